@@ -1,0 +1,244 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// arrival is a Delivery on its way through T1. Its ids are made before the
+// first try, so that a retry after a lost COMMIT answer recognises its rows.
+type arrival struct {
+	Delivery
+
+	deliveryID    uuid.UUID
+	acceptanceIDs []uuid.UUID // one for each event
+	hashes        [][]byte    // one for each event: SHA-256 of its part of the body
+	headers       []byte      // JSON
+	queue         string      // of the dispatch jobs
+}
+
+func newArrival(d Delivery) (arrival, error) {
+	a := arrival{Delivery: d, queue: QueueDispatch}
+	if d.Handlers {
+		a.queue = QueueHandlers
+	}
+	for _, in := range d.Events {
+		if err := in.validate(); err != nil {
+			return arrival{}, err
+		}
+	}
+	var err error
+	if a.headers, err = encodeHeaders(d.Headers); err != nil {
+		return arrival{}, fmt.Errorf("encode headers: %w", err)
+	}
+	if a.deliveryID, err = uuid.NewV7(); err != nil {
+		return arrival{}, fmt.Errorf("make delivery id: %w", err)
+	}
+	a.ContentType = safeText(d.ContentType)
+	a.acceptanceIDs = make([]uuid.UUID, len(d.Events))
+	a.hashes = make([][]byte, len(d.Events))
+	for i, in := range d.Events {
+		if a.acceptanceIDs[i], err = uuid.NewV7(); err != nil {
+			return arrival{}, fmt.Errorf("make acceptance id: %w", err)
+		}
+		sum := sha256.Sum256(partOf(d.Body, in.Item))
+		a.hashes[i] = sum[:]
+	}
+	return a, nil
+}
+
+// weigh is what a delivery adds to a batch.
+func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
+
+// Accept commits the delivery: dedup rows, payload and one dispatch job for
+// each new event, in one transaction that it may share with other deliveries
+// (T1). When it returns without an error, all of it is committed (I1). When
+// ctx ends first, the delivery is committed all the same.
+//
+// Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery
+// without events is not stored.
+func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
+	if len(d.Events) == 0 {
+		return Acceptance{}, nil
+	}
+	a, err := newArrival(d)
+	if err != nil {
+		return Acceptance{}, fmt.Errorf("accept events: %w", err)
+	}
+	acceptance, err := o.accepts.submit(ctx, a)
+	if err != nil {
+		return Acceptance{}, fmt.Errorf("accept events: %w", err)
+	}
+	o.noteDuplicates(acceptance)
+	return acceptance, nil
+}
+
+// AcceptTx is Accept inside a READ COMMITTED transaction of the caller, for
+// those who want the dedup row and their own writes in one commit. On an error
+// the caller must roll back.
+func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptance, error) {
+	if len(d.Events) == 0 {
+		return Acceptance{}, nil
+	}
+	a, err := newArrival(d)
+	if err != nil {
+		return Acceptance{}, fmt.Errorf("accept events: %w", err)
+	}
+	acceptances, err := o.acceptBatch(ctx, tx, []arrival{a})
+	if err != nil {
+		return Acceptance{}, fmt.Errorf("accept events: %w", err)
+	}
+	return acceptances[0], nil
+}
+
+// acceptBatch is T1 for all deliveries of a batch. Equal keys inside the batch
+// collapse onto the first: the second is a duplicate, and says so only after
+// the first is committed, since both are in this transaction. A retry with
+// other members collapses anew.
+func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
+	rows := newAcceptRows(len(batch))
+	first := make(map[EventRef]int) // index of the key's row
+	for _, a := range batch {
+		for i := range a.Events {
+			ref := EventRef{Source: a.Source, EventID: a.Events[i].ID}
+			if _, twice := first[ref]; !twice {
+				first[ref] = rows.add(a, i)
+			}
+		}
+	}
+	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
+		return nil, err
+	}
+	known, err := o.knownEvents(ctx, tx, rows, first)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.insertDispatchJobs(ctx, tx, rows); err != nil {
+		return nil, err
+	}
+	acceptances := make([]Acceptance, len(batch))
+	for i, a := range batch {
+		acceptances[i] = a.acceptance(known)
+	}
+	return acceptances, nil
+}
+
+// knownEvent is the acceptance that stands for a key.
+type knownEvent struct {
+	acceptanceID uuid.UUID
+	receivedAt   time.Time
+	hash         []byte
+}
+
+func (a arrival) acceptance(known map[EventRef]knownEvent) Acceptance {
+	out := Acceptance{DeliveryID: a.deliveryID, Events: make([]AcceptedEvent, len(a.Events))}
+	for i, in := range a.Events {
+		ref := EventRef{Source: a.Source, EventID: in.ID}
+		stands := known[ref]
+		status := Duplicate
+		if stands.acceptanceID == a.acceptanceIDs[i] {
+			status = Accepted
+		}
+		out.Events[i] = AcceptedEvent{
+			EventRef:        ref,
+			Type:            in.Type,
+			Status:          status,
+			AcceptanceID:    stands.acceptanceID,
+			FirstReceivedAt: stands.receivedAt,
+			BodyDiffers:     !bytes.Equal(stands.hash, a.hashes[i]),
+		}
+	}
+	return out
+}
+
+// insertEvents stores what is new and fills in when it was received.
+func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
+	ids := make([]uuid.UUID, len(batch))
+	sources := make([]string, len(batch))
+	headers := make([][]byte, len(batch))
+	contentTypes := make([]string, len(batch))
+	bodies := make([][]byte, len(batch))
+	for i, a := range batch {
+		ids[i], sources[i], headers[i], contentTypes[i], bodies[i] = a.deliveryID, a.Source, a.headers, a.ContentType, a.Body
+		if a.Body == nil {
+			bodies[i] = []byte{} // NULL is not an empty body
+		}
+	}
+	result, err := tx.Query(ctx, o.sql.accept,
+		rows.sources, rows.eventIDs, rows.acceptanceIDs, rows.providers, rows.types, rows.apiVersions, rows.occurredAt,
+		rows.deliveryIDs, rows.items, rows.hashes, rows.traceparents, rows.queues,
+		ids, sources, headers, contentTypes, bodies)
+	if err != nil {
+		return fmt.Errorf("insert events: %w", err)
+	}
+	receivedAt := make(map[EventRef]time.Time, len(rows.sources))
+	var ref EventRef
+	var at time.Time
+	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &at}, func() error {
+		receivedAt[ref] = at
+		return nil
+	}); err != nil {
+		return fmt.Errorf("insert events: %w", err)
+	}
+	for i := range rows.sources {
+		rows.receivedAt[i] = receivedAt[rows.ref(i)]
+	}
+	return nil
+}
+
+// knownEvents returns the acceptance that stands for every key of the batch:
+// its own for the new ones, that of an earlier delivery, or of an earlier try
+// of this transaction, for the others.
+func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int) (map[EventRef]knownEvent, error) {
+	known := make(map[EventRef]knownEvent, len(first))
+	var sources, eventIDs []string
+	for ref, i := range first {
+		if rows.receivedAt[i].IsZero() {
+			sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
+			continue
+		}
+		known[ref] = knownEvent{acceptanceID: rows.acceptanceIDs[i], receivedAt: rows.receivedAt[i], hash: rows.hashes[i]}
+	}
+	if len(sources) == 0 {
+		return known, nil
+	}
+	result, err := tx.Query(ctx, o.sql.knownEvents, sources, eventIDs)
+	if err != nil {
+		return nil, fmt.Errorf("look up known events: %w", err)
+	}
+	var ref EventRef
+	var k knownEvent
+	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
+		known[ref] = k
+		k.hash = nil // the next row gets bytes of its own
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look up known events: %w", err)
+	}
+	if len(known) < len(first) {
+		// Retention removed a row between the two statements: it is new after all.
+		return nil, fmt.Errorf("look up known events: %w", errTryAgain)
+	}
+	return known, nil
+}
+
+// encodeHeaders makes JSON that Postgres takes: its jsonb refuses NUL and
+// invalid UTF-8, which a header may carry.
+func encodeHeaders(headers map[string][]string) ([]byte, error) {
+	safe := make(map[string][]string, len(headers))
+	for name, values := range headers {
+		clean := make([]string, len(values))
+		for i, value := range values {
+			clean[i] = safeText(value)
+		}
+		safe[safeText(name)] = clean
+	}
+	return json.Marshal(safe)
+}

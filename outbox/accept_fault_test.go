@@ -1,0 +1,117 @@
+package outbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A missing partition is our fault: the event must come again, not be refused.
+func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 5 * time.Second })
+	_, err := b.pool.Exec(t.Context(), `DO $$ DECLARE part regclass; BEGIN
+		FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'hooklatch.deliveries'::regclass LOOP
+			EXECUTE 'DROP TABLE ' || part;
+		END LOOP; END $$`)
+	require.NoError(t, err)
+	_, err = b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, ErrUnavailable)
+	_, err = b.MakePartitions(t.Context())
+	require.NoError(t, err)
+	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	require.Equal(t, 1, a.New())
+}
+
+// A key somebody holds in a transaction of their own: the delivery waits for
+// them, others do not, and afterwards it is a duplicate.
+func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = b.AcceptTx(t.Context(), tx, delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+
+	result := make(chan Acceptance, 1)
+	go func() {
+		a, err := b.Accept(context.Background(), delivery("stripe", "evt_1"))
+		if err != nil {
+			t.Errorf("accept: %v", err)
+		}
+		result <- a
+	}()
+	_, err = b.Accept(t.Context(), delivery("stripe", "evt_2"))
+	require.NoError(t, err)
+	require.Empty(t, result)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.Equal(t, 1, (<-result).Duplicates())
+}
+
+// With synchronous replication a row may be visible here and not on the
+// standby: a duplicate of it must not be acknowledged before it is.
+func TestDuplicateWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	b := onPool(t, pgtest.New(t, pgtest.Own()), func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	standby := func(name string) {
+		_, err := b.pool.Exec(context.Background(), `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
+		require.NoError(t, err)
+		_, err = b.pool.Exec(context.Background(), `SELECT pg_reload_conf()`)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			var current string
+			conn, err := b.pool.Acquire(context.Background())
+			require.NoError(t, err)
+			defer conn.Release()
+			require.NoError(t, conn.QueryRow(context.Background(), `SHOW synchronous_standby_names`).Scan(&current))
+			return current == name
+		}, 10*time.Second, 10*time.Millisecond)
+	}
+	standby("never_there")
+	_, err = b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, ErrUnavailable)
+	standby("")
+	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	require.Equal(t, 1, a.Duplicates())
+}
+
+// F11: a pool with a single connection serves everybody in turn.
+func TestAcceptWithOneConnection(t *testing.T) {
+	t.Parallel()
+	b := onPool(t, pgtest.New(t, pgtest.MaxConns(1)), func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
+	done := make(chan error)
+	for i := range 50 {
+		go func() {
+			_, err := b.Accept(context.Background(), delivery("stripe", "evt_"+string(rune('a'+i%10))))
+			done <- err
+		}()
+	}
+	for range 50 {
+		require.NoError(t, <-done)
+	}
+	require.Equal(t, 10, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+}
+
+// A transaction of the wrong kind is the caller's business, but a failed one
+// must leave nothing behind.
+func TestAcceptTxInAFailedTransaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `SELECT 1/0`)
+		require.Error(t, err)
+		_, err = b.AcceptTx(t.Context(), tx, delivery("stripe", "evt_1"))
+		return err
+	})
+	require.Error(t, err)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+}

@@ -1,0 +1,92 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// acceptRows are the distinct events of a batch, column by column, in order of
+// arrival.
+type acceptRows struct {
+	sources       []string
+	eventIDs      []string
+	acceptanceIDs []uuid.UUID
+	providers     []string
+	types         []string
+	apiVersions   []string
+	occurredAt    []*time.Time
+	deliveryIDs   []uuid.UUID
+	items         []string
+	hashes        [][]byte
+	traceparents  []string
+	queues        []string
+
+	receivedAt []time.Time // zero for what was known before
+}
+
+func newAcceptRows(size int) *acceptRows {
+	return &acceptRows{
+		sources:       make([]string, 0, size),
+		eventIDs:      make([]string, 0, size),
+		acceptanceIDs: make([]uuid.UUID, 0, size),
+		providers:     make([]string, 0, size),
+		types:         make([]string, 0, size),
+		apiVersions:   make([]string, 0, size),
+		occurredAt:    make([]*time.Time, 0, size),
+		deliveryIDs:   make([]uuid.UUID, 0, size),
+		items:         make([]string, 0, size),
+		hashes:        make([][]byte, 0, size),
+		traceparents:  make([]string, 0, size),
+		queues:        make([]string, 0, size),
+		receivedAt:    make([]time.Time, 0, size),
+	}
+}
+
+// add appends event i of a and returns its index.
+func (r *acceptRows) add(a arrival, i int) int {
+	in := a.Events[i]
+	var occurredAt *time.Time
+	if !in.OccurredAt.IsZero() {
+		occurredAt = &in.OccurredAt
+	}
+	r.sources = append(r.sources, a.Source)
+	r.eventIDs = append(r.eventIDs, in.ID)
+	r.acceptanceIDs = append(r.acceptanceIDs, a.acceptanceIDs[i])
+	r.providers = append(r.providers, a.Provider)
+	r.types = append(r.types, in.Type)
+	r.apiVersions = append(r.apiVersions, safeText(in.APIVersion))
+	r.occurredAt = append(r.occurredAt, occurredAt)
+	r.deliveryIDs = append(r.deliveryIDs, a.deliveryID)
+	r.items = append(r.items, safeText(in.Item))
+	r.hashes = append(r.hashes, a.hashes[i])
+	r.traceparents = append(r.traceparents, safeText(a.Traceparent))
+	r.queues = append(r.queues, a.queue)
+	r.receivedAt = append(r.receivedAt, time.Time{})
+	return len(r.sources) - 1
+}
+
+func (r *acceptRows) ref(i int) EventRef {
+	return EventRef{Source: r.sources[i], EventID: r.eventIDs[i]}
+}
+
+// insertDispatchJobs inserts one job for each event that is new.
+func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
+	jobs := make([]river.InsertManyParams, 0, len(rows.sources))
+	for i, at := range rows.receivedAt {
+		if at.IsZero() {
+			continue
+		}
+		jobs = append(jobs, o.dispatchJob(dispatchJob{
+			ref:         rows.ref(i),
+			eventType:   rows.types[i],
+			receivedAt:  at,
+			queue:       rows.queues[i],
+			traceparent: rows.traceparents[i],
+		}))
+	}
+	return o.insertJobs(ctx, tx, jobs)
+}

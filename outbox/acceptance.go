@@ -1,0 +1,55 @@
+package outbox
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// AcceptStatus tells whether an event of a delivery was new.
+type AcceptStatus string
+
+// The results of accepting one event.
+const (
+	Accepted  AcceptStatus = "accepted"
+	Duplicate AcceptStatus = "duplicate"
+)
+
+// Acceptance is what became of one delivery: committed, event by event.
+type Acceptance struct {
+	DeliveryID uuid.UUID
+	Events     []AcceptedEvent // in the order of Delivery.Events
+}
+
+// AcceptedEvent is what became of one event of a delivery.
+type AcceptedEvent struct {
+	EventRef
+
+	Type   string
+	Status AcceptStatus
+	// AcceptanceID is that of the acceptance that stands: of an earlier
+	// delivery when Status is Duplicate.
+	AcceptanceID uuid.UUID
+	// FirstReceivedAt is when the event was first accepted, by the database
+	// clock. How late a duplicate came is measured from it.
+	FirstReceivedAt time.Time
+	// BodyDiffers tells that a duplicate came with another payload than the
+	// one that is stored.
+	BodyDiffers bool
+}
+
+// New counts the events that were accepted for the first time.
+func (a Acceptance) New() int { return a.count(Accepted) }
+
+// Duplicates counts the events that were known already.
+func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
+
+func (a Acceptance) count(status AcceptStatus) int {
+	n := 0
+	for _, e := range a.Events {
+		if e.Status == status {
+			n++
+		}
+	}
+	return n
+}

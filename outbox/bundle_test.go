@@ -1,0 +1,123 @@
+package outbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// bundle is an Outbox on a database of its own.
+type bundle struct {
+	*Outbox
+
+	pool *pgxpool.Pool
+}
+
+func setup(t testing.TB, options ...func(*Options)) *bundle {
+	t.Helper()
+	return onPool(t, pgtest.New(t), options...)
+}
+
+func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle {
+	t.Helper()
+	opts := Options{Pool: pool, ConsoleURL: "http://console.test/"}
+	for _, option := range options {
+		option(&opts)
+	}
+	o, err := New(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, o.Stop(ctx))
+	})
+	return &bundle{Outbox: o, pool: pool}
+}
+
+// count returns the one number a query yields.
+func (b *bundle) count(t testing.TB, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, b.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// delivery carries one event for each id.
+func delivery(source string, ids ...string) Delivery {
+	d := Delivery{
+		Source:      source,
+		Provider:    "stripe",
+		Headers:     map[string][]string{"X-Test": {"one", "two"}},
+		ContentType: "application/json",
+		Body:        []byte(`{"id":"x","type":"invoice.paid"}`),
+	}
+	for _, id := range ids {
+		d.Events = append(d.Events, Incoming{ID: id, Type: "invoice.paid"})
+	}
+	return d
+}
+
+// accepted stores one event and loads it.
+func (b *bundle) accepted(t testing.TB, source, id string) *Event {
+	t.Helper()
+	_, err := b.Accept(t.Context(), delivery(source, id))
+	require.NoError(t, err)
+	e, err := b.Event(t.Context(), EventRef{Source: source, EventID: id})
+	require.NoError(t, err)
+	return e
+}
+
+// planned is an effect of e at the destination app.
+func planned(e *Event, key string) NewEffect {
+	return NewEffect{
+		EffectID:    EffectID{Scope: ScopeOfRoute(e.Source, "everything"), Key: key, Generation: e.EffectGeneration},
+		Route:       "everything",
+		Destination: "app",
+		Queue:       "dst_app",
+		Request:     Request{Method: "POST", ContentType: "application/json", Body: []byte(`{"n":1}`)},
+	}
+}
+
+// dispatched stores an event with one effect and returns the effect's id.
+func (b *bundle) dispatched(t testing.TB, id string, policy Policy) EffectID {
+	t.Helper()
+	e := b.accepted(t, "stripe", id)
+	effect := planned(e, id)
+	effect.Policy = policy
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	require.NoError(t, err)
+	require.Equal(t, []EffectID{effect.EffectID}, d.Created)
+	return effect.EffectID
+}
+
+// claim asks for an attempt under a claim id of its own.
+func (b *bundle) claim(t testing.TB, id EffectID, lease time.Duration) Claimed {
+	t.Helper()
+	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+	require.NoError(t, err)
+	return c
+}
+
+// granted claims an attempt that must start.
+func (b *bundle) granted(t testing.TB, id EffectID, lease time.Duration) Effect {
+	t.Helper()
+	c := b.claim(t, id, lease)
+	require.Equal(t, ClaimGranted, c.Status)
+	return c.Effect
+}
+
+// holdLock keeps f's locks until the returned function is called.
+func (b *bundle) holdLock(t testing.TB, f func(ctx context.Context, tx pgx.Tx)) (release func()) {
+	t.Helper()
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	f(t.Context(), tx)
+	return func() { require.NoError(t, tx.Rollback(context.WithoutCancel(t.Context()))) }
+}

@@ -1,0 +1,166 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Dispatch is the plan of one event: what its dispatch commits (T2).
+type Dispatch struct {
+	Event      *Event // as Outbox.Event loaded it; its generation is the fence
+	Effects    []NewEffect
+	ConfigHash string // of the configuration that made the plan
+	// Handled tells that a handler ran: an event without effects counts as
+	// dispatched then, not as skipped.
+	Handled bool
+}
+
+// Dispatched is what became of a Dispatch.
+type Dispatched struct {
+	// Fenced is false when the event had been dispatched before: nothing was written.
+	Fenced     bool
+	Outcome    EventOutcome
+	Created    []EffectID // new effects; each has its job
+	Suppressed []EffectID // effects whose key an earlier event had used (I4)
+}
+
+func (d Dispatch) outcome() EventOutcome {
+	if len(d.Effects) == 0 && !d.Handled {
+		return EventSkipped
+	}
+	return EventDispatched
+}
+
+func (d Dispatch) validate() error {
+	if d.Event == nil {
+		return errors.New("no event")
+	}
+	for _, e := range d.Effects {
+		if err := e.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d Dispatch) weigh() (items, size int) {
+	for _, e := range d.Effects {
+		size += len(e.Request.Body)
+	}
+	return 1 + len(d.Effects), size
+}
+
+// Dispatch commits the plan in one transaction that it may share with others
+// (T2): the fence first, then effects, links and one job for each new effect.
+// The commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable,
+// ErrClosed; anything else is wrong with the plan.
+func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
+	if err := d.validate(); err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
+	dispatched, err := o.dispatches.submit(context.WithoutCancel(ctx), d)
+	if err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
+	return dispatched, nil
+}
+
+// DispatchTx does the same inside the caller's transaction and runs handle,
+// when it is not nil, between the fence and the effects: its writes are applied
+// once for each generation of the event (I10). It does not call handle when the
+// event had been dispatched before. After an error the caller must roll back.
+func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
+	if err := d.validate(); err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
+	d.Handled = d.Handled || handle != nil
+	fenced, err := o.fence(ctx, tx, []Dispatch{d})
+	if err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
+	if !fenced[d.Event.EventRef] {
+		return Dispatched{}, nil
+	}
+	if handle != nil {
+		if err := handle(ctx, tx); err != nil {
+			return Dispatched{}, err
+		}
+	}
+	dispatched, err := o.createEffects(ctx, tx, []Dispatch{d})
+	if err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
+	return dispatched[0], nil
+}
+
+// FailDispatch records that the last attempt to dispatch the event failed.
+func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
+	if _, err := o.pool.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, excerpt(reason, maxErrorLen)); err != nil {
+		return fmt.Errorf("record failed dispatch: %w", err)
+	}
+	return nil
+}
+
+// dispatchBatch is T2 for all plans of a batch.
+//
+// A retry after an unknown outcome finds its own events dispatched and reports
+// them as not fenced. That is the truth for the caller's purpose: there is
+// nothing left to write.
+func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch) ([]Dispatched, error) {
+	fenced, err := o.fence(ctx, tx, batch)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Dispatched, len(batch))
+	var passed []Dispatch
+	var at []int
+	for i, d := range batch {
+		if fenced[d.Event.EventRef] {
+			delete(fenced, d.Event.EventRef) // a second plan for the event does not pass
+			passed, at = append(passed, d), append(at, i)
+		}
+	}
+	dispatched, err := o.createEffects(ctx, tx, passed)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range dispatched {
+		results[at[i]] = d
+	}
+	return results, nil
+}
+
+// fence marks the events of the batch and returns those that were still to be
+// dispatched.
+func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[EventRef]bool, error) {
+	var sources, eventIDs, outcomes, hashes []string
+	var generations []int
+	seen := make(map[EventRef]bool, len(batch))
+	for _, d := range batch {
+		if seen[d.Event.EventRef] {
+			continue
+		}
+		seen[d.Event.EventRef] = true
+		sources = append(sources, d.Event.Source)
+		eventIDs = append(eventIDs, d.Event.EventID)
+		generations = append(generations, d.Event.Generation)
+		outcomes = append(outcomes, string(d.outcome()))
+		hashes = append(hashes, d.ConfigHash)
+	}
+	rows, err := tx.Query(ctx, o.sql.fence, sources, eventIDs, generations, outcomes, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("fence events: %w", err)
+	}
+	fenced := make(map[EventRef]bool, len(batch))
+	var ref EventRef
+	if _, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID}, func() error {
+		fenced[ref] = true
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("fence events: %w", err)
+	}
+	return fenced, nil
+}

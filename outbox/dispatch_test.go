@@ -1,0 +1,153 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDispatchCreatesEffectsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	effect := planned(e, "evt_1")
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}, ConfigHash: "abc"})
+	require.NoError(t, err)
+	require.True(t, d.Fenced)
+	require.Equal(t, EventDispatched, d.Outcome)
+	require.Equal(t, []EffectID{effect.EffectID}, d.Created)
+
+	again, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect, planned(e, "other")}})
+	require.NoError(t, err)
+	require.False(t, again.Fenced, "an attempt that wakes up late writes nothing (I4)")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+	stored, err := b.Effect(t.Context(), effect.IdempotencyKey())
+	require.NoError(t, err)
+	require.Equal(t, EffectPending, stored.State)
+	require.Equal(t, e.EventRef, stored.Event)
+	require.Equal(t, effect.Request.Body, stored.Request.Body)
+	require.Equal(t, e.AcceptSeq, stored.AcceptSeq)
+
+	e, err = b.Event(t.Context(), e.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, EventDispatched, e.Outcome)
+	require.Equal(t, "abc", e.ConfigHash)
+}
+
+func TestDispatchWithoutEffectsSkips(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e})
+	require.NoError(t, err)
+	require.Equal(t, EventSkipped, d.Outcome)
+}
+
+func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const events = 20
+	var mu sync.Mutex
+	created, suppressed := 0, 0
+	var all sync.WaitGroup
+	for i := range events {
+		e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d", i))
+		all.Go(func() {
+			d, err := b.Dispatch(context.Background(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "in_1"), planned(e, "in_2")}})
+			if err != nil {
+				t.Errorf("dispatch: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			created += len(d.Created)
+			suppressed += len(d.Suppressed)
+		})
+	}
+	all.Wait()
+	require.Equal(t, 2, created)
+	require.Equal(t, 2*(events-1), suppressed)
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+	require.Equal(t, 2*events, b.count(t, `SELECT count(*) FROM hooklatch.effect_events`), "every event is linked")
+	require.Equal(t, 2*(events-1), b.count(t, `SELECT count(*) FROM hooklatch.effect_events WHERE suppressed`))
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+	links, err := b.EffectsOfEvent(t.Context(), EventRef{Source: "stripe", EventID: "evt_3"})
+	require.NoError(t, err)
+	require.Len(t, links, 2)
+}
+
+func TestDispatchTxRunsHandlerOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.pool.Exec(t.Context(), `CREATE TABLE counter (n integer NOT NULL)`)
+	require.NoError(t, err)
+	e := b.accepted(t, "stripe", "evt_1")
+	write := func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO counter VALUES (1)`)
+		return err
+	}
+	boom := errors.New("boom")
+	err = pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []NewEffect{planned(e, "k")}}, func(ctx context.Context, tx pgx.Tx) error {
+			require.NoError(t, write(ctx, tx))
+			return boom
+		})
+		return err
+	})
+	require.ErrorIs(t, err, boom)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM counter`), "an error rolls everything back")
+
+	for range 3 {
+		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []NewEffect{planned(e, "k")}}, write)
+			return err
+		}))
+	}
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM counter`), "handler writes are applied once (I10)")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}
+
+func TestFailDispatchIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	require.NoError(t, b.FailDispatch(t.Context(), e, "no such key: amount\x00"))
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	require.NoError(t, err)
+	done, err := b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Zero(t, done.Events)
+	e, err = b.Event(t.Context(), e.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, EventFailed, e.Outcome)
+	require.Equal(t, "no such key: amount\uFFFD", e.Error)
+}
+
+func TestDispatchRefusesWrongPlans(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	for name, change := range map[string]func(*NewEffect){
+		"empty key":      func(n *NewEffect) { n.Key = "" },
+		"no destination": func(n *NewEffect) { n.Destination = "" },
+		"no queue":       func(n *NewEffect) { n.Queue = "" },
+		"no scope":       func(n *NewEffect) { n.Scope = "" },
+		"generation 0":   func(n *NewEffect) { n.Generation = 0 },
+		"policy":         func(n *NewEffect) { n.Policy = "exactly_once" },
+	} {
+		effect := planned(e, "k")
+		change(&effect)
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		require.Error(t, err, name)
+	}
+	e, err := b.Event(t.Context(), e.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, EventReceived, e.Outcome)
+}

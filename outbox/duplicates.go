@@ -1,0 +1,53 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// duplicateNote is what the row of an event is told about a duplicate of it.
+type duplicateNote struct {
+	ref         EventRef
+	bodyDiffers bool
+}
+
+// noteDuplicates counts duplicates on the rows they repeat, after the answer:
+// waiting for the row would make a duplicate wait for a handler that has it
+// locked. The counts are for people; a crash may lose some.
+func (o *Outbox) noteDuplicates(a Acceptance) {
+	for _, e := range a.Events {
+		if e.Status != Duplicate {
+			continue
+		}
+		if !o.duplicates.offer(duplicateNote{ref: e.EventRef, bodyDiffers: e.BodyDiffers}) {
+			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, e.Source), slog.String(logkey.EventID, e.EventID))
+		}
+	}
+}
+
+func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {
+	index := make(map[EventRef]int, len(batch))
+	var sources, eventIDs []string
+	var counts []int64
+	var differs []bool
+	for _, note := range batch {
+		i, seen := index[note.ref]
+		if !seen {
+			i = len(sources)
+			index[note.ref] = i
+			sources, eventIDs = append(sources, note.ref.Source), append(eventIDs, note.ref.EventID)
+			counts, differs = append(counts, 0), append(differs, false)
+		}
+		counts[i]++
+		differs[i] = differs[i] || note.bodyDiffers
+	}
+	if _, err := tx.Exec(ctx, o.sql.noteDuplicates, sources, eventIDs, counts, differs); err != nil {
+		return nil, fmt.Errorf("note duplicates: %w", err)
+	}
+	return make([]struct{}, len(batch)), nil
+}

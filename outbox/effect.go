@@ -1,0 +1,192 @@
+package outbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	maxKeyLen     = 255
+	maxExcerptLen = 2 << 10
+	maxErrorLen   = 2 << 10
+)
+
+// EffectID is the primary key of an effect. (Scope, Key, Generation) has at
+// most one effect (I4).
+type EffectID struct {
+	Scope      string `json:"scope"` // ScopeOfRoute, or ScopeOfEnqueue
+	Key        string `json:"key"`
+	Generation int    `json:"generation"`
+}
+
+func (id EffectID) String() string { return id.Scope + "/" + id.Key }
+
+// ScopeOfRoute is the scope of the effects one route makes of one source.
+func ScopeOfRoute(source, route string) string { return "route:" + source + ":" + route }
+
+// ScopeOfEnqueue is the scope of the effects an application enqueues itself.
+func ScopeOfEnqueue(destination string) string { return "enqueue:" + destination }
+
+// IdempotencyKey is the key every attempt of the effect carries on the wire
+// (I7): "hl_" and 32 characters of a hash of the primary key, which neither
+// shows what is in it nor changes.
+func (id EffectID) IdempotencyKey() string {
+	h := sha256.New()
+	var length [8]byte
+	for _, part := range []string{id.Scope, id.Key} {
+		// The length before each part keeps ("a", "bc") apart from ("ab", "c").
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	binary.BigEndian.PutUint64(length[:], uint64(id.Generation)) //nolint:gosec // generations count up from 1
+	h.Write(length[:])
+	sum := h.Sum(nil)
+	return "hl_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+}
+
+// Policy is what happens to an effect whose attempt may have been applied.
+type Policy string
+
+// The policies of an effect.
+const (
+	// AtLeastOnce tries again, with the same key and body.
+	AtLeastOnce Policy = "at_least_once"
+	// AtMostOnce parks the effect for a person (I8).
+	AtMostOnce Policy = "at_most_once"
+)
+
+// EffectState is the state of an effect. doc.go draws the machine.
+type EffectState string
+
+// The states of an effect.
+const (
+	EffectPending   EffectState = "pending"   // waits for its first or next attempt; nothing was applied
+	EffectStarted   EffectState = "started"   // an attempt holds the lease
+	EffectDone      EffectState = "done"      // the receiver confirmed it (I6)
+	EffectFailed    EffectState = "failed"    // refused for good
+	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier one may have been applied
+	EffectParked    EffectState = "parked"    // waits for a person
+	EffectCancelled EffectState = "cancelled" // a person gave it up
+)
+
+// Finished tells whether no attempt follows by itself.
+func (s EffectState) Finished() bool {
+	switch s {
+	case EffectDone, EffectFailed, EffectParked, EffectCancelled:
+		return true
+	case EffectPending, EffectStarted, EffectInDoubt:
+	}
+	return false
+}
+
+// Request is what an effect sends, as rendered. Destinations give it a
+// meaning: for http it is the request, for email Body is the message.
+type Request struct {
+	Method      string
+	URL         string              // empty: the destination's own, fixed by the first claim
+	Headers     map[string][]string // without secrets; those are added at each attempt
+	ContentType string
+	// Body is nil when FromDelivery is set.
+	Body []byte
+	// FromDelivery sends the event as it came: its delivery's body, or the
+	// event's own part of it.
+	FromDelivery bool
+}
+
+// body is what the ledger stores: NULL for the event as it came.
+func (r Request) body() []byte {
+	switch {
+	case r.FromDelivery:
+		return nil
+	case r.Body == nil:
+		return []byte{}
+	}
+	return r.Body
+}
+
+// NewEffect is an effect to be committed, by a dispatch or by EnqueueTx.
+type NewEffect struct {
+	EffectID
+
+	Route       string // empty when enqueued by the application
+	Destination string
+	Queue       string // River queue of the destination
+	Policy      Policy // empty: AtLeastOnce
+	Request     Request
+}
+
+func (e NewEffect) policy() Policy { return cmp.Or(e.Policy, AtLeastOnce) }
+
+func (e NewEffect) validate() error {
+	switch {
+	case e.Scope == "":
+		return errors.New("effect without a scope")
+	case e.Destination == "" || e.Queue == "":
+		return fmt.Errorf("effect %s without a destination or queue", e.EffectID)
+	case e.Generation < 1:
+		return fmt.Errorf("effect %s has generation %d, the first is 1", e.EffectID, e.Generation)
+	case e.policy() != AtLeastOnce && e.policy() != AtMostOnce:
+		return fmt.Errorf("effect %s has policy %q, allowed are %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
+	}
+	if err := validateKey(e.Key, maxKeyLen); err != nil {
+		return fmt.Errorf("effect key %w", err)
+	}
+	return nil
+}
+
+// Effect is an effect as it stands in the ledger.
+type Effect struct {
+	EffectID
+
+	IdempotencyKey string
+	Route          string
+	Destination    string
+	Queue          string
+	Policy         Policy
+	Event          EventRef // zero when enqueued by the application
+	EventType      string
+	AcceptSeq      int64
+	Traceparent    string
+	Request        Request
+
+	State             EffectState
+	Attempt           int // attempts started so far
+	LeaseUntil        time.Time
+	NextAttemptAt     time.Time
+	CreatedAt         time.Time
+	FirstAttemptAt    time.Time // zero before the first
+	LastAttemptAt     time.Time
+	MaybeAppliedSince time.Time // zero when certainly not applied by any attempt so far
+	FinishedAt        time.Time
+	ResponseStatus    int
+	ResponseExcerpt   string
+	Error             string
+	JobID             int64
+
+	claimID uuid.UUID // of the attempt that runs, as Claim returned it
+}
+
+// Verdict is what one attempt tells about its effect.
+type Verdict int
+
+// The verdicts of an attempt.
+const (
+	// VerdictDone: the receiver confirmed the effect.
+	VerdictDone Verdict = iota + 1
+	// VerdictRefused: the receiver said no for good; trying again is useless.
+	VerdictRefused
+	// VerdictNotApplied: it certainly was not applied (refused connection,
+	// DNS, TLS, 429); trying again may help.
+	VerdictNotApplied
+	// VerdictMaybeApplied: nobody knows (time-out after sending, reset, 5xx).
+	VerdictMaybeApplied
+)

@@ -1,0 +1,111 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Effect loads the effect of an idempotency key. Errors: ErrNotFound.
+func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
+	rows, err := o.pool.Query(ctx, o.sql.effectByKey, idempotencyKey)
+	if err != nil {
+		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, ErrNotFound)
+	}
+	if err != nil {
+		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
+	}
+	return e, nil
+}
+
+// EffectFilter selects effects. Empty fields take all.
+type EffectFilter struct {
+	State       EffectState
+	Destination string
+	Event       EventRef // effects the event is linked to
+	Limit       int      // defaults to 50
+}
+
+// Effects lists effects, the newest first, without their bodies.
+func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
+	rows, err := o.pool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("list effects: %w", err)
+	}
+	effects, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if err != nil {
+		return nil, fmt.Errorf("list effects: %w", err)
+	}
+	return effects, nil
+}
+
+// Attempt is one ended attempt of an effect.
+type Attempt struct {
+	Attempt         int
+	StartedAt       time.Time
+	FinishedAt      time.Time
+	Lost            bool        // nobody settled it: a later claim found its lease at an end
+	State           EffectState // the state it left its effect in
+	Applied         string      // yes, no or unknown
+	ResponseStatus  int         // 0 without an answer
+	ResponseExcerpt string
+	Error           string
+	JobID           int64
+}
+
+// Attempts lists the ended attempts of an effect, the first first.
+func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
+	rows, err := o.pool.Query(ctx, o.sql.effectAttempts, id.Scope, id.Key, id.Generation)
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	attempts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Attempt, error) {
+		var a Attempt
+		var status *int
+		var jobID *int64
+		err := row.Scan(&a.Attempt, &a.StartedAt, &a.FinishedAt, &a.Lost, &a.State, &a.Applied, &status, &a.ResponseExcerpt, &a.Error, &jobID)
+		a.ResponseStatus, a.JobID = orZero(status), orZero(jobID)
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	return attempts, nil
+}
+
+// EventEffect is the link of an event to one of its effects.
+type EventEffect struct {
+	EffectID
+
+	// Suppressed is true when an earlier event had made the effect of this key.
+	Suppressed     bool
+	IdempotencyKey string
+	Destination    string
+	State          EffectState
+	Attempt        int
+}
+
+// EffectsOfEvent lists what an event led to, also the effects its keys were
+// suppressed by.
+func (o *Outbox) EffectsOfEvent(ctx context.Context, ref EventRef) ([]EventEffect, error) {
+	rows, err := o.pool.Query(ctx, o.sql.effectsOfEvent, ref.Source, ref.EventID)
+	if err != nil {
+		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
+	}
+	links, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventEffect, error) {
+		var l EventEffect
+		err := row.Scan(&l.Scope, &l.Key, &l.Generation, &l.Suppressed, &l.IdempotencyKey, &l.Destination, &l.State, &l.Attempt)
+		return l, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
+	}
+	return links, nil
+}

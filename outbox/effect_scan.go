@@ -1,0 +1,44 @@
+package outbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// scanEffect reads the columns that claim.sql, effect_by_key.sql and
+// list_effects.sql have in common, and then the extra ones.
+func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
+	var e Effect
+	var acceptSeq, jobID *int64
+	var status *int
+	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt *time.Time
+	var headers []byte
+	if err := row.Scan(append([]any{
+		&e.Scope, &e.Key, &e.Generation, &e.IdempotencyKey, &e.Route, &e.Destination, &e.Queue, &e.Policy,
+		&e.Event.Source, &e.Event.EventID, &e.EventType, &acceptSeq, &e.Traceparent,
+		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.Body, &e.Request.FromDelivery,
+		&e.State, &e.Attempt, &leaseUntil, &e.NextAttemptAt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
+		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
+	}, extra...)...); err != nil {
+		return Effect{}, err
+	}
+	if err := json.Unmarshal(headers, &e.Request.Headers); err != nil {
+		return Effect{}, fmt.Errorf("decode request headers: %w", err)
+	}
+	e.AcceptSeq, e.JobID, e.ResponseStatus = orZero(acceptSeq), orZero(jobID), orZero(status)
+	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = orZero(leaseUntil), orZero(firstAttemptAt), orZero(lastAttemptAt)
+	e.MaybeAppliedSince, e.FinishedAt = orZero(maybeAppliedSince), orZero(finishedAt)
+	return e, nil
+}
+
+// orZero is the zero value for NULL.
+func orZero[T any](value *T) T {
+	if value == nil {
+		var zero T
+		return zero
+	}
+	return *value
+}

@@ -1,0 +1,73 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// EnqueueTx commits an effect of the application's own together with its
+// writes: effect and job exist exactly if tx commits. Of e it takes
+// Destination, Key and Request; Policy is the destination's unless e has one.
+// It reports whether the key was new for the destination: a key that was used
+// before enqueues nothing. After an error the caller must roll back. Errors:
+// ErrUnknownDestination.
+func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, error) {
+	var queue string
+	var policy Policy
+	err := tx.QueryRow(ctx, o.sql.queueOf, e.Destination).Scan(&queue, &policy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("enqueue effect: %w %q", ErrUnknownDestination, e.Destination)
+	}
+	if err != nil {
+		return false, fmt.Errorf("enqueue effect: look up destination %q: %w", e.Destination, err)
+	}
+	e.Scope, e.Queue, e.Route, e.Generation = ScopeOfEnqueue(e.Destination), queue, "", 1
+	if e.Policy == "" {
+		e.Policy = policy
+	}
+	if e.Request.FromDelivery {
+		return false, errors.New("enqueue effect: there is no delivery to send the body of")
+	}
+	if err := e.validate(); err != nil {
+		return false, fmt.Errorf("enqueue effect: %w", err)
+	}
+	var rows effectRows
+	if err := rows.add(e, nil); err != nil {
+		return false, fmt.Errorf("enqueue effect: %w", err)
+	}
+	created, err := rows.insert(ctx, tx, o.sql.createEffects)
+	if err != nil {
+		return false, fmt.Errorf("enqueue effect: %w", err)
+	}
+	if err := o.insertJobs(ctx, tx, rows.jobs(o, created)); err != nil {
+		return false, fmt.Errorf("enqueue effect: %w", err)
+	}
+	return created[e.EffectID], nil
+}
+
+// Destination is where effects go, as workers register it.
+type Destination struct {
+	Name       string
+	Kind       string // http, email, ...
+	Queue      string // River queue
+	Policy     Policy // empty: AtLeastOnce
+	ConfigHash string
+}
+
+// RegisterDestinations makes destinations known to EnqueueTx. It changes
+// nothing when they are known already.
+func (o *Outbox) RegisterDestinations(ctx context.Context, destinations []Destination) error {
+	var names, kinds, queues, policies, hashes []string
+	for _, d := range destinations {
+		names, kinds, queues = append(names, d.Name), append(kinds, d.Kind), append(queues, d.Queue)
+		policies = append(policies, string(NewEffect{Policy: d.Policy}.policy()))
+		hashes = append(hashes, d.ConfigHash)
+	}
+	if _, err := o.pool.Exec(ctx, o.sql.registerDestinations, names, kinds, queues, policies, hashes); err != nil {
+		return fmt.Errorf("register destinations: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+package outbox
+
+import "errors"
+
+// Errors callers branch on.
+var (
+	// ErrBusy: the bounded queue is full or the bounded wait is over before
+	// anything was tried. Nothing was stored; try again later.
+	ErrBusy = errors.New("outbox is busy")
+	// ErrUnavailable: the database is away, or the outcome is unknown. The
+	// same call may be repeated: dedup makes that safe.
+	ErrUnavailable = errors.New("outbox is unavailable")
+	// ErrClosed: Stop was called.
+	ErrClosed = errors.New("outbox is closed")
+	// ErrNotFound: there is no such event or effect.
+	ErrNotFound = errors.New("not found")
+	// ErrUnknownDestination: no worker registered a destination of that name.
+	ErrUnknownDestination = errors.New("unknown destination")
+)
+
+// errTryAgain: a row changed between two statements; the same transaction may
+// succeed now.
+var errTryAgain = errors.New("changed meanwhile")

@@ -1,0 +1,137 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// Limits of what may stand in a dedup row.
+const (
+	maxEventIDLen   = 255
+	maxEventTypeLen = 255
+)
+
+// EventRef names one event: every key is scoped to its source.
+type EventRef struct {
+	Source  string `json:"source"`
+	EventID string `json:"event_id"`
+}
+
+func (r EventRef) String() string { return r.Source + "/" + r.EventID }
+
+// Delivery is one verified request of a provider, on its way in. It carries
+// zero, one or many events.
+type Delivery struct {
+	Source      string
+	Provider    string
+	Headers     map[string][]string // without anything that is itself a secret
+	ContentType string
+	Body        []byte // the exact bytes received; stored as they are (I1)
+	Events      []Incoming
+
+	// Handlers sends the dispatch jobs to QueueHandlers, worked only by
+	// processes that registered Go handlers for the source.
+	Handlers bool
+
+	// Traceparent is the W3C trace context of the receiving span, or empty. It
+	// travels in the job's metadata, so that the work can link back to it.
+	Traceparent string
+}
+
+// Incoming is one event of a Delivery as the provider's rules found it.
+type Incoming struct {
+	// ID is the dedup key: 1 to 255 bytes of valid UTF-8 without NUL.
+	ID string
+	// Type is the provider's name for what happened, under the same limits.
+	Type string
+	// APIVersion is the version of the payload's format, or empty.
+	APIVersion string
+	// OccurredAt is when it happened by the provider's clock, or zero.
+	OccurredAt time.Time
+	// Item is the JSON pointer (RFC 6901) of the event inside the body, or
+	// empty when the whole body is the event.
+	Item string
+}
+
+// Event is an accepted event as it is stored.
+type Event struct {
+	EventRef
+
+	Provider     string
+	Type         string
+	APIVersion   string
+	OccurredAt   time.Time // zero when the provider does not say
+	ReceivedAt   time.Time // database clock
+	AcceptSeq    int64
+	AcceptanceID uuid.UUID
+	DeliveryID   uuid.UUID
+	Item         string
+	Traceparent  string
+
+	Outcome    EventOutcome
+	Generation int // fence of the dispatch; a replay adds one
+	// EffectGeneration is the generation of the event's effects.
+	EffectGeneration int
+	ProcessedAt      time.Time // zero until dispatched, skipped or failed
+	ConfigHash       string
+	Error            string
+
+	Duplicates      int64
+	LastDuplicateAt time.Time // zero without a duplicate
+	BodyDiffers     bool
+
+	Headers     map[string][]string
+	ContentType string
+	Body        []byte // of the whole delivery
+}
+
+// EventOutcome is how far an event has come.
+type EventOutcome string
+
+// The outcomes of an event.
+const (
+	EventReceived   EventOutcome = "received"   // committed, waits for its dispatch
+	EventDispatched EventOutcome = "dispatched" // its effects are committed
+	EventSkipped    EventOutcome = "skipped"    // no route and no handler wanted it
+	EventFailed     EventOutcome = "failed"     // its dispatch failed for the last time
+)
+
+// InvalidEventError says that an event cannot be stored under the id or type
+// it came with. It is the sender's fault and the same on every retry.
+type InvalidEventError struct {
+	Field  string // "event id" or "event type"
+	Reason string
+}
+
+func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field, e.Reason) }
+
+// validate refuses, before anything is batched, what Postgres would refuse
+// inside the batch.
+func (in Incoming) validate() error {
+	if err := validateKey(in.ID, maxEventIDLen); err != nil {
+		return &InvalidEventError{Field: "event id", Reason: err.Error()}
+	}
+	if err := validateKey(in.Type, maxEventTypeLen); err != nil {
+		return &InvalidEventError{Field: "event type", Reason: err.Error()}
+	}
+	return nil
+}
+
+func validateKey(s string, limit int) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case len(s) > limit:
+		return fmt.Errorf("has %d bytes, at most %d are allowed", len(s), limit)
+	case !utf8.ValidString(s):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsRune(s, 0):
+		return errors.New("contains a NUL character")
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Event loads an event and the delivery it came in. Headers and Body are nil
+// when retention has removed the delivery. Errors: ErrNotFound.
+func (o *Outbox) Event(ctx context.Context, ref EventRef) (*Event, error) {
+	rows, err := o.pool.Query(ctx, o.sql.event, ref.Source, ref.EventID)
+	if err != nil {
+		return nil, fmt.Errorf("load event %s: %w", ref, err)
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, scanEvent)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("load event %s: %w", ref, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load event %s: %w", ref, err)
+	}
+	return e, nil
+}
+
+// EventFilter selects events. Empty fields take all.
+type EventFilter struct {
+	Source  string
+	Type    string
+	Outcome EventOutcome
+	// Before is the AcceptSeq of the last event of the page before, or 0.
+	Before int64
+	// Limit defaults to 50.
+	Limit int
+}
+
+// Events lists events, the newest first, without headers and bodies.
+func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
+	rows, err := o.pool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	events, err := pgx.CollectRows(rows, scanEvent)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	return events, nil
+}
+
+const defaultLimit = 50
+
+func limitOr(limit int) int {
+	if limit <= 0 {
+		return defaultLimit
+	}
+	return limit
+}
+
+func scanEvent(row pgx.CollectableRow) (*Event, error) {
+	var e Event
+	var occurredAt, processedAt, lastDuplicateAt *time.Time
+	var headers []byte
+	var contentType *string
+	if err := row.Scan(
+		&e.Source, &e.EventID, &e.Provider, &e.Type, &e.APIVersion, &occurredAt, &e.ReceivedAt,
+		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
+		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
+		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers,
+		&headers, &contentType, &e.Body,
+	); err != nil {
+		return nil, err
+	}
+	if headers != nil {
+		if err := json.Unmarshal(headers, &e.Headers); err != nil {
+			return nil, fmt.Errorf("decode headers: %w", err)
+		}
+	}
+	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = orZero(occurredAt), orZero(processedAt), orZero(lastDuplicateAt)
+	e.ContentType = orZero(contentType)
+	return &e, nil
+}

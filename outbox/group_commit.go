@@ -1,0 +1,301 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Bounds of one group commit.
+const (
+	maxBatchMembers = 64
+	maxBatchItems   = 1000
+	maxBatchBytes   = 4 << 20
+)
+
+// groupCommit lets concurrent members share transactions. While a commit is in
+// flight the next batch collects; there is no timer, so a lone member has the
+// latency of a transaction of its own. T1, T2 and T3 are three of these.
+//
+// A member M is committed by run together with others and gets its R only
+// after their COMMIT succeeded. One bad member never fails its neighbours: a
+// batch that fails for a reason of its data is bisected, one that waits for
+// somebody's lock leaves the committers alone (group_commit_blocked.go).
+type groupCommit[M, R any] struct {
+	commitOptions
+
+	name string
+	kind metric.MeasurementOption
+
+	// run writes all members inside tx and returns one result for each, in
+	// order. It may be called again with the same members, or some of them,
+	// after a failure or an unknown outcome: it must recognise its own rows.
+	run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
+	// weigh returns how many items and bytes a member adds to a batch.
+	weigh func(M) (items, bytes int)
+
+	blocked chan struct{} // slots of the lane for members that wait for a lock
+
+	mu      sync.Mutex
+	queue   []*waiting[M, R]
+	running int // committers and blocked lanes at work
+	active  int // committers at work
+	closed  bool
+	idle    *sync.Cond // signalled when running drops to 0
+}
+
+// waiting is one submitted member.
+type waiting[M, R any] struct {
+	member   M
+	deadline time.Time
+	taken    bool // a committer has it; guarded by groupCommit.mu
+	given    bool // its submitter gave up; guarded by groupCommit.mu
+	done     chan outcome[R]
+}
+
+type outcome[R any] struct {
+	result R
+	err    error
+}
+
+// commitOptions are the bounds of one groupCommit.
+type commitOptions struct {
+	pool       *pgxpool.Pool
+	committers int           // group commits in flight at once
+	queueCap   int           // members that may wait
+	timeout    time.Duration // of a member, waiting included
+	batchSize  metric.Int64Histogram
+}
+
+func newGroupCommit[M, R any](
+	name string,
+	opts commitOptions,
+	run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error),
+	weigh func(M) (items, bytes int),
+) *groupCommit[M, R] {
+	g := &groupCommit[M, R]{
+		commitOptions: opts,
+		name:          name,
+		run:           run,
+		weigh:         weigh,
+		kind:          metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
+		blocked:       make(chan struct{}, maxBlockedLanes),
+	}
+	g.idle = sync.NewCond(&g.mu)
+	return g
+}
+
+// submit waits until m is committed, refused, or its time is over. When ctx
+// ends first the member stays in the queue and is committed all the same: the
+// caller only does not learn of it.
+func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
+	var none R
+	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.timeout), done: make(chan outcome[R], 1)}
+	if err := g.enqueue(w); err != nil {
+		return none, err
+	}
+	timer := time.NewTimer(g.timeout)
+	defer timer.Stop()
+	select {
+	case out := <-w.done:
+		return out.result, out.err
+	case <-ctx.Done():
+		return none, fmt.Errorf("%w: outcome not awaited: %w", ErrUnavailable, context.Cause(ctx))
+	case <-timer.C:
+	}
+	g.mu.Lock()
+	w.given = true
+	taken := w.taken
+	g.mu.Unlock()
+	select {
+	case out := <-w.done: // it arrived together with the deadline
+		return out.result, out.err
+	default:
+	}
+	if !taken {
+		return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
+	}
+	return none, fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.timeout)
+}
+
+// offer commits m some time later without telling anybody. It reports whether
+// there was room for it.
+func (g *groupCommit[M, R]) offer(m M) bool {
+	return g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.timeout), done: make(chan outcome[R], 1)}) == nil
+}
+
+func (g *groupCommit[M, R]) enqueue(w *waiting[M, R]) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	if len(g.queue) >= g.queueCap {
+		return fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
+	}
+	g.queue = append(g.queue, w)
+	if g.active < g.committers {
+		g.active++
+		g.running++
+		go g.commitUntilEmpty()
+	}
+	return nil
+}
+
+// commitUntilEmpty is one committer. It ends when nothing waits, so an idle
+// groupCommit has no goroutine.
+func (g *groupCommit[M, R]) commitUntilEmpty() {
+	for {
+		batch := g.take()
+		if len(batch) == 0 {
+			return
+		}
+		g.commit(batch)
+	}
+}
+
+// take removes the next batch from the queue. It returns none, and counts the
+// committer out in the same critical section, when the queue is empty.
+func (g *groupCommit[M, R]) take() []*waiting[M, R] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var batch []*waiting[M, R]
+	items, size, used := 0, 0, 0
+	for _, w := range g.queue {
+		if w.given { // its submitter was told ErrBusy: it must not be stored now
+			used++
+			continue
+		}
+		n, b := g.weigh(w.member)
+		if len(batch) > 0 && (len(batch) == maxBatchMembers || items+n > maxBatchItems || size+b > maxBatchBytes) {
+			break
+		}
+		w.taken = true
+		batch = append(batch, w)
+		items, size, used = items+n, size+b, used+1
+	}
+	rest := copy(g.queue, g.queue[used:])
+	clear(g.queue[rest:])
+	g.queue = g.queue[:rest]
+	if len(batch) == 0 {
+		g.active--
+		g.leave()
+	}
+	return batch
+}
+
+// leave counts one goroutine out. The caller holds mu.
+func (g *groupCommit[M, R]) leave() {
+	g.running--
+	if g.running == 0 {
+		g.idle.Broadcast()
+	}
+}
+
+// commit brings every member of the batch to its end.
+func (g *groupCommit[M, R]) commit(batch []*waiting[M, R]) {
+	g.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
+	results, err := g.transact(batch, lockTimeout)
+	switch {
+	case err == nil:
+		for i, w := range batch {
+			w.done <- outcome[R]{result: results[i]}
+		}
+	case isLockWait(err):
+		g.sideline(batch, err)
+	case isBadData(err) && len(batch) > 1:
+		half := len(batch) / 2
+		g.commit(batch[:half])
+		g.commit(batch[half:])
+	case isBadData(err):
+		batch[0].done <- outcome[R]{err: err}
+	default:
+		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+}
+
+func (g *groupCommit[M, R]) fail(batch []*waiting[M, R], err error) {
+	for _, w := range batch {
+		w.done <- outcome[R]{err: err}
+	}
+}
+
+// transact commits the batch in one transaction, which it tries again on a
+// fresh connection after a passing fault or an unknown outcome, until the last
+// member's time is over. That is safe because run recognises its own rows.
+//
+// It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
+func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) ([]R, error) {
+	deadline := batch[0].deadline
+	members := make([]M, len(batch))
+	for i, w := range batch {
+		members[i] = w.member
+		if w.deadline.After(deadline) {
+			deadline = w.deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	for pause := firstRetryPause; ; pause = min(2*pause, maxRetryPause) {
+		results, err := g.transactOnce(ctx, members, lockWait)
+		if err == nil || !isPassing(err) {
+			return results, err
+		}
+		if isReadOnly(err) {
+			// The server was demoted: every pooled connection still points at it.
+			g.pool.Reset()
+		}
+		timer := time.NewTimer(jitter(pause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		}
+	}
+}
+
+func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, lockWait time.Duration) ([]R, error) {
+	var results []R
+	err := inTransaction(ctx, g.pool, lockWait, func(tx pgx.Tx) error {
+		var err error
+		results, err = g.run(ctx, tx, members)
+		if err == nil && len(results) != len(members) {
+			err = fmt.Errorf("%d results for %d members", len(results), len(members))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.name, err)
+	}
+	return results, nil
+}
+
+// stop refuses new members and waits until the others are at their end.
+func (g *groupCommit[M, R]) stop(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	drained := make(chan struct{})
+	go func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for g.running > 0 {
+			g.idle.Wait()
+		}
+		close(drained)
+	}()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s: commits are still in flight", g.name), ctx.Err())
+	}
+}

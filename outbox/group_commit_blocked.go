@@ -1,0 +1,85 @@
+package outbox
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// maxBlockedLanes bounds how many batches may be sorted out beside the
+	// committers at once; each uses one connection.
+	maxBlockedLanes = 4
+	// probeLockTimeout is how long a part of a sidelined batch waits for a
+	// lock while the blocked members are being singled out.
+	probeLockTimeout = 20 * time.Millisecond
+)
+
+// sideline takes a batch that waited too long for somebody's lock away from
+// its committer: a lane finds the blocked members by bisection, commits the
+// others and lets the blocked ones wait until their time is over.
+func (g *groupCommit[M, R]) sideline(batch []*waiting[M, R], cause error) {
+	select {
+	case g.blocked <- struct{}{}:
+	default:
+		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, cause))
+		return
+	}
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
+	go func() {
+		defer func() {
+			<-g.blocked
+			g.mu.Lock()
+			g.leave()
+			g.mu.Unlock()
+		}()
+		var stuck []*waiting[M, R]
+		g.bisect(batch, &stuck)
+		for _, w := range stuck {
+			g.await(w)
+		}
+	}()
+}
+
+// bisect commits what can be committed at once and collects in stuck the
+// members that wait for a lock.
+func (g *groupCommit[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
+	results, err := g.transact(batch, probeLockTimeout)
+	switch {
+	case err == nil:
+		for i, w := range batch {
+			w.done <- outcome[R]{result: results[i]}
+		}
+	case (isLockWait(err) || isBadData(err)) && len(batch) > 1:
+		half := len(batch) / 2
+		g.bisect(batch[:half], stuck)
+		g.bisect(batch[half:], stuck)
+	case isLockWait(err):
+		*stuck = append(*stuck, batch[0])
+	case isBadData(err):
+		batch[0].done <- outcome[R]{err: err}
+	default:
+		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+}
+
+// await tries one blocked member until it is through or its time is over.
+func (g *groupCommit[M, R]) await(w *waiting[M, R]) {
+	one := []*waiting[M, R]{w}
+	for {
+		results, err := g.transact(one, lockTimeout)
+		switch {
+		case err == nil:
+			w.done <- outcome[R]{result: results[0]}
+			return
+		case isLockWait(err) && time.Now().Before(w.deadline):
+			continue
+		case isBadData(err):
+			w.done <- outcome[R]{err: err}
+		default:
+			w.done <- outcome[R]{err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
+		}
+		return
+	}
+}

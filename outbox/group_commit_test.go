@@ -1,0 +1,218 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// gate is a groupCommit over a table of numbers whose transactions wait for a
+// signal, so that a test decides what shares a batch.
+type gate struct {
+	*groupCommit[int, int]
+
+	pool    *pgxpool.Pool
+	entered chan []int    // members of each transaction that began
+	open    chan struct{} // one receive lets one transaction go on; closed: all
+}
+
+func newGate(t *testing.T, change func(*commitOptions)) *gate {
+	t.Helper()
+	g := &gate{pool: pgtest.New(t), entered: make(chan []int, 1000), open: make(chan struct{})}
+	_, err := g.pool.Exec(t.Context(), `CREATE TABLE numbers (n integer PRIMARY KEY CHECK (n <> 13))`)
+	require.NoError(t, err)
+	opts := commitOptions{pool: g.pool, committers: 1, queueCap: 100, timeout: 20 * time.Second, batchSize: noop.Int64Histogram{}}
+	if change != nil {
+		change(&opts)
+	}
+	g.groupCommit = newGroupCommit("test", opts, func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
+		g.entered <- members
+		<-g.open
+		_, err := tx.Exec(ctx, `INSERT INTO numbers SELECT unnest($1::integer[]) ON CONFLICT DO NOTHING`, members)
+		return members, err
+	}, one[int])
+	t.Cleanup(func() { require.NoError(t, g.stop(context.Background())) })
+	return g
+}
+
+// batch submits members so that they form one batch behind a first member that
+// is let through, and returns their errors.
+func (g *gate) batch(t *testing.T, members ...int) map[int]error {
+	t.Helper()
+	var mu sync.Mutex
+	errs := make(map[int]error)
+	var all sync.WaitGroup
+	submit := func(n int) {
+		all.Go(func() {
+			got, err := g.submit(context.Background(), n)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && got != n {
+				err = fmt.Errorf("got the result of %d", got)
+			}
+			errs[n] = err
+		})
+	}
+	submit(0)
+	<-g.entered
+	for i, n := range members {
+		submit(n)
+		require.Eventually(t, func() bool {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return len(g.queue) == i+1
+		}, 10*time.Second, time.Millisecond)
+	}
+	close(g.open)
+	all.Wait()
+	require.NoError(t, errs[0])
+	delete(errs, 0)
+	return errs
+}
+
+func TestGroupCommitSharesOneTransaction(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	errs := g.batch(t, 1, 2, 3, 4, 5)
+	for n, err := range errs {
+		require.NoError(t, err, n)
+	}
+	require.Equal(t, []int{1, 2, 3, 4, 5}, <-g.entered)
+	require.Empty(t, g.entered)
+}
+
+func TestGroupCommitBoundsABatch(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	g.weigh = func(n int) (int, int) {
+		if n == 3 {
+			return 1, 2 * maxBatchBytes // goes alone
+		}
+		return 1, 1
+	}
+	g.batch(t, 1, 2, 3, 4, 5)
+	require.Equal(t, []int{1, 2}, <-g.entered)
+	require.Equal(t, []int{3}, <-g.entered)
+	require.Equal(t, []int{4, 5}, <-g.entered)
+}
+
+func TestGroupCommitIsolatesBadData(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	errs := g.batch(t, 1, 2, 13, 4, 5, 6, 7)
+	for n, err := range errs {
+		if n == 13 {
+			require.ErrorContains(t, err, "numbers_n_check")
+			continue
+		}
+		require.NoError(t, err, n)
+	}
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&stored))
+	require.Equal(t, 7, stored) // with the 0 of the first batch
+}
+
+// One member waits for somebody's lock: its neighbours, and those who come
+// after, do not.
+func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers VALUES (3)`)
+	require.NoError(t, err)
+
+	through := make(chan struct{})
+	blocked := make(chan error, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := g.submit(context.Background(), 3)
+		blocked <- err
+	})
+	require.Equal(t, []int{3}, <-g.entered)
+	for _, n := range []int{1, 2, 4, 5} {
+		all.Go(func() {
+			if _, err := g.submit(context.Background(), n); err != nil {
+				t.Errorf("neighbour %d: %v", n, err)
+			}
+			through <- struct{}{}
+		})
+	}
+	close(g.open)
+	for range 4 {
+		<-through // they are through while the lock is still held
+	}
+	require.Empty(t, blocked)
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.NoError(t, <-blocked)
+	all.Wait()
+}
+
+func TestGroupCommitRefusesWhenFull(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *commitOptions) { opts.queueCap = 2 })
+	var all sync.WaitGroup
+	submit := func(n int) { all.Go(func() { _, _ = g.submit(context.Background(), n) }) }
+	submit(0)
+	<-g.entered
+	submit(1)
+	submit(2)
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 2
+	}, 10*time.Second, time.Millisecond)
+	_, err := g.submit(t.Context(), 3)
+	require.ErrorIs(t, err, ErrBusy)
+	close(g.open)
+	all.Wait()
+}
+
+// A member that was told ErrBusy must not be stored behind its back.
+func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = g.submit(context.Background(), 0) })
+	<-g.entered
+	g.timeout = time.Millisecond
+	_, err := g.submit(t.Context(), 1)
+	require.ErrorIs(t, err, ErrBusy)
+	close(g.open)
+	all.Wait()
+	require.NoError(t, g.stop(t.Context()))
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&stored))
+	require.Equal(t, 1, stored)
+}
+
+// The caller hangs up while its member waits: it is committed all the same.
+func TestGroupCommitOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := g.submit(ctx, 7)
+		if err == nil {
+			t.Error("the caller was gone")
+		}
+	})
+	<-g.entered
+	cancel()
+	all.Wait()
+	close(g.open)
+	require.NoError(t, g.stop(t.Context()))
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 7`).Scan(&stored))
+	require.Equal(t, 1, stored)
+}

@@ -1,0 +1,30 @@
+// Package logkey is the vocabulary of our logs: every attribute a line of
+// Hooklatch carries has one of these keys.
+package logkey
+
+// The keys, by what they hold.
+const (
+	Attempt      = "attempt"       // number of an attempt, from 1
+	Batch        = "batch"         // members of one group commit
+	Count        = "count"         // how many of what the message names
+	Destination  = "destination"   // name in the configuration
+	Duration     = "duration"      // of what the message names
+	EffectKey    = "effect_key"    // idempotency key on the wire
+	Err          = "err"           // logged cause; the public message is another
+	EventID      = "event_id"      // dedup key within the source
+	EventType    = "event_type"    // the provider's name for what happened
+	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
+	JobID        = "job_id"        // of river_job
+	Late         = "late"          // how long after the first delivery a duplicate came
+	Outcome      = "outcome"       // what came of it, from a fixed set
+	Path         = "path"          // of a request, or of a file
+	Provider     = "provider"      // slug of the sender's kind
+	Queue        = "queue"         // River queue
+	Reason       = "reason"        // why something was refused, from a fixed set
+	Remote       = "remote"        // address of the peer
+	Route        = "route"         // name in the configuration
+	Source       = "source"        // name in the configuration
+	State        = "state"         // of an effect
+	Status       = "status"        // HTTP status, or that of an acceptance
+	URL          = "url"           // without user, password and query
+)

@@ -1,0 +1,172 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+const (
+	// meterName is the scope of our metrics.
+	meterName = "github.com/hooklatch/hooklatch/outbox"
+
+	// fetchCooldown debounces River's NOTIFY for each queue and client. It is
+	// the inserting client's setting that counts.
+	fetchCooldown = 10 * time.Millisecond
+
+	defaultAcceptTimeout = 2 * time.Second
+	defaultCommitters    = 2
+
+	// workTimeout bounds one dispatch, claim or settlement. Nobody outside
+	// waits for them, so they may outlast a short outage.
+	workTimeout = 10 * time.Second
+	noteTimeout = 5 * time.Second
+
+	// maxWaiting bounds how many members wait for a group commit. At 64 a
+	// batch that is 64 batches, more than AcceptTimeout has time for.
+	maxWaiting = 4096
+)
+
+// Options configure an Outbox.
+type Options struct {
+	// Pool is the database, migrated. Required.
+	Pool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// AcceptTimeout bounds one Accept, waiting included. Defaults to 2 seconds.
+	AcceptTimeout time.Duration
+	// Committers is how many group commits of one kind may be in flight at
+	// once, each on a connection of the pool. Defaults to 2.
+	Committers int
+	// ConsoleURL is where the console shows events and effects; links to it go
+	// into the metadata of jobs. Empty: no links.
+	ConsoleURL string
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// MeterProvider defaults to the global one.
+	MeterProvider metric.MeterProvider
+}
+
+func (opts Options) withDefaults() Options {
+	opts.Schema = opts.Schema.OrDefault()
+	if opts.AcceptTimeout == 0 {
+		opts.AcceptTimeout = defaultAcceptTimeout
+	}
+	if opts.Committers == 0 {
+		opts.Committers = defaultCommitters
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	opts.ConsoleURL = strings.TrimSuffix(opts.ConsoleURL, "/")
+	return opts
+}
+
+func (opts Options) validate() error {
+	if opts.Pool == nil {
+		return errors.New("Pool is required")
+	}
+	if err := opts.Schema.Validate(); err != nil {
+		return err
+	}
+	if opts.AcceptTimeout < 0 {
+		return fmt.Errorf("AcceptTimeout is %s, it must be positive", opts.AcceptTimeout)
+	}
+	if opts.Committers < 0 {
+		return fmt.Errorf("Committers is %d, it must be positive", opts.Committers)
+	}
+	return nil
+}
+
+// Outbox is the inbox and the ledger of effects in one Postgres schema. It is
+// safe for concurrent use.
+type Outbox struct {
+	pool       *pgxpool.Pool
+	schema     schema.Name
+	sql        statements
+	river      *river.Client[pgx.Tx] // inserts only
+	consoleURL string
+	logger     *slog.Logger
+
+	accepts     *groupCommit[arrival, Acceptance]
+	duplicates  *groupCommit[duplicateNote, struct{}]
+	dispatches  *groupCommit[Dispatch, Dispatched]
+	claims      *groupCommit[Claim, Claimed]
+	settlements *groupCommit[Settlement, Settled]
+}
+
+// New returns an Outbox on a migrated database. It starts nothing: committers
+// run only while there is something to commit.
+func New(opts Options) (*Outbox, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("outbox options: %w", err)
+	}
+	sql, err := loadStatements(opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	inserter, err := river.NewClient(riverpgxv5.New(opts.Pool), &river.Config{
+		FetchCooldown: fetchCooldown,
+		Logger:        opts.Logger,
+		Schema:        string(opts.Schema),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("river client: %w", err)
+	}
+	batchSize, err := opts.MeterProvider.Meter(meterName).Int64Histogram("hooklatch.batch.size",
+		metric.WithDescription("Members of one group commit."),
+		metric.WithExplicitBucketBoundaries(1, 2, 4, 8, 16, 32, 64))
+	if err != nil {
+		return nil, fmt.Errorf("batch size metric: %w", err)
+	}
+	o := &Outbox{
+		pool:       opts.Pool,
+		schema:     opts.Schema,
+		sql:        sql,
+		river:      inserter,
+		consoleURL: opts.ConsoleURL,
+		logger:     opts.Logger,
+	}
+	common := commitOptions{pool: opts.Pool, committers: opts.Committers, queueCap: maxWaiting, timeout: workTimeout, batchSize: batchSize}
+	accepting := common
+	accepting.timeout = opts.AcceptTimeout
+	noting := common
+	noting.committers, noting.timeout = 1, noteTimeout
+	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
+	o.duplicates = newGroupCommit("note duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
+	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
+	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])
+	o.settlements = newGroupCommit("settle", common, o.settleBatch, one[Settlement])
+	return o, nil
+}
+
+// one weighs members that are all alike.
+func one[M any](M) (items, size int) { return 1, 0 }
+
+// Stop refuses what is new and waits until everything that was submitted is
+// committed, or ctx is done. It may be called again.
+func (o *Outbox) Stop(ctx context.Context) error {
+	return errors.Join(
+		o.accepts.stop(ctx),
+		o.dispatches.stop(ctx),
+		o.claims.stop(ctx),
+		o.settlements.stop(ctx),
+		o.duplicates.stop(ctx),
+	)
+}

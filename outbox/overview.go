@@ -1,0 +1,31 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Overview is what a status page shows of the tables.
+type Overview struct {
+	Events  map[EventOutcome]int64
+	Effects map[EffectState]int64
+	// OldestReceived is when the oldest undispatched event was received, zero without one.
+	OldestReceived time.Time
+	// OldestDue is when the effect that waits longest became due, zero without one.
+	OldestDue time.Time
+	// DeliveryDaysAhead is how many days of partitions lie ahead.
+	DeliveryDaysAhead int
+}
+
+// Overview counts events and effects by state. It reads both tables whole.
+func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
+	var v Overview
+	var oldestReceived, oldestDue *time.Time
+	err := o.pool.QueryRow(ctx, o.sql.overview).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
+	if err != nil {
+		return Overview{}, fmt.Errorf("count events and effects: %w", err)
+	}
+	v.OldestReceived, v.OldestDue = orZero(oldestReceived), orZero(oldestDue)
+	return v, nil
+}

@@ -1,0 +1,39 @@
+-- Creates the effects whose key is new, in key order, and links every event to
+-- its effects, also to those an earlier event had made.
+WITH planned AS (
+    SELECT e.*
+    FROM unnest(
+        $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[],
+        $14::text[], $15::text[], $16::jsonb[], $17::text[], $18::bytea[]
+    ) AS e (
+        scope, key, generation, idempotency_key, route, destination, queue, policy,
+        source, event_id, event_type, accept_seq, traceparent,
+        request_method, request_url, request_headers, request_type, request_body
+    )
+), created AS (
+    INSERT INTO hooklatch.effects (
+        scope, key, generation, idempotency_key, route, destination, queue, policy,
+        source, event_id, event_type, accept_seq, traceparent,
+        request_method, request_url, request_headers, request_type, request_body
+    )
+    SELECT
+        scope, key, generation, idempotency_key, route, destination, queue, policy,
+        source, event_id, event_type, accept_seq, traceparent,
+        request_method, request_url, request_headers, request_type, request_body
+    FROM planned
+    ORDER BY scope COLLATE "C", key COLLATE "C", generation
+    -- Both unique indexes must arbitrate: a race on the one that does not would
+    -- be an error.
+    ON CONFLICT DO NOTHING
+    RETURNING scope, key, generation
+), linked AS (
+    INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
+    SELECT l.source, l.event_id, l.scope, l.key, l.generation, l.repeats OR created.key IS NULL
+    FROM unnest($19::text[], $20::text[], $21::text[], $22::text[], $23::integer[], $24::boolean[])
+        AS l (source, event_id, scope, key, generation, repeats)
+    LEFT JOIN created USING (scope, key, generation)
+    ON CONFLICT (source, event_id, scope, key, generation) DO NOTHING
+)
+SELECT scope, key, generation
+FROM created

@@ -1,0 +1,6 @@
+-- The bytes an event came in, for an effect that sends them as they are.
+SELECT p.item, d.content_type, d.body
+FROM hooklatch.processed_events AS p
+JOIN hooklatch.deliveries AS d ON d.delivery_id = p.delivery_id AND d.received_at = p.received_at
+WHERE p.source = $1
+    AND p.event_id = $2

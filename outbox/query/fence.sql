@@ -1,0 +1,27 @@
+-- The fence of T2: marks the events that are still to be dispatched, in key
+-- order. An event without a row back was dispatched before, or replayed since.
+WITH planned AS (
+    SELECT f.*
+    FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[])
+        AS f (source, event_id, generation, outcome, config_hash)
+), locked AS (
+    SELECT p.source, p.event_id
+    FROM hooklatch.processed_events AS p
+    JOIN planned USING (source, event_id, generation)
+    WHERE p.outcome = 'received'
+    ORDER BY p.source COLLATE "C", p.event_id COLLATE "C"
+    FOR UPDATE OF p
+)
+UPDATE hooklatch.processed_events AS p
+SET
+    outcome = planned.outcome,
+    processed_at = now(),
+    config_hash = planned.config_hash,
+    error = ''
+FROM planned
+JOIN locked USING (source, event_id)
+WHERE p.source = planned.source
+    AND p.event_id = planned.event_id
+    AND p.generation = planned.generation
+    AND p.outcome = 'received'
+RETURNING p.source, p.event_id

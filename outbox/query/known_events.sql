@@ -1,0 +1,12 @@
+-- The events that were accepted before. With synchronous replication a visible
+-- row may not be on the standby yet, and a transaction that only reads does not
+-- wait for it: the WAL message makes this one wait.
+SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
+FROM unnest($1::text[], $2::text[]) AS known (source, event_id)
+JOIN hooklatch.processed_events AS p USING (source, event_id)
+WHERE (
+    SELECT CASE
+        WHEN current_setting('synchronous_standby_names') = '' THEN true
+        ELSE pg_logical_emit_message(true, 'hooklatch.duplicate', '') IS NOT NULL
+    END
+)

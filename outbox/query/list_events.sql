@@ -1,0 +1,14 @@
+-- The newest events first, without their bodies. An empty filter takes all.
+SELECT
+    p.source, p.event_id, p.provider, p.event_type, p.api_version, p.occurred_at, p.received_at,
+    p.accept_seq, p.acceptance_id, p.delivery_id, p.item, p.traceparent,
+    p.outcome, p.generation, p.effect_generation, p.processed_at, p.config_hash, p.error,
+    p.duplicates, p.last_duplicate_at, p.body_differs,
+    NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body
+FROM hooklatch.processed_events AS p
+WHERE ($1 = '' OR p.source = $1)
+    AND ($2 = '' OR p.event_type = $2)
+    AND ($3 = '' OR p.outcome = $3)
+    AND ($4::bigint = 0 OR p.accept_seq < $4)
+ORDER BY p.accept_seq DESC
+LIMIT $5

@@ -1,0 +1,3 @@
+SELECT queue, policy
+FROM hooklatch.destinations
+WHERE name = $1

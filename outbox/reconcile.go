@@ -1,0 +1,97 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+const (
+	// reconcileGrace is longer than any accept or dispatch takes to show its job.
+	reconcileGrace = 30 * time.Second
+	// reconcileLimit bounds one transaction of Reconcile.
+	reconcileLimit = 1000
+)
+
+// Reconciled counts what Reconcile enqueued again.
+type Reconciled struct {
+	Events  int
+	Effects int
+}
+
+// Reconcile finds undispatched events and unfinished effects that have no live
+// job, and enqueues up to 1,000 of each again (I5). The tables are the truth:
+// River prunes its jobs, discards stuck ones of kinds it does not know, and
+// lets people delete them. It may run in several processes: an advisory lock
+// lets one of them work and the others return.
+func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
+	return o.reconcile(ctx, reconcileGrace)
+}
+
+func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
+	var done Reconciled
+	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+		var locked bool
+		if err := tx.QueryRow(ctx, o.sql.tryLock, string(o.schema)+".reconcile").Scan(&locked); err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		if !locked {
+			return nil
+		}
+		events, err := o.eventsWithoutJob(ctx, tx, grace)
+		if err != nil {
+			return err
+		}
+		effects, err := o.effectsWithoutJob(ctx, tx, grace)
+		if err != nil {
+			return err
+		}
+		done = Reconciled{Events: len(events), Effects: len(effects)}
+		return o.insertJobs(ctx, tx, append(events, effects...))
+	})
+	if err != nil {
+		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+	}
+	return done, nil
+}
+
+func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]river.InsertManyParams, error) {
+	rows, err := tx.Query(ctx, o.sql.eventsWithoutJob, grace.Seconds(), reconcileLimit)
+	if err != nil {
+		return nil, fmt.Errorf("find events without a job: %w", err)
+	}
+	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
+		var j dispatchJob
+		err := row.Scan(&j.ref.Source, &j.ref.EventID, &j.eventType, &j.receivedAt, &j.queue, &j.traceparent)
+		return o.dispatchJob(j), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find events without a job: %w", err)
+	}
+	return jobs, nil
+}
+
+func (o *Outbox) effectsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]river.InsertManyParams, error) {
+	rows, err := tx.Query(ctx, o.sql.effectsWithoutJob, grace.Seconds(), reconcileLimit)
+	if err != nil {
+		return nil, fmt.Errorf("find effects without a job: %w", err)
+	}
+	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
+		j, err := scanEffectJob(row)
+		return o.effectJob(j), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find effects without a job: %w", err)
+	}
+	return jobs, nil
+}
+
+func scanEffectJob(row pgx.CollectableRow) (effectJob, error) {
+	var j effectJob
+	err := row.Scan(&j.id.Scope, &j.id.Key, &j.id.Generation, &j.destination, &j.queue,
+		&j.event.Source, &j.event.EventID, &j.eventType, &j.traceparent)
+	return j, err
+}

@@ -1,0 +1,151 @@
+package outbox
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReplayResumesTheOldEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
+	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+
+	r, err := b.Replay(t.Context(), ref, ReplayOptions{RequestedBy: "ada"})
+	require.NoError(t, err)
+	require.Equal(t, Replayed{Generation: 2, Reopened: 1}, r)
+	_, err = b.Replay(t.Context(), ref, ReplayOptions{})
+	require.ErrorIs(t, err, ErrNotReplayable)
+
+	e, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.Equal(t, EventReceived, e.Outcome)
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	require.NoError(t, err)
+	require.Equal(t, []EffectID{id}, d.Suppressed, "same key, same effect")
+	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE generation = 2 AND requested_by = 'ada' AND NOT new_keys`))
+}
+
+func TestReplayWithNewKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	_, err := b.Replay(t.Context(), ref, ReplayOptions{NewKeys: true})
+	require.NoError(t, err)
+	e, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	require.NoError(t, err)
+	require.Len(t, d.Created, 1)
+	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
+}
+
+func TestReplayUnknown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "none"}, ReplayOptions{})
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorIs(t, b.Retry(t.Context(), "hl_none"), ErrNotFound)
+}
+
+func TestReconcileHealsMissingJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "stripe", "waiting")
+	b.dispatched(t, "done", AtLeastOnce)
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	require.NoError(t, err)
+
+	done, err := b.Reconcile(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, done, "within the grace nobody interferes")
+	done, err = b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done)
+	done, err = b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Zero(t, done, "their jobs live")
+
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'discarded', finalized_at = now()`)
+	require.NoError(t, err)
+	done, err = b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
+}
+
+func TestEnqueueTx(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "1"}}))
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "2"}}))
+	effect := NewEffect{EffectID: EffectID{Key: "order-1"}, Destination: "mail", Request: Request{Body: []byte("hello")}}
+
+	boom := errors.New("boom")
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		isNew, err := b.EnqueueTx(t.Context(), tx, effect)
+		require.NoError(t, err)
+		require.True(t, isNew)
+		return boom
+	}), boom)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+
+	for _, want := range []bool{true, false} {
+		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			isNew, err := b.EnqueueTx(t.Context(), tx, effect)
+			require.Equal(t, want, isNew)
+			return err
+		}))
+	}
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_mail'`))
+	id := EffectID{Scope: ScopeOfEnqueue("mail"), Key: "order-1", Generation: 1}
+	claimed := b.granted(t, id, lease)
+	require.Equal(t, AtMostOnce, claimed.Policy)
+	require.Equal(t, "hello", string(claimed.Request.Body))
+
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: "k"}, Destination: "fax"})
+		return err
+	}), ErrUnknownDestination)
+}
+
+func TestHealthAndOverview(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.CanCommit(t.Context()))
+	b.accepted(t, "stripe", "waiting")
+	b.dispatched(t, "done", AtLeastOnce)
+	v, err := b.Overview(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[EventOutcome]int64{EventReceived: 1, EventDispatched: 1}, v.Events)
+	require.Equal(t, map[EffectState]int64{EffectPending: 1}, v.Effects)
+	require.WithinDuration(t, time.Now(), v.OldestReceived, time.Minute)
+	require.Equal(t, 14, v.DeliveryDaysAhead)
+	made, err := b.MakePartitions(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, made)
+
+	_, err = b.pool.Exec(t.Context(), `DO $$ DECLARE part regclass; BEGIN
+		FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'hooklatch.deliveries'::regclass ORDER BY 1 DESC LIMIT 13 LOOP
+			EXECUTE 'DROP TABLE ' || part;
+		END LOOP; END $$`)
+	require.NoError(t, err)
+	require.ErrorContains(t, b.CanCommit(t.Context()), "1 days ahead")
+	made, err = b.MakePartitions(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 13, made)
+
+	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	effects, err := b.Effects(t.Context(), EffectFilter{State: EffectPending, Event: EventRef{Source: "stripe", EventID: "done"}})
+	require.NoError(t, err)
+	require.Len(t, effects, 1)
+}

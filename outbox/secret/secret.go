@@ -1,0 +1,31 @@
+// Package secret holds values that must never be printed.
+package secret
+
+import "log/slog"
+
+const text = "<secret>"
+
+// Value is a shared secret, password or key. It prints as <secret> wherever it
+// is formatted, logged or marshalled (I12); Reveal is the only way to it.
+type Value struct{ value string }
+
+// New wraps a secret.
+func New(value string) Value { return Value{value: value} }
+
+// Reveal returns the secret itself, for the one place that needs it.
+func (v Value) Reveal() string { return v.value }
+
+// IsZero tells whether there is no secret.
+func (v Value) IsZero() bool { return v.value == "" }
+
+// String implements fmt.Stringer.
+func (v Value) String() string { return text }
+
+// GoString implements fmt.GoStringer, for %#v.
+func (v Value) GoString() string { return text }
+
+// LogValue implements slog.LogValuer.
+func (v Value) LogValue() slog.Value { return slog.StringValue(text) }
+
+// MarshalText implements encoding.TextMarshaler, for JSON and YAML.
+func (v Value) MarshalText() ([]byte, error) { return []byte(text), nil }

@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+//go:embed query/*.sql
+var queries embed.FS
+
+// statements are the texts of query/*.sql for one schema.
+type statements struct {
+	accept               string
+	canCommit            string
+	claim                string
+	createEffects        string
+	deliveryOf           string
+	event                string
+	eventsWithoutJob     string
+	effectsWithoutJob    string
+	failDispatch         string
+	fence                string
+	knownEvents          string
+	makePartitions       string
+	noteDuplicates       string
+	overview             string
+	queueOf              string
+	registerDestinations string
+	settle               string
+	settledBefore        string
+	tryLock              string
+
+	effectAttempts string
+	effectByKey    string
+	effectsOfEvent string
+	listEffects    string
+	listEvents     string
+	replayEvent    string
+	reopenEffects  string
+	cancelEffect   string
+}
+
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	for file, text := range map[string]*string{
+		"accept":                &s.accept,
+		"can_commit":            &s.canCommit,
+		"cancel_effect":         &s.cancelEffect,
+		"claim":                 &s.claim,
+		"create_effects":        &s.createEffects,
+		"delivery_of":           &s.deliveryOf,
+		"effect_attempts":       &s.effectAttempts,
+		"effect_by_key":         &s.effectByKey,
+		"effects_of_event":      &s.effectsOfEvent,
+		"effects_without_job":   &s.effectsWithoutJob,
+		"event":                 &s.event,
+		"events_without_job":    &s.eventsWithoutJob,
+		"fail_dispatch":         &s.failDispatch,
+		"fence":                 &s.fence,
+		"known_events":          &s.knownEvents,
+		"list_effects":          &s.listEffects,
+		"list_events":           &s.listEvents,
+		"make_partitions":       &s.makePartitions,
+		"note_duplicates":       &s.noteDuplicates,
+		"overview":              &s.overview,
+		"queue_of":              &s.queueOf,
+		"register_destinations": &s.registerDestinations,
+		"reopen_effects":        &s.reopenEffects,
+		"replay_event":          &s.replayEvent,
+		"settle":                &s.settle,
+		"settled_before":        &s.settledBefore,
+		"try_lock":              &s.tryLock,
+	} {
+		content, err := queries.ReadFile("query/" + file + ".sql")
+		if err != nil {
+			return statements{}, fmt.Errorf("load statement: %w", err)
+		}
+		*text = name.SQL(string(content))
+	}
+	return s, nil
+}

@@ -1,0 +1,59 @@
+package embedded
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// children returns the processes whose parent is pid. The ones of Postgres are
+// session leaders each, so no process group has them all.
+func children(pid int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, entry := range entries {
+		child, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if _, parent := procStat(child); parent == pid {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// procStat returns state letter and parent of a process, zero values when it
+// is gone.
+func procStat(pid int) (state string, parent int) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0
+	}
+	// The name before the parenthesis may contain anything.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	return fields[0], parent
+}
+
+// ended tells whether pid only waits for its parent to look at its exit status.
+func ended(pid int) bool {
+	state, _ := procStat(pid)
+	return state == "Z" || state == "X" || state == ""
+}
+
+// commandOf returns the command line of a process, words separated by blanks.
+func commandOf(pid int) string {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(string(line), "\x00", " ")
+}

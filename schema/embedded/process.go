@@ -1,0 +1,190 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// readyTimeout bounds one start; crash recovery is the slow case.
+const readyTimeout = 60 * time.Second
+
+// process is a child that dies with us where the system can do that.
+type process struct {
+	pid  int
+	done chan struct{} // closed when the child was waited for
+	err  error         // of the wait; read it after done
+	log  *tail
+}
+
+// launch starts a program as the owner. deathSignal is what the child gets when
+// this process is killed; 0 for nothing.
+func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string, args ...string) (*process, error) {
+	p := &process{done: make(chan struct{}), log: &tail{next: log}}
+	cmd := exec.Command(program, args...)
+	cmd.Env = childEnv()
+	cmd.Dir = "/" // ours may be out of the owner's reach
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	// A killed server's children keep the pipe open a moment longer.
+	cmd.WaitDelay = 5 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		// A Ctrl-C is for us: the server has to be there while we drain.
+		Setpgid: true,
+	}
+	setDeathSignal(cmd.SysProcAttr, deathSignal)
+	if own.drop {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(own.uid), Gid: uint32(own.gid)}
+	}
+
+	started := make(chan error, 1)
+	go func() {
+		// The death signal is bound to the thread that forked, so that thread
+		// must live as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// run starts a program and waits for its end.
+func run(ctx context.Context, own owner, program string, args ...string) error {
+	p, err := launch(own, syscall.SIGKILL, nil, program, args...)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		killAll(p.pid)
+		<-p.done
+		return ctx.Err()
+	}
+	if p.err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), p.err, p.log)
+	}
+	return nil
+}
+
+// childEnv is our environment without what would change the server.
+func childEnv() []string {
+	env := []string{"LC_ALL=C", "TZ=UTC"}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "PG") || strings.HasPrefix(name, "LC_") || name == "LANG" || name == "LANGUAGE" || name == "TZ" {
+			continue
+		}
+		env = append(env, entry)
+	}
+	return env
+}
+
+// waitReady returns when the server accepts connections. It reads
+// postmaster.pid as pg_ctl does: attempts to connect would fill the log.
+func (p *process) waitReady(ctx context.Context, dataDir string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if pid, status := readPidFile(dataDir); pid == p.pid && status == "ready" {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-p.done:
+			return &exitError{log: p.log.String(), cause: p.err}
+		case <-ctx.Done():
+			return fmt.Errorf("server is not ready: %w: %s", ctx.Err(), p.log)
+		}
+	}
+}
+
+// exitError is the end of a server that should be running.
+type exitError struct {
+	log   string
+	cause error
+}
+
+func (e *exitError) Error() string {
+	return fmt.Sprintf("server ended (%v): %s", e.cause, e.log)
+}
+
+func (e *exitError) Unwrap() error { return e.cause }
+
+// portTaken tells whether a server ended because somebody has its port.
+func portTaken(err error) bool {
+	exit, ok := errors.AsType[*exitError](err)
+	return ok && strings.Contains(exit.log, "could not bind")
+}
+
+// readPidFile returns process id and status of the server in dataDir, zero
+// values when there is none.
+func readPidFile(dataDir string) (pid int, status string) {
+	text, err := os.ReadFile(filepath.Join(dataDir, "postmaster.pid"))
+	if err != nil {
+		return 0, ""
+	}
+	lines := strings.Split(string(text), "\n")
+	pid, err = strconv.Atoi(strings.TrimSpace(lines[0]))
+	if err != nil {
+		return 0, ""
+	}
+	if len(lines) >= 8 {
+		status = strings.TrimSpace(lines[7])
+	}
+	return pid, status
+}
+
+// tail passes a log on and remembers its end.
+type tail struct {
+	mu   sync.Mutex
+	next io.Writer
+	end  []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, b...)
+	if extra := len(t.end) - tailSize; extra > 0 {
+		t.end = t.end[extra:]
+	}
+	if t.next != nil {
+		// A log nobody can write must not stop the server.
+		_, _ = t.next.Write(b)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.end))
+}

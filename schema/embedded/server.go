@@ -1,0 +1,253 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Server is a running Postgres server. Its methods may be called from several
+// goroutines.
+type Server struct {
+	opts     Options
+	own      owner
+	bin      binaries
+	dir      *runDir
+	port     int
+	password string
+
+	mu      sync.Mutex
+	proc    *process // nil when it does not run
+	stopped bool
+}
+
+// Start starts a server and returns when it accepts connections. It returns an
+// error that names the places looked at, and what to install, when there are no
+// binaries.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	server, err := start(ctx, opts)
+	if err != nil {
+		return nil, fmt.Errorf("start postgres: %w", err)
+	}
+	return server, nil
+}
+
+func start(ctx context.Context, opts Options) (_ *Server, err error) {
+	own, err := serverOwner()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := cacheDir(own)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, own: own, port: opts.Port}
+	if opts.DataDir == "" {
+		s.dir, err = newRunDir(own, opts)
+	} else {
+		s.dir, err = keptRunDir(own, opts.DataDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.dir.release())
+		}
+	}()
+
+	wanted, err := s.wantedVersion()
+	if err != nil {
+		return nil, err
+	}
+	s.bin, err = systemSearch(own, cache, opts).locate(ctx, own, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fillDataDir(ctx, cache); err != nil {
+		return nil, err
+	}
+	password, err := os.ReadFile(filepath.Join(s.dir.data(), passwordName))
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s was not made by this program: %w", s.dir.data(), err)
+	}
+	s.password = strings.TrimSpace(string(password))
+	if err := s.boot(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// systemSearch is where this machine may have binaries.
+func systemSearch(own owner, cache string, opts Options) search {
+	s := search{
+		choice: os.Getenv(BinariesEnv),
+		path:   filepath.SplitList(os.Getenv("PATH")),
+		globs:  usual(),
+	}
+	if _, err := exec.LookPath("npm"); err == nil {
+		s.npm = func(ctx context.Context) (string, error) { return npmBinaries(ctx, cache, own, opts.progress) }
+	}
+	return s
+}
+
+// wantedVersion returns the major version asked for, or the one that made the
+// data directory; 0 for any.
+func (s *Server) wantedVersion() (int, error) {
+	asked := 0
+	if s.opts.Version != "" {
+		var err error
+		if asked, err = strconv.Atoi(s.opts.Version); err != nil {
+			return 0, fmt.Errorf("version %q is not a major version such as 18", s.opts.Version)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir.data(), "PG_VERSION"))
+	if err != nil {
+		return asked, nil // a new cluster
+	}
+	made, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("%s: unknown PG_VERSION %q", s.dir.data(), text)
+	}
+	if asked != 0 && asked != made {
+		return 0, fmt.Errorf("data directory %s was made by version %d, wanted is %d: remove the directory or ask for version %d", s.dir.data(), made, asked, made)
+	}
+	return made, nil
+}
+
+// fillDataDir makes the data directory from the cached cluster unless there is
+// one.
+func (s *Server) fillDataDir(ctx context.Context, cache string) error {
+	if _, err := os.Stat(s.dir.data()); err == nil {
+		return nil
+	}
+	source, err := freshCluster(ctx, cache, s.bin, s.own, s.opts.progress)
+	if err != nil {
+		return err
+	}
+	if s.opts.Prepare != nil {
+		if source, err = s.preparedCluster(ctx, cache, source); err != nil {
+			return err
+		}
+	}
+	temp := s.dir.data() + ".tmp"
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	if err := copyTree(source, temp, s.own, s.opts.Durable && s.dir.keep); err != nil {
+		return fmt.Errorf("copy cluster: %w", err)
+	}
+	return os.Rename(temp, s.dir.data())
+}
+
+// preparedCluster returns the directory of a cluster that Prepare has filled.
+func (s *Server) preparedCluster(ctx context.Context, cache, source string) (string, error) {
+	name := "prepared-" + hash(filepath.Base(source), s.opts.PrepareKey)
+	return cached(ctx, cache, name, s.own, func(dir string) error {
+		other, err := start(ctx, Options{Version: strconv.Itoa(s.bin.major), Log: s.opts.Log, Progress: s.opts.Progress})
+		if err != nil {
+			return err
+		}
+		defer other.dir.release()
+		err = s.opts.Prepare(ctx, other)
+		other.proc.stop(ctx)
+		if err != nil {
+			return fmt.Errorf("prepare cluster: %w", err)
+		}
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+		return copyTree(other.dir.data(), dir, s.own, false)
+	})
+}
+
+// boot starts the server process. A free port may be taken by somebody else
+// before the server has it; then another one is tried.
+func (s *Server) boot(ctx context.Context) error {
+	deathSignal := syscall.SIGINT // fast shutdown
+	if s.opts.orphan {
+		deathSignal = 0
+	}
+	for attempt := 1; ; attempt++ {
+		port := s.port
+		if port == 0 {
+			var err error
+			if port, err = freePort(); err != nil {
+				return err
+			}
+		}
+		proc, err := launch(s.own, deathSignal, s.opts.Log, s.bin.program("postgres"), serverArgs(s.dir, port, s.opts)...)
+		if err != nil {
+			return err
+		}
+		err = proc.waitReady(ctx, s.dir.data())
+		if err == nil {
+			s.proc, s.port = proc, port
+			return nil
+		}
+		proc.stop(context.WithoutCancel(ctx))
+		switch {
+		case !portTaken(err):
+			return err
+		case s.port != 0:
+			return fmt.Errorf("port %d on 127.0.0.1 is taken: end the program that has it, or choose another port", s.port)
+		case attempt == 5:
+			return err
+		}
+	}
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// URL returns the connection URL of a database, with the superuser's password.
+func (s *Server) URL(database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(Superuser, s.password),
+		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),
+		Path:     "/" + database,
+		RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// DataDir returns the directory of the cluster. For root it may be another one
+// than Options.DataDir asked for.
+func (s *Server) DataDir() string { return s.dir.data() }
+
+// Port returns the TCP port. It stays the same over restarts.
+func (s *Server) Port() int { return s.port }
+
+// Version returns what `postgres --version` says.
+func (s *Server) Version() string { return s.bin.version }
+
+// Major returns the major version, such as 18.
+func (s *Server) Major() int { return s.bin.major }
+
+// PID returns the process id of the postmaster, 0 when the server does not run.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return 0
+	}
+	return s.proc.pid
+}

@@ -1,0 +1,228 @@
+package fault
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// drainTimeout bounds the wait for the server's answer to a COMMIT.
+const drainTimeout = 30 * time.Second
+
+// errCut is what writing to a cut connection returns.
+var errCut = errors.New("connection was cut by a fault")
+
+// conn is a client's connection that watches for COMMIT.
+type conn struct {
+	net.Conn
+	fault *Fault
+
+	// reading is held by whoever reads from the server: the client, or Write
+	// when it takes the answer away from it. pgx may have a read under way while
+	// it writes.
+	reading sync.Mutex
+	answer  answer // guarded by reading
+
+	mu       sync.Mutex
+	mode     Mode // of the broken COMMIT, "" before it
+	cut      bool
+	patience time.Time     // the client's read deadline, zero for none
+	changed  chan struct{} // closed when patience or cut change
+	closed   chan struct{} // closed with the connection
+	once     sync.Once
+}
+
+func newConn(inner net.Conn, fault *Fault) *conn {
+	return &conn{Conn: inner, fault: fault, changed: make(chan struct{}), closed: make(chan struct{})}
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	if c.state() != "" {
+		// A client that has given up says good-bye and waits for the server to
+		// close, pgx for 15 s.
+		c.hangUp()
+		return 0, errCut
+	}
+	if !isCommit(b) {
+		return c.Conn.Write(b)
+	}
+	mode := c.fault.take()
+	if mode == "" {
+		return c.Conn.Write(b)
+	}
+	// Spoiled before it is sent: a read that is under way must not deliver the
+	// answer.
+	if err := c.spoil(mode); err != nil {
+		return 0, err
+	}
+	if mode == LoseRequest {
+		c.hangUp()
+		c.fault.report(mode)
+		return len(b), nil // the kernel took it, as it does
+	}
+	if n, err := c.Conn.Write(b); err != nil {
+		return n, err
+	}
+	c.reading.Lock()
+	err := c.drain()
+	c.reading.Unlock()
+	if err != nil {
+		return len(b), nil // cut all the same; the test sees that nothing fired
+	}
+	c.fault.report(mode)
+	return len(b), nil
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	n, err := 0, error(nil)
+	if c.state() == "" {
+		n, err = c.Conn.Read(b)
+	}
+	if c.state() == "" {
+		c.reading.Unlock()
+		return n, err
+	}
+	if n > 0 {
+		c.answer.feed(b[:n])
+	}
+	_ = c.drain() // Write tells about it
+	c.reading.Unlock()
+	return c.silence()
+}
+
+// drain reads the server's answer to its end; c.reading is held. After that the
+// connection is cut unless it is to hang.
+func (c *conn) drain() error {
+	buf := make([]byte, 4096)
+	for !c.answer.complete && c.state() != LoseRequest {
+		n, err := c.Conn.Read(buf)
+		c.answer.feed(buf[:n])
+		if err != nil && !c.answer.complete {
+			c.hangUp()
+			return err
+		}
+	}
+	if c.state() == LoseAnswer {
+		c.hangUp()
+	}
+	return nil
+}
+
+// silence is what the client gets instead of the answer.
+func (c *conn) silence() (int, error) {
+	for {
+		c.mu.Lock()
+		patience, changed, cut := c.patience, c.changed, c.cut
+		c.mu.Unlock()
+		if cut {
+			return 0, io.EOF
+		}
+		var over <-chan time.Time
+		if !patience.IsZero() {
+			timer := time.NewTimer(time.Until(patience))
+			defer timer.Stop()
+			over = timer.C
+		}
+		select {
+		case <-over:
+			return 0, os.ErrDeadlineExceeded
+		case <-c.closed:
+			return 0, net.ErrClosed
+		case <-changed:
+		}
+	}
+}
+
+func (c *conn) state() Mode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mode
+}
+
+// spoil gives the connection over to the fault.
+func (c *conn) spoil(mode Mode) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mode = mode
+	return c.Conn.SetDeadline(time.Now().Add(drainTimeout))
+}
+
+// hangUp ends the connection to the server.
+func (c *conn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return
+	}
+	c.cut = true
+	_ = c.Conn.Close()
+	c.wake()
+}
+
+func (c *conn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	c.hangUp()
+	return nil
+}
+
+// SetDeadline sets the deadline of reads and writes.
+func (c *conn) SetDeadline(t time.Time) error { return c.wait(t, c.Conn.SetDeadline) }
+
+// SetReadDeadline sets the deadline of reads.
+func (c *conn) SetReadDeadline(t time.Time) error { return c.wait(t, c.Conn.SetReadDeadline) }
+
+// wait notes the client's patience. It reaches the server's side only before
+// the fault: the answer is read whatever that is.
+func (c *conn) wait(t time.Time, set func(time.Time) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.patience = t
+	c.wake()
+	if c.mode != "" {
+		return nil
+	}
+	return set(t)
+}
+
+// wake makes a hanging read look again; c.mu is held.
+func (c *conn) wake() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// isCommit tells whether b is one simple Query message that says COMMIT, the
+// form in which pgx sends it.
+func isCommit(b []byte) bool {
+	const header = 5 // 'Q' and the length, which counts itself
+	if len(b) < header || b[0] != 'Q' || int(binary.BigEndian.Uint32(b[1:header])) != len(b)-1 {
+		return false
+	}
+	text := strings.TrimRight(string(b[header:]), "\x00; \n")
+	return strings.EqualFold(strings.TrimSpace(text), "commit")
+}
+
+// answer follows the messages of the server until it is ready for a query.
+type answer struct {
+	buf      []byte
+	complete bool
+}
+
+func (a *answer) feed(b []byte) {
+	a.buf = append(a.buf, b...)
+	for len(a.buf) >= 5 {
+		size := 1 + int(binary.BigEndian.Uint32(a.buf[1:5]))
+		if len(a.buf) < size {
+			return
+		}
+		if a.buf[0] == 'Z' { // ReadyForQuery
+			a.complete = true
+		}
+		a.buf = a.buf[size:]
+	}
+}

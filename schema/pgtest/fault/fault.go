@@ -1,0 +1,108 @@
+// Package fault is responsible for connections to a real Postgres server that
+// break around COMMIT.
+package fault
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Mode is what happens to a COMMIT.
+type Mode string
+
+// The modes.
+const (
+	// LoseAnswer lets the server commit, swallows its answer and cuts the
+	// connection: the client cannot know.
+	LoseAnswer Mode = "lose_answer"
+	// LoseRequest cuts the connection in the place of the COMMIT, which looks
+	// the same to the client: the server rolls back.
+	LoseRequest Mode = "lose_request"
+	// Hang lets the server commit and never delivers the answer; the connection
+	// stays open until the client closes it or gives up waiting.
+	Hang Mode = "hang"
+)
+
+// Fault breaks the COMMITs of the connections it was applied to, when it is
+// armed. The zero value is ready for use and breaks nothing.
+type Fault struct {
+	mu    sync.Mutex
+	mode  Mode
+	left  int
+	fired chan Mode
+	count int
+}
+
+// firedSize is how many firings may wait in the channel of Fired.
+const firedSize = 1024
+
+// Apply makes the connections of a pool go through the fault. Call it before
+// the pool is made. Connections are not encrypted: the fault reads them.
+func (f *Fault) Apply(config *pgxpool.Config) {
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.TLSConfig = nil
+	config.ConnConfig.Fallbacks = nil
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return newConn(conn, f), nil
+	}
+}
+
+// Arm breaks the next n COMMITs in the given way, on whichever connections they
+// come. It replaces what was armed before; n = 0 disarms.
+func (f *Fault) Arm(mode Mode, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mode, f.left = mode, n
+}
+
+// Fired receives the mode of each broken COMMIT: for LoseAnswer and Hang after
+// the server has committed. Up to 1024 wait for a reader, further ones are only
+// counted.
+func (f *Fault) Fired() <-chan Mode {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.channel()
+}
+
+// Count returns how many COMMITs were broken.
+func (f *Fault) Count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+// take returns what is to be done to a COMMIT, "" for nothing.
+func (f *Fault) take() Mode {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		return ""
+	}
+	f.left--
+	return f.mode
+}
+
+func (f *Fault) report(mode Mode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	select {
+	case f.channel() <- mode:
+	default:
+	}
+}
+
+// channel makes the channel at first use; f.mu is held.
+func (f *Fault) channel() chan Mode {
+	if f.fired == nil {
+		f.fired = make(chan Mode, firedSize)
+	}
+	return f.fired
+}

@@ -1,0 +1,203 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// templatePrefix begins the names of migrated templates; day and hash follow.
+const templatePrefix = "hooklatch_template_"
+
+// host is a server databases are made on.
+type host struct {
+	server   *embedded.Server // nil for that of TEST_DATABASE_URL
+	base     url.URL          // to any database of it
+	template string
+	strategy string // clause of CREATE DATABASE
+}
+
+// database is one test's database.
+type database struct {
+	host *host
+	name string
+}
+
+// startHost starts a server whose cluster has the template in it already, from
+// the cache.
+func startHost(ctx context.Context, durable bool, settings map[string]string) (*host, error) {
+	template := templateName(time.Now())
+	server, err := embedded.Start(ctx, embedded.Options{
+		Durable:    durable,
+		Settings:   settings,
+		PrepareKey: template,
+		Prepare: func(ctx context.Context, server *embedded.Server) error {
+			return makeTemplate(ctx, mustParse(server.URL("postgres")), template)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := &host{server: server, base: mustParse(server.URL("postgres")), template: template}
+	if server.Major() >= 15 && !durable {
+		// Without fsync copying files is faster than logging every page.
+		h.strategy = " STRATEGY file_copy"
+	}
+	return h, nil
+}
+
+// foreignHost uses the server of a connection URL.
+func foreignHost(ctx context.Context, rawURL string) (*host, error) {
+	base, err := url.Parse(rawURL)
+	if err != nil || base.Host == "" {
+		return nil, fmt.Errorf("%s must be a URL such as postgres://user:password@host:5432/postgres", urlEnv)
+	}
+	h := &host{base: *base, template: templateName(time.Now())}
+	if err := shareTemplate(ctx, *base, h.template); err != nil {
+		return nil, fmt.Errorf("%s: %w", urlEnv, err)
+	}
+	return h, nil
+}
+
+func mustParse(rawURL string) url.URL {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		panic(err) // made by url.URL
+	}
+	return *u
+}
+
+// url returns the connection URL of a database.
+func (h *host) url(database string) string {
+	u := h.base
+	u.Path = "/" + database
+	return u.String()
+}
+
+// admin runs one statement on the database all have. Connections are not kept:
+// a pool's goroutines would look like leaks of the test.
+func admin(ctx context.Context, base url.URL, statement string) error {
+	conn, err := pgx.Connect(ctx, base.String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// clone makes a database from the template, or an empty one.
+func (h *host) clone(ctx context.Context, name string, empty bool) error {
+	statement := "CREATE DATABASE " + name + " TEMPLATE " + h.template + h.strategy
+	if empty {
+		statement = "CREATE DATABASE " + name + " TEMPLATE template0" + h.strategy
+	}
+	if err := admin(ctx, h.base, statement); err != nil {
+		return fmt.Errorf("make database %s: %w", name, err)
+	}
+	return nil
+}
+
+func (h *host) drop(ctx context.Context, name string) error {
+	return admin(ctx, h.base, "DROP DATABASE "+name+" WITH (FORCE)")
+}
+
+// templateName changes with the schema, and with the day: the template has the
+// partitions of the days after it was made.
+func templateName(now time.Time) string {
+	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
+}
+
+// makeTemplate makes a migrated database that nobody can connect to. It gets
+// its name last, so that a template is complete or not there.
+func makeTemplate(ctx context.Context, base url.URL, template string) error {
+	building := databaseName("building")
+	if err := admin(ctx, base, "CREATE DATABASE "+building+" TEMPLATE template0"); err != nil {
+		return err
+	}
+	target := base
+	target.Path = "/" + building
+	if err := migrate(ctx, target.String()); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"ALTER DATABASE " + building + " WITH ALLOW_CONNECTIONS false IS_TEMPLATE true",
+		"ALTER DATABASE " + building + " RENAME TO " + template,
+	} {
+		if err := admin(ctx, base, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func migrate(ctx context.Context, target string) error {
+	pool, err := pgxpool.New(ctx, target)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	migrator, err := schema.NewMigrator(pool, schema.Default, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Up(ctx)
+	return err
+}
+
+// shareTemplate makes the template on a server that other test binaries use at
+// the same time, and removes the templates of past days.
+func shareTemplate(ctx context.Context, base url.URL, template string) error {
+	conn, err := pgx.Connect(ctx, base.String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(hashtextextended($1, 0))", templatePrefix); err != nil {
+		return err
+	}
+	rows, err := conn.Query(ctx, "SELECT datname::text FROM pg_database WHERE starts_with(datname, $1)", templatePrefix)
+	if err != nil {
+		return err
+	}
+	present, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	yesterday := templatePrefix + time.Now().UTC().AddDate(0, 0, -1).Format("20060102")
+	for _, name := range present {
+		if name == template {
+			return nil
+		}
+		if name >= yesterday {
+			continue
+		}
+		for _, statement := range []string{"ALTER DATABASE " + name + " WITH IS_TEMPLATE false", "DROP DATABASE " + name} {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+	}
+	return makeTemplate(ctx, base, template)
+}
+
+var notForNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// databaseName makes a name from a test's that no other database has and that
+// fits into 63 bytes.
+func databaseName(test string) string {
+	name := "t_" + strings.Trim(notForNames.ReplaceAllString(strings.ToLower(test), "_"), "_")
+	return name[:min(len(name), 50)] + "_" + strings.ToLower(rand.Text()[:12])
+}

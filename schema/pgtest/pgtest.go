@@ -1,0 +1,179 @@
+// Package pgtest is responsible for a real, migrated Postgres database for each
+// test.
+//
+// One server is started for all tests of a test binary, when the first one asks
+// for a database, unless TEST_DATABASE_URL names one to use. A database is a
+// clone of a migrated template and takes about 30 ms.
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+//
+//	func TestSomething(t *testing.T) {
+//		t.Parallel()
+//		pool := pgtest.New(t)
+//		...
+//	}
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// defaultMaxConns is the size of a test's pool.
+const defaultMaxConns = 10
+
+// setupTimeout bounds what is done before and after a test.
+const setupTimeout = 2 * time.Minute
+
+// Option changes the database New makes.
+type Option func(*options)
+
+type options struct {
+	empty    bool
+	durable  bool
+	own      bool
+	maxConns int32
+	settings map[string]string
+}
+
+// Empty makes the database without our schema, for tests of migrations.
+func Empty() Option { return func(o *options) { o.empty = true } }
+
+// MaxConns sets the size of the pool. Default: 10.
+func MaxConns(n int) Option { return func(o *options) { o.maxConns = int32(n) } }
+
+// Durable makes the database on a server with fsync and full_page_writes on,
+// which tests share among each other: for benchmarks. Under TEST_DATABASE_URL
+// it is the server named there.
+func Durable() Option { return func(o *options) { o.durable = true } }
+
+// Own starts a server for this test alone, also under TEST_DATABASE_URL: for
+// tests that kill, restart or freeze it. See Server.
+func Own() Option { return func(o *options) { o.own = true } }
+
+// Setting starts a server for this test alone, as Own does, with a setting of
+// postgresql.conf.
+func Setting(name, value string) Option {
+	return func(o *options) {
+		o.own = true
+		if o.settings == nil {
+			o.settings = map[string]string{}
+		}
+		o.settings[name] = value
+	}
+}
+
+// New returns a pool on a fresh database with our schema in it. Both are gone
+// at the end of the test; the database of a failed test is kept for as long as
+// its server lives, and the line to connect to it is logged. A machine without
+// Postgres fails the test with what to install.
+func New(t testing.TB, opts ...Option) *pgxpool.Pool {
+	t.Helper()
+	o := options{maxConns: defaultMaxConns}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), setupTimeout)
+	defer cancel()
+
+	host, err := hostFor(ctx, t, o)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	name := databaseName(t.Name())
+	if err := host.clone(ctx, name, o.empty); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	db := &database{host: host, name: name}
+	config, err := pgxpool.ParseConfig(host.url(name))
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	config.MaxConns = o.maxConns
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	remember(pool, db)
+	t.Cleanup(func() { finish(t, pool, db) })
+	return pool
+}
+
+// URL returns the connection URL of the database a pool of New is on.
+func URL(t testing.TB, pool *pgxpool.Pool) string {
+	t.Helper()
+	db := lookup(pool)
+	if db == nil {
+		t.Fatalf("pgtest: the pool is not one of New, or its test is over")
+	}
+	return db.host.url(db.name)
+}
+
+// Server returns the server a pool of New is on. Stop, Kill and Pause are for
+// servers of Own only: others are shared.
+func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
+	t.Helper()
+	db := lookup(pool)
+	if db == nil {
+		t.Fatalf("pgtest: the pool is not one of New, or its test is over")
+	}
+	if db.host.server == nil {
+		t.Fatalf("pgtest: the server of TEST_DATABASE_URL is not ours: use pgtest.Own()")
+	}
+	return db.host.server
+}
+
+// hostFor returns the server the options ask for.
+func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
+	t.Helper()
+	if !o.own {
+		return sharedHost(ctx, o.durable)
+	}
+	host, err := startHost(ctx, o.durable, maps.Clone(o.settings))
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+		defer cancel()
+		if err := host.server.Stop(ctx); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	return host, nil
+}
+
+// finish closes the pool and removes the database.
+func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
+	t.Helper()
+	forget(pool)
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Errorf("pgtest: the test is over but %d of its connections were not given back to the pool", pool.Stat().AcquiredConns())
+	}
+	if db.host.server != nil && db.host.server.PID() == 0 {
+		return // the test killed it
+	}
+	if t.Failed() {
+		keep(t, db)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	if err := db.host.drop(ctx, db.name); err != nil {
+		t.Errorf("pgtest: %v", fmt.Errorf("drop database %s: %w", db.name, err))
+	}
+}

@@ -1,0 +1,1 @@
+DROP TABLE hooklatch.schema_migrations;

@@ -1,0 +1,1 @@
+SELECT to_regclass('hooklatch.schema_migrations') IS NOT NULL;

@@ -1,0 +1,1 @@
+SELECT hooklatch.delivery_days_ahead();

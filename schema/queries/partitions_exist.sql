@@ -1,0 +1,1 @@
+SELECT to_regproc('hooklatch.delivery_days_ahead') IS NOT NULL;

@@ -1,0 +1,1 @@
+SELECT to_regclass('hooklatch.river_job') IS NOT NULL;

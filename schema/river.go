@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// newRiver returns River's own migrator for the schema. It works in
+// transactions we give it, so it needs no pool.
+func newRiver(name Name) (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{
+		Schema: string(name),
+		Logger: slog.New(slog.DiscardHandler), // we report its steps with ours
+	})
+}
+
+// riverVersions returns River's migrations in order.
+func riverVersions() []rivermigrate.Migration {
+	river, err := newRiver(Default)
+	if err != nil {
+		return nil // cannot be: the default line exists
+	}
+	return river.AllVersions()
+}
+
+// riverVersion returns the newest of River's migrations that is applied, 0 for
+// none.
+func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
+	exists, err := m.ask(ctx, tx, "river_exists")
+	if err != nil || !exists {
+		return 0, err
+	}
+	var version int
+	if err := tx.QueryRow(ctx, m.name.query("river_version")).Scan(&version); err != nil {
+		return 0, fmt.Errorf("read River's version: %w", err)
+	}
+	return version, nil
+}
+
+// upRiver applies River's pending migrations up to the version last.
+func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx, last int) ([]Step, error) {
+	present, err := m.riverVersion(ctx, tx)
+	if err != nil || present >= last {
+		return nil, err
+	}
+	restored, err := m.restoreRiverIndexes(ctx, tx, present, last)
+	if err != nil {
+		return nil, err
+	}
+	//nolint:staticcheck // Deprecated because of enum values used in the
+	// transaction that adds them. Up handles that, and wants the transaction.
+	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: last})
+	if err != nil {
+		return nil, fmt.Errorf("River: %w", err)
+	}
+	if restored {
+		if _, err := tx.Exec(ctx, m.name.query("river_indexes_drop")); err != nil {
+			return nil, fmt.Errorf("drop River's GIN indexes again: %w", err)
+		}
+	}
+	return riverSteps(result), nil
+}
+
+// restoreRiverIndexes puts back the indexes that our migrations dropped when
+// one of River's pending migrations names them. Otherwise it leaves them out:
+// on a big table making them would stop all inserts for their duration.
+func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
+	named := false
+	for _, version := range m.river.AllVersions() {
+		if version.Version > present && version.Version <= last && namesRiverIndexes(version.SQLUp) {
+			named = true
+		}
+	}
+	exists, err := m.ask(ctx, tx, "river_job_exists")
+	if err != nil || !named || !exists {
+		return false, err
+	}
+	if _, err := tx.Exec(ctx, m.name.query("river_indexes_restore")); err != nil {
+		return false, fmt.Errorf("restore River's GIN indexes: %w", err)
+	}
+	return true, nil
+}
+
+func namesRiverIndexes(sql string) bool {
+	return strings.Contains(sql, "river_job_args_index") || strings.Contains(sql, "river_job_metadata_index")
+}
+
+// downRiver removes River's tables.
+func (m *Migrator) downRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
+	//nolint:staticcheck // See upRiver.
+	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionDown, &rivermigrate.MigrateOpts{TargetVersion: -1})
+	if err != nil {
+		return nil, fmt.Errorf("River: %w", err)
+	}
+	return riverSteps(result), nil
+}
+
+// wantedRiver is the newest of River's migrations in this binary.
+func (m *Migrator) wantedRiver() int {
+	versions := m.river.AllVersions()
+	return versions[len(versions)-1].Version
+}
+
+func riverSteps(result *rivermigrate.MigrateResult) []Step {
+	var steps []Step
+	for _, version := range result.Versions {
+		steps = append(steps, Step{
+			Owner:     OwnerRiver,
+			Version:   version.Version,
+			Name:      strings.ReplaceAll(version.Name, " ", "_"),
+			Direction: string(result.Direction),
+			Duration:  version.Duration,
+		})
+	}
+	return steps
+}

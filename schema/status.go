@@ -1,0 +1,159 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Status is the state of a database's schema.
+type Status struct {
+	Schema     Name              `json:"schema"`
+	Migrations []MigrationStatus `json:"migrations"`
+	River      RiverStatus       `json:"river"`
+	DaysAhead  int               `json:"days_ahead"` // days after today with a partition of deliveries; -1 when today has none
+}
+
+// MigrationStatus is one of our migrations.
+type MigrationStatus struct {
+	Version   int        `json:"version"`
+	Name      string     `json:"name"`
+	AppliedAt *time.Time `json:"applied_at"` // nil: pending
+	Changed   bool       `json:"changed"`    // the text in this program is not the one that was applied
+	Unknown   bool       `json:"unknown"`    // applied by a newer program
+}
+
+func (s MigrationStatus) String() string { return fmt.Sprintf("%04d_%s", s.Version, s.Name) }
+
+// RiverStatus is the version of River's tables. A newer one than wanted is
+// fine: River changes its tables in a compatible way.
+type RiverStatus struct {
+	Present int `json:"present"` // 0: no tables
+	Wanted  int `json:"wanted"`
+}
+
+// applied is a row of schema_migrations.
+type applied struct {
+	name     string
+	at       time.Time
+	checksum string
+}
+
+// Status reads the state of the schema. A database without it is no error.
+func (m *Migrator) Status(ctx context.Context) (Status, error) {
+	status := Status{Schema: m.name, DaysAhead: -1, River: RiverStatus{Wanted: m.wantedRiver()}}
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, m.pool, options, func(tx pgx.Tx) error {
+		applied := map[int]applied{}
+		exists, err := m.ask(ctx, tx, "history_exists")
+		if err != nil {
+			return err
+		}
+		if exists {
+			if applied, err = m.history(ctx, tx); err != nil {
+				return err
+			}
+		}
+		status.Migrations = m.migrationStatus(applied)
+		if status.River.Present, err = m.riverVersion(ctx, tx); err != nil {
+			return err
+		}
+		exists, err = m.ask(ctx, tx, "partitions_exist")
+		if err != nil || !exists {
+			return err
+		}
+		return tx.QueryRow(ctx, m.name.query("partitions_ahead")).Scan(&status.DaysAhead)
+	})
+	if err != nil {
+		return Status{}, fmt.Errorf("read schema status: %w", err)
+	}
+	return status, nil
+}
+
+func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
+	var all []MigrationStatus
+	for _, migration := range m.migrations {
+		one := MigrationStatus{Version: migration.version, Name: migration.name}
+		if record, ok := applied[migration.version]; ok {
+			one.AppliedAt = &record.at
+			one.Changed = record.checksum != migration.checksum
+		}
+		all = append(all, one)
+	}
+	for version := len(m.migrations) + 1; ; version++ {
+		record, ok := applied[version]
+		if !ok {
+			return all
+		}
+		all = append(all, MigrationStatus{Version: version, Name: record.name, AppliedAt: &record.at, Unknown: true})
+	}
+}
+
+// Validate returns nil when this program can work with the database's schema,
+// or an error that says what is missing and how to mend it. A schema that a
+// newer program has migrated further is fine: that is the middle of a rolling
+// update.
+func (m *Migrator) Validate(ctx context.Context) error {
+	status, err := m.Status(ctx)
+	if err != nil {
+		return err
+	}
+	var missing, changed []string
+	for _, one := range status.Migrations {
+		switch {
+		case one.AppliedAt == nil:
+			missing = append(missing, fmt.Sprintf("migration %s is pending", one))
+		case one.Changed:
+			changed = append(changed, fmt.Sprintf("migration %s is not the one that was applied", one))
+		}
+	}
+	if river := status.River; river.Present < river.Wanted {
+		missing = append(missing, fmt.Sprintf("River's tables have version %d, version %d is needed", river.Present, river.Wanted))
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("schema %q is not ready: %s; run: hooklatch migrate up", string(m.name), strings.Join(append(missing, changed...), "; "))
+	}
+	if len(changed) > 0 {
+		return fmt.Errorf("schema %q was made by another program: %s; use the program that made it, or compare the two and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)
+	}
+	return nil
+}
+
+// history returns what schema_migrations has, by version.
+func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, error) {
+	rows, err := tx.Query(ctx, m.name.query("history"))
+	if err != nil {
+		return nil, fmt.Errorf("read applied migrations: %w", err)
+	}
+	found := map[int]applied{}
+	var version int
+	var record applied
+	_, err = pgx.ForEachRow(rows, []any{&version, &record.name, &record.at, &record.checksum}, func() error {
+		found[version] = record
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read applied migrations: %w", err)
+	}
+	return found, nil
+}
+
+// ask runs a query that answers yes or no.
+func (m *Migrator) ask(ctx context.Context, tx pgx.Tx, query string) (bool, error) {
+	var yes bool
+	if err := tx.QueryRow(ctx, m.name.query(query)).Scan(&yes); err != nil {
+		return false, fmt.Errorf("ask %s: %w", query, err)
+	}
+	return yes, nil
+}
+
+func (m *Migrator) schemaExists(ctx context.Context, tx pgx.Tx) (bool, error) {
+	var exists bool
+	if err := tx.QueryRow(ctx, m.name.query("schema_exists"), string(m.name)).Scan(&exists); err != nil {
+		return false, fmt.Errorf("ask for schema %s: %w", m.name, err)
+	}
+	return exists, nil
+}
