@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,22 +68,21 @@ func TestDuplicateWaitsForTheStandby(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.pool.Exec(context.Background(), `SELECT pg_reload_conf()`)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool {
-			var current string
-			conn, err := b.pool.Acquire(context.Background())
-			require.NoError(t, err)
-			defer conn.Release()
-			require.NoError(t, conn.QueryRow(context.Background(), `SHOW synchronous_standby_names`).Scan(&current))
-			return current == name
-		}, 10*time.Second, 10*time.Millisecond)
 	}
 	standby("never_there")
+	n := 0
+	require.Eventually(t, func() bool { // until the setting has reached every process of the server
+		n++
+		_, err := b.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
+		return errors.Is(err, ErrUnavailable)
+	}, 30*time.Second, 10*time.Millisecond)
 	_, err = b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, ErrUnavailable)
 	standby("")
-	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.NoError(t, err)
-	require.Equal(t, 1, a.Duplicates())
+	require.Eventually(t, func() bool {
+		a, err := b.Accept(context.Background(), delivery("stripe", "evt_1"))
+		return err == nil && a.Duplicates() == 1
+	}, 30*time.Second, 10*time.Millisecond)
 }
 
 // F11: a pool with a single connection serves everybody in turn.

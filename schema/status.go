@@ -3,6 +3,8 @@ package schema
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,13 +85,12 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 		}
 		all = append(all, one)
 	}
-	for version := len(m.migrations) + 1; ; version++ {
-		record, ok := applied[version]
-		if !ok {
-			return all
+	for _, version := range slices.Sorted(maps.Keys(applied)) {
+		if record := applied[version]; version > len(m.migrations) {
+			all = append(all, MigrationStatus{Version: version, Name: record.name, AppliedAt: &record.at, Unknown: true})
 		}
-		all = append(all, MigrationStatus{Version: version, Name: record.name, AppliedAt: &record.at, Unknown: true})
 	}
+	return all
 }
 
 // Validate returns nil when this program can work with the database's schema,

@@ -1,0 +1,98 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// onFaultyPool is an Outbox whose COMMITs can be broken, beside one that is sound.
+func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
+	t.Helper()
+	sound = setup(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	f = new(fault.Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return onPool(t, pool, options...), sound, f
+}
+
+// F7: the connection is cut after COMMIT was sent. The server may or may not
+// have committed; the caller gets one answer and there is one row (I1, I2).
+func TestAcceptSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		for _, times := range []int{1, 3} {
+			t.Run(string(mode), func(t *testing.T) {
+				t.Parallel()
+				b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })
+				f.Arm(mode, times)
+				a, err := b.Accept(t.Context(), delivery("stripe", "evt_1", "evt_2"))
+				require.NoError(t, err)
+				require.Equal(t, times, f.Count(), "the fault did not happen")
+				require.Equal(t, 2, a.New(), "its own rows are not duplicates")
+				require.Equal(t, 2, sound.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+				require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+				require.Equal(t, 2, sound.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+
+				again, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+				require.NoError(t, err)
+				require.Equal(t, 1, again.Duplicates())
+			})
+		}
+	}
+}
+
+// A COMMIT that is never answered: the caller is told in time that the outcome
+// is unknown, and the next delivery is a duplicate.
+func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 300 * time.Millisecond })
+	f.Arm(fault.Hang, 1)
+	began := time.Now()
+	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.Equal(t, 1, f.Count())
+	a, err := sound.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	require.Equal(t, 1, a.Duplicates())
+}
+
+// The same for the other transactions: a retry finds its own rows.
+func TestLedgerSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			e := b.accepted(t, "stripe", "evt_1")
+			effect := planned(e, "evt_1")
+
+			f.Arm(mode, 1)
+			_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+			require.NoError(t, err)
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effects`))
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+			f.Arm(mode, 1)
+			claimed := b.granted(t, effect.EffectID, lease)
+			require.Equal(t, 1, claimed.Attempt)
+
+			f.Arm(mode, 1)
+			settled := b.settle(t, claimed, Settlement{Verdict: VerdictDone, ResponseStatus: 200})
+			require.False(t, settled.Late)
+			require.Equal(t, EffectDone, settled.State)
+			require.Equal(t, 3, f.Count(), "every COMMIT was broken once")
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+		})
+	}
+}

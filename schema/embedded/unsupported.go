@@ -1,0 +1,49 @@
+//go:build !(linux || darwin || freebsd)
+
+package embedded
+
+import (
+	"context"
+	"errors"
+)
+
+// Server is a running Postgres server. There is none on this system.
+type Server struct{}
+
+// Start always fails on this system.
+func Start(context.Context, Options) (*Server, error) {
+	return nil, errors.New("start postgres: not supported on this system: run a server yourself and set DATABASE_URL, or TEST_DATABASE_URL for tests")
+}
+
+// URL returns the connection URL of a database.
+func (*Server) URL(string) string { return "" }
+
+// DataDir returns the directory of the cluster.
+func (*Server) DataDir() string { return "" }
+
+// Port returns the TCP port.
+func (*Server) Port() int { return 0 }
+
+// Version returns what `postgres --version` says.
+func (*Server) Version() string { return "" }
+
+// Major returns the major version, such as 18.
+func (*Server) Major() int { return 0 }
+
+// PID returns the process id of the postmaster.
+func (*Server) PID() int { return 0 }
+
+// Stop ends the server.
+func (*Server) Stop(context.Context) error { return nil }
+
+// Restart ends the server and starts it again.
+func (*Server) Restart(context.Context) error { return nil }
+
+// Kill ends all processes of the server with SIGKILL.
+func (*Server) Kill() {}
+
+// Pause freezes all processes of the server.
+func (*Server) Pause() error { return nil }
+
+// Resume ends a Pause.
+func (*Server) Resume() error { return nil }

@@ -1,0 +1,28 @@
+package schema
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// SetLockTimeout shortens the wait of a migration for a busy table.
+func (m *Migrator) SetLockTimeout(d time.Duration) { m.lockTimeout = d }
+
+// RestoreRiverIndexes is what Up does before River's migrations after present
+// up to last.
+func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
+	return m.restoreRiverIndexes(ctx, tx, present, last)
+}
+
+// ReadMigrations returns the names of the migrations in a directory.
+func ReadMigrations(files fs.FS, dir string) ([]string, error) {
+	migrations, err := readMigrations(files, dir)
+	var names []string
+	for _, m := range migrations {
+		names = append(names, m.String())
+	}
+	return names, err
+}
