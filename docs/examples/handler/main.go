@@ -1,0 +1,71 @@
+// Command handler is a worker of your own: Go code that runs inside the
+// transaction of an event's dispatch, so that its writes are applied once.
+//
+// It works the events of the source "stripe" of a Hooklatch gateway whose
+// configuration says `handlers: true` for that source:
+//
+//	DATABASE_URL=postgres://... go run ./docs/examples/handler
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Getenv("DATABASE_URL")); err != nil {
+		fmt.Fprintln(os.Stderr, "handler:", err)
+		os.Exit(1)
+	}
+}
+
+// run works until ctx is done.
+func run(ctx context.Context, databaseURL string) (err error) {
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS payments (invoice text, amount bigint)`); err != nil {
+		return fmt.Errorf("create table: %w", err)
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Logger: logger, HandlerWorkers: 4})
+	if err != nil {
+		return err
+	}
+	w.Handle("stripe", "invoice.*", recordPayment)
+	if err := w.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(w.Stop(ctx), box.Stop(ctx))
+}
+
+// recordPayment needs no check for duplicates of its own: what it writes with
+// tx is committed together with the fact that the event was handled.
+func recordPayment(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	invoice := gjson.GetBytes(e.Payload(), "data.object")
+	_, err := tx.Exec(ctx, `INSERT INTO payments (invoice, amount) VALUES ($1, $2)`,
+		invoice.Get("id").String(), invoice.Get("amount_paid").Int())
+	return err
+}

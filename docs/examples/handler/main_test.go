@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// asProgram makes the test binary run as the program it tests.
+const asProgram = "HANDLER_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+// I10: the process is killed with SIGKILL again and again while it handles
+// events, in the middle of transactions and around their COMMIT. In the end
+// every event was written once.
+func TestWritesHappenOnceWhenKilled(t *testing.T) {
+	t.Parallel()
+	const events, minKills = 600, 20
+	pool := pgtest.New(t)
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `CREATE TABLE payments (invoice text, amount bigint)`)
+	require.NoError(t, err)
+	acceptAll(t, box, events)
+
+	kills, interrupted := 0, 0
+	for count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) > 0 {
+		before := count(t, pool, `SELECT count(*) FROM payments`)
+		program := exec.Command(os.Args[0])
+		program.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+pgtest.URL(t, pool))
+		require.NoError(t, program.Start())
+		require.Eventually(t, func() bool { // it has begun to commit
+			return count(t, pool, `SELECT count(*) FROM payments`) > before ||
+				count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
+		}, 30*time.Second, time.Millisecond)
+		if kills < 2*minKills {
+			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // any moment of its work
+			require.NoError(t, program.Process.Kill())
+			kills++
+		} else {
+			require.Eventually(t, func() bool {
+				return count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
+			}, 60*time.Second, 5*time.Millisecond)
+			require.NoError(t, program.Process.Signal(os.Interrupt))
+		}
+		_ = program.Wait()
+		waitForBackends(t, pool)
+		// What River's rescuer does a minute later.
+		tag, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
+		require.NoError(t, err)
+		interrupted += int(tag.RowsAffected())
+	}
+	t.Logf("%d kills interrupted %d runs", kills, interrupted)
+	require.GreaterOrEqual(t, kills, minKills)
+	require.GreaterOrEqual(t, interrupted, minKills, "the kills came between the runs")
+	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM payments`))
+	require.Equal(t, events, count(t, pool, `SELECT count(DISTINCT invoice) FROM payments`))
+	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`))
+}
+
+func acceptAll(t *testing.T, box *outbox.Outbox, events int) {
+	t.Helper()
+	for i := range events {
+		id := fmt.Sprintf("evt_%d", i)
+		_, err := box.Accept(t.Context(), outbox.Delivery{
+			Source:   "stripe",
+			Provider: "stripe",
+			Handlers: true,
+			Body:     fmt.Appendf(nil, `{"id":%q,"data":{"object":{"id":"in_%d","amount_paid":4200}}}`, id, i),
+			Events:   []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+		})
+		require.NoError(t, err)
+	}
+}
+
+// waitForBackends waits until the server has noticed that its client is gone:
+// only then are the dead client's transactions decided.
+func waitForBackends(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return count(t, pool, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE '%transaction%'`) == 0
+	}, 30*time.Second, time.Millisecond)
+}
+
+func count(t *testing.T, pool *pgxpool.Pool, query string) int {
+	t.Helper()
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&n))
+	return n
+}
