@@ -48,7 +48,7 @@ func newArrival(d Delivery) (arrival, error) {
 		if a.acceptanceIDs[i], err = uuid.NewV7(); err != nil {
 			return arrival{}, fmt.Errorf("make acceptance id: %w", err)
 		}
-		sum := sha256.Sum256(partOf(d.Body, in.Item))
+		sum := sha256.Sum256(in.part(d.Body))
 		a.hashes[i] = sum[:]
 	}
 	return a, nil
@@ -103,20 +103,30 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 // the first is committed, since both are in this transaction. A retry with
 // other members collapses anew.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
+	guards, err := o.guard(ctx, tx, batch)
+	if err != nil {
+		return nil, err
+	}
 	rows := newAcceptRows(len(batch))
 	first := make(map[EventRef]int) // index of the key's row
-	for _, a := range batch {
-		for i := range a.Events {
-			ref := EventRef{Source: a.Source, EventID: a.Events[i].ID}
-			if _, twice := first[ref]; !twice {
-				first[ref] = rows.add(a, i)
+	held := make(map[EventRef]bool) // keys a guard keeps out: they may be known all the same
+	for i, a := range batch {
+		for j := range a.Events {
+			ref := EventRef{Source: a.Source, EventID: a.Events[j].ID}
+			if _, twice := first[ref]; twice {
+				continue
 			}
+			if _, repeats := guards.repeats[[2]int{i, j}]; repeats || guards.refuses(batch, i) {
+				held[ref] = true
+				continue
+			}
+			first[ref] = rows.add(a, j, guards.replayed[i])
 		}
 	}
 	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
 		return nil, err
 	}
-	known, err := o.knownEvents(ctx, tx, rows, first)
+	known, err := o.knownEvents(ctx, tx, rows, first, held)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +135,7 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	}
 	acceptances := make([]Acceptance, len(batch))
 	for i, a := range batch {
-		acceptances[i] = a.acceptance(known)
+		acceptances[i] = a.acceptance(i, known, guards)
 	}
 	return acceptances, nil
 }
@@ -137,23 +147,28 @@ type knownEvent struct {
 	hash         []byte
 }
 
-func (a arrival) acceptance(known map[EventRef]knownEvent) Acceptance {
+// acceptance says what became of arrival i of the batch.
+func (a arrival) acceptance(i int, known map[EventRef]knownEvent, guards guards) Acceptance {
 	out := Acceptance{DeliveryID: a.deliveryID, Events: make([]AcceptedEvent, len(a.Events))}
-	for i, in := range a.Events {
-		ref := EventRef{Source: a.Source, EventID: in.ID}
-		stands := known[ref]
-		status := Duplicate
-		if stands.acceptanceID == a.acceptanceIDs[i] {
-			status = Accepted
+	for j, in := range a.Events {
+		e := AcceptedEvent{EventRef: EventRef{Source: a.Source, EventID: in.ID}, Type: in.Type, ReplaySuspect: guards.replayed[i]}
+		stands, found := known[e.EventRef]
+		repeats, isRepeat := guards.repeats[[2]int{i, j}]
+		switch {
+		case found && stands.acceptanceID == a.acceptanceIDs[j]:
+			e.Status = Accepted
+		case found:
+			e.Status = Duplicate
+			e.ReplaySuspect = false // the provider repeats it under its own id
+		case isRepeat:
+			e.Status, e.SameAs = Duplicate, repeats.id
+			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
+		default:
+			e.Status = Refused
 		}
-		out.Events[i] = AcceptedEvent{
-			EventRef:        ref,
-			Type:            in.Type,
-			Status:          status,
-			AcceptanceID:    stands.acceptanceID,
-			FirstReceivedAt: stands.receivedAt,
-			BodyDiffers:     !bytes.Equal(stands.hash, a.hashes[i]),
-		}
+		e.AcceptanceID, e.FirstReceivedAt = stands.acceptanceID, stands.receivedAt
+		e.BodyDiffers = e.Status != Refused && !bytes.Equal(stands.hash, a.hashes[j])
+		out.Events[j] = e
 	}
 	return out
 }
@@ -174,6 +189,7 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	result, err := tx.Query(ctx, o.sql.accept,
 		rows.sources, rows.eventIDs, rows.acceptanceIDs, rows.providers, rows.types, rows.apiVersions, rows.occurredAt,
 		rows.deliveryIDs, rows.items, rows.hashes, rows.traceparents, rows.queues,
+		rows.suspects, rows.retryNumbers, rows.retryReasons,
 		ids, sources, headers, contentTypes, bodies)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
@@ -195,10 +211,14 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 
 // knownEvents returns the acceptance that stands for every key of the batch:
 // its own for the new ones, that of an earlier delivery, or of an earlier try
-// of this transaction, for the others.
-func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int) (map[EventRef]knownEvent, error) {
+// of this transaction, for the others. Keys that a guard holds back may or may
+// not be known.
+func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int, held map[EventRef]bool) (map[EventRef]knownEvent, error) {
 	known := make(map[EventRef]knownEvent, len(first))
 	var sources, eventIDs []string
+	for ref := range held {
+		sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
+	}
 	for ref, i := range first {
 		if rows.receivedAt[i].IsZero() {
 			sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
@@ -222,9 +242,11 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	}); err != nil {
 		return nil, fmt.Errorf("look up known events: %w", err)
 	}
-	if len(known) < len(first) {
-		// Retention removed a row between the two statements: it is new after all.
-		return nil, fmt.Errorf("look up known events: %w", errTryAgain)
+	for ref := range first {
+		if _, found := known[ref]; !found {
+			// Retention removed the row between the two statements: it is new after all.
+			return nil, fmt.Errorf("look up known events: %w", errTryAgain)
+		}
 	}
 	return known, nil
 }

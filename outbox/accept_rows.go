@@ -9,6 +9,9 @@ import (
 	"github.com/riverqueue/river"
 )
 
+// maxReasonLen bounds what a provider may say about its retry.
+const maxReasonLen = 255
+
 // acceptRows are the distinct events of a batch, column by column, in order of
 // arrival.
 type acceptRows struct {
@@ -24,6 +27,9 @@ type acceptRows struct {
 	hashes        [][]byte
 	traceparents  []string
 	queues        []string
+	suspects      []bool
+	retryNumbers  []int
+	retryReasons  []string
 
 	receivedAt []time.Time // zero for what was known before
 }
@@ -42,12 +48,15 @@ func newAcceptRows(size int) *acceptRows {
 		hashes:        make([][]byte, 0, size),
 		traceparents:  make([]string, 0, size),
 		queues:        make([]string, 0, size),
+		suspects:      make([]bool, 0, size),
+		retryNumbers:  make([]int, 0, size),
+		retryReasons:  make([]string, 0, size),
 		receivedAt:    make([]time.Time, 0, size),
 	}
 }
 
 // add appends event i of a and returns its index.
-func (r *acceptRows) add(a arrival, i int) int {
+func (r *acceptRows) add(a arrival, i int, suspect bool) int {
 	in := a.Events[i]
 	var occurredAt *time.Time
 	if !in.OccurredAt.IsZero() {
@@ -65,6 +74,9 @@ func (r *acceptRows) add(a arrival, i int) int {
 	r.hashes = append(r.hashes, a.hashes[i])
 	r.traceparents = append(r.traceparents, safeText(a.Traceparent))
 	r.queues = append(r.queues, a.queue)
+	r.suspects = append(r.suspects, suspect)
+	r.retryNumbers = append(r.retryNumbers, a.RetryNumber)
+	r.retryReasons = append(r.retryReasons, excerpt(a.RetryReason, maxReasonLen))
 	r.receivedAt = append(r.receivedAt, time.Time{})
 	return len(r.sources) - 1
 }

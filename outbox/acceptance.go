@@ -13,6 +13,8 @@ type AcceptStatus string
 const (
 	Accepted  AcceptStatus = "accepted"
 	Duplicate AcceptStatus = "duplicate"
+	// Refused: a replay guard refused it. It is not stored.
+	Refused AcceptStatus = "refused"
 )
 
 // Acceptance is what became of one delivery: committed, event by event.
@@ -36,6 +38,12 @@ type AcceptedEvent struct {
 	// BodyDiffers tells that a duplicate came with another payload than the
 	// one that is stored.
 	BodyDiffers bool
+	// SameAs is the id of the event it repeats when not its own id but its
+	// content made it a duplicate.
+	SameAs string
+	// ReplaySuspect tells that the proof of the delivery had come before, under
+	// another id.
+	ReplaySuspect bool
 }
 
 // New counts the events that were accepted for the first time.
@@ -43,6 +51,9 @@ func (a Acceptance) New() int { return a.count(Accepted) }
 
 // Duplicates counts the events that were known already.
 func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
+
+// Refused counts the events a replay guard refused.
+func (a Acceptance) Refused() int { return a.count(Refused) }
 
 func (a Acceptance) count(status AcceptStatus) int {
 	n := 0

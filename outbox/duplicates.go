@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,7 +25,7 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 		if e.Status != Duplicate {
 			continue
 		}
-		if !o.duplicates.offer(duplicateNote{ref: e.EventRef, bodyDiffers: e.BodyDiffers}) {
+		if !o.duplicates.offer(duplicateNote{ref: EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, e.Source), slog.String(logkey.EventID, e.EventID))
 		}
 	}

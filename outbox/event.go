@@ -38,9 +38,30 @@ type Delivery struct {
 	// processes that registered Go handlers for the source.
 	Handlers bool
 
+	// ReplayGuard remembers what proves the delivery. Nil: nothing does.
+	ReplayGuard *ReplayGuard
+	// ContentWindow makes events of the same content one event for this long
+	// from the first, whatever their ids. 0: only ids count.
+	ContentWindow time.Duration
+
+	// RetryNumber and RetryReason are what the provider says of its own retry;
+	// zero for a first try.
+	RetryNumber int
+	RetryReason string
+
 	// Traceparent is the W3C trace context of the receiving span, or empty. It
 	// travels in the job's metadata, so that the work can link back to it.
 	Traceparent string
+}
+
+// ReplayGuard notices a captured delivery that is sent again under fresh ids,
+// for senders whose scheme signs neither id nor time.
+type ReplayGuard struct {
+	// Proof is what only the sender can make, such as the signature.
+	Proof []byte
+	// Refuse stores no new event of a delivery whose proof came before.
+	// Otherwise such events are stored and marked as suspect.
+	Refuse bool
 }
 
 // Incoming is one event of a Delivery as the provider's rules found it.
@@ -56,6 +77,9 @@ type Incoming struct {
 	// Item is the JSON pointer (RFC 6901) of the event inside the body, or
 	// empty when the whole body is the event.
 	Item string
+	// Part is what Item points to, when the caller has it at hand. It may be a
+	// slice of the body.
+	Part []byte
 }
 
 // Event is an accepted event as it is stored.
@@ -84,6 +108,10 @@ type Event struct {
 	Duplicates      int64
 	LastDuplicateAt time.Time // zero without a duplicate
 	BodyDiffers     bool
+
+	ReplaySuspect bool // the proof of its delivery had come before, under another id
+	RetryNumber   int  // which retry of the provider brought it; 0 for a first try
+	RetryReason   string
 
 	Headers     map[string][]string
 	ContentType string

@@ -70,6 +70,7 @@ func scanEvent(row pgx.CollectableRow) (*Event, error) {
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
 		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
 		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers,
+		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason,
 		&headers, &contentType, &e.Body,
 	); err != nil {
 		return nil, err

@@ -11,6 +11,14 @@ import (
 // that Item points to.
 func (e *Event) Payload() []byte { return partOf(e.Body, e.Item) }
 
+// part is the event's own bytes inside body.
+func (in Incoming) part(body []byte) []byte {
+	if in.Part != nil {
+		return in.Part
+	}
+	return partOf(body, in.Item)
+}
+
 // partOf returns the bytes of body that the JSON pointer (RFC 6901) item
 // points to, exactly as they came; the whole body when item is empty or points
 // nowhere.

@@ -15,6 +15,8 @@ type statements struct {
 	accept               string
 	canCommit            string
 	claim                string
+	contentGuard         string
+	contentGuards        string
 	createEffects        string
 	deliveryOf           string
 	event                string
@@ -27,6 +29,7 @@ type statements struct {
 	noteDuplicates       string
 	overview             string
 	queueOf              string
+	replayGuard          string
 	registerDestinations string
 	settle               string
 	settledBefore        string
@@ -49,6 +52,8 @@ func loadStatements(name schema.Name) (statements, error) {
 		"can_commit":            &s.canCommit,
 		"cancel_effect":         &s.cancelEffect,
 		"claim":                 &s.claim,
+		"content_guard":         &s.contentGuard,
+		"content_guards":        &s.contentGuards,
 		"create_effects":        &s.createEffects,
 		"delivery_of":           &s.deliveryOf,
 		"effect_attempts":       &s.effectAttempts,
@@ -66,6 +71,7 @@ func loadStatements(name schema.Name) (statements, error) {
 		"note_duplicates":       &s.noteDuplicates,
 		"overview":              &s.overview,
 		"queue_of":              &s.queueOf,
+		"replay_guard":          &s.replayGuard,
 		"register_destinations": &s.registerDestinations,
 		"reopen_effects":        &s.reopenEffects,
 		"replay_event":          &s.replayEvent,

@@ -4,6 +4,7 @@ SELECT
     p.accept_seq, p.acceptance_id, p.delivery_id, p.item, p.traceparent,
     p.outcome, p.generation, p.effect_generation, p.processed_at, p.config_hash, p.error,
     p.duplicates, p.last_duplicate_at, p.body_differs,
+    p.replay_suspect, p.retry_number, p.retry_reason,
     NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body
 FROM hooklatch.processed_events AS p
 WHERE ($1 = '' OR p.source = $1)

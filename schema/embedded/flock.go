@@ -11,17 +11,25 @@ import (
 	"time"
 )
 
+// fileLock is a locked file. The lock ends with Close, or with this process.
+type fileLock struct{ file *os.File }
+
+// Close unlocks first: a child that is just being forked has the file open too,
+// until it executes its program.
+func (l *fileLock) Close() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
+
 // tryLock locks the file at path, making it if necessary. It returns nil
-// without an error when another process holds the lock. The lock ends with
-// Close, or with this process.
-func tryLock(path string) (*os.File, error) {
+// without an error when another process holds the lock.
+func tryLock(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		return file, nil
+		return &fileLock{file}, nil
 	}
 	file.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -31,13 +39,13 @@ func tryLock(path string) (*os.File, error) {
 }
 
 // waitLock is tryLock that waits for the other process.
-func waitLock(ctx context.Context, path string) (*os.File, error) {
+func waitLock(ctx context.Context, path string) (*fileLock, error) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		file, err := tryLock(path)
-		if file != nil || err != nil {
-			return file, err
+		lock, err := tryLock(path)
+		if lock != nil || err != nil {
+			return lock, err
 		}
 		select {
 		case <-ctx.Done():

@@ -52,8 +52,10 @@ func (s *Server) Kill() {
 	if s.proc == nil {
 		return
 	}
-	killAll(s.proc.pid)
-	<-s.proc.done
+	if !s.proc.ended() {
+		killAll(s.proc.pid)
+		<-s.proc.done
+	}
 	s.proc = nil
 }
 
@@ -67,7 +69,7 @@ func (s *Server) Resume() error { return s.signal("resume", syscall.SIGCONT) }
 func (s *Server) signal(what string, signal syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.proc == nil {
+	if s.proc == nil || s.proc.ended() {
 		return fmt.Errorf("%s postgres: %w", what, errNotRunning)
 	}
 	if err := signalAll(s.proc.pid, signal); err != nil {

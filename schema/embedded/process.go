@@ -71,6 +71,16 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	return p, nil
 }
 
+// ended tells whether the process is gone, and its id perhaps another's.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // run starts a program and waits for its end.
 func run(ctx context.Context, own owner, program string, args ...string) error {
 	p, err := launch(own, syscall.SIGKILL, nil, program, args...)

@@ -22,7 +22,7 @@ const (
 // that is held as long as the server has a living parent.
 type runDir struct {
 	path string
-	lock *os.File
+	lock *fileLock
 	keep bool // true for a persistent data directory
 }
 

@@ -246,7 +246,7 @@ func (s *Server) Major() int { return s.bin.major }
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.proc == nil {
+	if s.proc == nil || s.proc.ended() {
 		return 0
 	}
 	return s.proc.pid

@@ -86,6 +86,9 @@ func gone(pid int, atMost time.Duration) bool {
 // stop ends a server in three steps, each harder than the one before; the last
 // one cannot fail. A done context skips the waiting.
 func (p *process) stop(ctx context.Context) {
+	if p.ended() {
+		return
+	}
 	_ = signalAll(p.pid, syscall.SIGCONT) // it may be paused
 	for _, step := range []struct {
 		signal syscall.Signal

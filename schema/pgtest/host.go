@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/url"
 	"regexp"
 	"strings"
@@ -24,6 +22,7 @@ const templatePrefix = "hooklatch_template_"
 // host is a server databases are made on.
 type host struct {
 	server   *embedded.Server // nil for that of TEST_DATABASE_URL
+	own      bool             // true when one test has it alone
 	base     url.URL          // to any database of it
 	template string
 	strategy string // clause of CREATE DATABASE
@@ -149,7 +148,7 @@ func migrate(ctx context.Context, target string) error {
 		return err
 	}
 	defer pool.Close()
-	migrator, err := schema.NewMigrator(pool, schema.Default, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
 package pgtest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +26,8 @@ var shared struct {
 	hosts     [2]*host // plain and durable
 	errs      [2]error
 	databases map[*pgxpool.Pool]*database
-	kept      []string // connection URLs of failed tests
+	kept      []string // how to connect to the databases of failed tests
+	later     []*host  // servers of failed tests, to be stopped at the end
 }
 
 // Main runs the tests of a binary, stops the servers they shared, and returns
@@ -74,8 +75,9 @@ func sharedHost(ctx context.Context, durable bool) (*host, error) {
 func stopShared() error {
 	shared.Lock()
 	defer shared.Unlock()
-	for i, host := range shared.hosts {
-		shared.hosts[i] = nil
+	hosts := slices.Concat(shared.hosts[:], shared.later)
+	shared.hosts, shared.later = [2]*host{}, nil
+	for _, host := range hosts {
 		if host == nil || host.server == nil {
 			continue
 		}
@@ -107,41 +109,45 @@ func forget(pool *pgxpool.Pool) {
 	delete(shared.databases, pool)
 }
 
+// keeping tells whether somebody wants to look at the databases of failed tests.
+func keeping() bool { return os.Getenv(keepEnv) != "" }
+
+// stopLater leaves a test's own server running until the end of Main.
+func stopLater(host *host) {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.later = append(shared.later, host)
+}
+
 // keep leaves the database of a failed test and says how to look at it.
 func keep(t testing.TB, db *database) {
 	t.Helper()
 	line := fmt.Sprintf("psql %q", db.host.url(db.name))
-	if db.host.server == nil {
+	switch {
+	case db.host.server == nil:
 		t.Logf("pgtest: database kept: %s", line)
-		return
+	case keeping():
+		t.Logf("pgtest: database kept until Ctrl-C: %s", line)
+		shared.Lock()
+		shared.kept = append(shared.kept, line)
+		shared.Unlock()
+	default:
+		t.Logf("pgtest: database kept until the end of this test binary (with %s=1 until Ctrl-C): %s", keepEnv, line)
 	}
-	shared.Lock()
-	shared.kept = append(shared.kept, line)
-	shared.Unlock()
-	t.Logf("pgtest: database kept as long as the server runs (%s=1 leaves it running): %s", keepEnv, line)
 }
 
-// waitForReader leaves the servers running until Ctrl-C or Return if somebody
-// asked for that and there is something to see.
+// waitForReader leaves the servers running until Ctrl-C if somebody asked for
+// that and there is something to see.
 func waitForReader() {
 	shared.Lock()
 	kept := strings.Join(shared.kept, "\n")
 	shared.Unlock()
-	if kept == "" || os.Getenv(keepEnv) == "" {
+	if kept == "" {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "pgtest: waiting for Ctrl-C; databases of failed tests:\n%s\n", kept)
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	defer signal.Stop(interrupted)
-	entered := make(chan struct{})
-	go func() {
-		if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err == nil {
-			close(entered)
-		}
-	}()
-	select {
-	case <-interrupted:
-	case <-entered:
-	}
+	fmt.Fprintf(os.Stderr, "pgtest: waiting for Ctrl-C; databases of failed tests:\n%s\n", kept)
+	<-interrupted
 }

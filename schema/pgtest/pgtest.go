@@ -16,7 +16,6 @@ package pgtest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -140,7 +139,12 @@ func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
+	host.own = true
 	t.Cleanup(func() {
+		if t.Failed() && keeping() {
+			stopLater(host)
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 		defer cancel()
 		if err := host.server.Stop(ctx); err != nil {
@@ -154,6 +158,10 @@ func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
 func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	t.Helper()
 	forget(pool)
+	if db.host.own {
+		// A pool of a frozen server would wait for it.
+		_ = db.host.server.Resume() // it may have been killed
+	}
 	closed := make(chan struct{})
 	go func() {
 		pool.Close()
@@ -164,16 +172,16 @@ func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	case <-time.After(10 * time.Second):
 		t.Errorf("pgtest: the test is over but %d of its connections were not given back to the pool", pool.Stat().AcquiredConns())
 	}
-	if db.host.server != nil && db.host.server.PID() == 0 {
-		return // the test killed it
-	}
 	if t.Failed() {
 		keep(t, db)
 		return
 	}
+	if db.host.own {
+		return // gone with its server
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()
 	if err := db.host.drop(ctx, db.name); err != nil {
-		t.Errorf("pgtest: %v", fmt.Errorf("drop database %s: %w", db.name, err))
+		t.Errorf("pgtest: drop database %s: %v", db.name, err)
 	}
 }

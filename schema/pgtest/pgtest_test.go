@@ -1,16 +1,23 @@
 package pgtest_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func ask[T any](t testing.TB, pool *pgxpool.Pool, query string) (value T) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&value))
+	return value
+}
 
 func TestNewIsMigratedAndOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -18,12 +25,77 @@ func TestNewIsMigratedAndOfItsOwn(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			pool := pgtest.New(t)
-			var ahead, rows int
-			require.NoError(t, pool.QueryRow(t.Context(), "SELECT hooklatch.delivery_days_ahead(), (SELECT count(*) FROM hooklatch.destinations)").Scan(&ahead, &rows))
-			require.Equal(t, 14, ahead)
-			require.Zero(t, rows)
+			require.Equal(t, 14, ask[int](t, pool, "SELECT hooklatch.delivery_days_ahead()"))
+			require.Zero(t, ask[int](t, pool, "SELECT count(*) FROM hooklatch.destinations"))
 			_, err := pool.Exec(t.Context(), "INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ($1, 'http', 'q', '')", t.Name())
 			require.NoError(t, err)
 		})
+	}
+}
+
+func TestEmptyAndMaxConns(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Empty(), pgtest.MaxConns(3))
+	require.False(t, ask[bool](t, pool, "SELECT to_regnamespace('hooklatch') IS NOT NULL"))
+	require.Equal(t, int32(3), pool.Config().MaxConns)
+}
+
+func TestDatabaseIsDroppedWithItsConnections(t *testing.T) {
+	t.Parallel()
+	var name string
+	t.Run("test", func(t *testing.T) {
+		pool := pgtest.New(t)
+		name = ask[string](t, pool, "SELECT current_database()")
+		require.LessOrEqual(t, len(name), 63)
+		conn, err := pgx.Connect(t.Context(), pgtest.URL(t, pool)) // left open
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	})
+	pool := pgtest.New(t)
+	require.False(t, ask[bool](t, pool, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = '"+name+"')"))
+}
+
+func TestDurableIsDurable(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TEST_DATABASE_URL") != "" {
+		t.Skip("the server of TEST_DATABASE_URL is as durable as it was set up")
+	}
+	pool := pgtest.New(t, pgtest.Durable())
+	require.Equal(t, "on", ask[string](t, pool, "SHOW fsync"))
+	require.Equal(t, "on", ask[string](t, pool, "SHOW full_page_writes"))
+	require.Equal(t, "on", ask[string](t, pool, "SHOW synchronous_commit"))
+	require.Same(t, pgtest.Server(t, pool), pgtest.Server(t, pgtest.New(t, pgtest.Durable())), "shared")
+}
+
+func TestOwnServerCanBeKilled(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Own())
+	server := pgtest.Server(t, pool)
+	_, err := pool.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n")
+	require.NoError(t, err)
+	server.Kill()
+	require.Error(t, pool.Ping(t.Context()))
+	require.NoError(t, server.Restart(t.Context()))
+	require.Equal(t, 42, ask[int](t, pool, "SELECT n FROM kept"))
+	server.Kill() // and stays dead
+}
+
+func TestOwnServerMayStayPaused(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Own())
+	require.NoError(t, pool.Ping(t.Context()))
+	require.NoError(t, pgtest.Server(t, pool).Pause())
+}
+
+func TestSetting(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Setting("max_connections", "23"), pgtest.Setting("work_mem", "5MB"), pgtest.MaxConns(2))
+	require.Equal(t, "23", ask[string](t, pool, "SHOW max_connections"))
+	require.Equal(t, "5MB", ask[string](t, pool, "SHOW work_mem"))
+}
+
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		pgtest.New(b)
 	}
 }

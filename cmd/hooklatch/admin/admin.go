@@ -1,0 +1,233 @@
+// Package admin serves operators on a listener of their own: health, metrics,
+// and the state of the tables.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// DefaultListen is on loopback: no token is needed there.
+const DefaultListen = "127.0.0.1:8081"
+
+const defaultListenHint = "set admin.listen in the configuration"
+
+// Time-outs of the listener. An answer may take as long as Prometheus waits
+// for one.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 90 * time.Second
+	maxHeaderBytes    = 16 << 10
+)
+
+// Overviewer counts what is in the tables; *outbox.Outbox does.
+type Overviewer interface {
+	Overview(ctx context.Context) (outbox.Overview, error)
+}
+
+var _ Overviewer = (*outbox.Outbox)(nil)
+
+// Source is a source as the status page shows it.
+type Source struct {
+	Name     string `json:"name"`
+	Provider string `json:"provider"`
+	Path     string `json:"path"` // on the gateway, such as /webhooks/stripe
+}
+
+// Destination is a destination as the status page shows it.
+type Destination struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Target string `json:"target"` // URL or host, without user, password and query
+}
+
+// Options configure an Admin.
+type Options struct {
+	// Listen is the TCP address of Start. Defaults to DefaultListen. An address
+	// that is not on loopback needs a Token.
+	Listen string
+	// ListenHint completes "set ..." in the error about a taken address: how
+	// the user changes it. Defaults to naming admin.listen.
+	ListenHint string
+	// Token is asked for everywhere but at /healthz and /readyz: as bearer
+	// token, or as password of HTTP basic authentication with any user name.
+	// Empty: nothing is asked, and only requests to a loopback host name are
+	// answered, so that no web site can reach the page through a browser.
+	Token secret.Value
+
+	// Ready tells whether this process can do its work; it is asked by /readyz
+	// and has 2 seconds. Nil: always ready.
+	Ready func(ctx context.Context) error
+	// Metrics serves /metrics. Nil: 404.
+	Metrics http.Handler
+	// Overview counts events and effects for the page and the API. Nil: no counts.
+	Overview Overviewer
+	// Sources and Destinations are asked at each request; they may be nil.
+	Sources      func() []Source
+	Destinations func() []Destination
+
+	// Version is that of the program.
+	Version string
+	// RiverUI is where River UI runs, for a link. Empty: the page says how to
+	// get one.
+	RiverUI string
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Admin is the admin listener. It is safe for concurrent use and for one Start.
+type Admin struct {
+	opts         Options
+	handler      http.Handler
+	server       *http.Server
+	template     *template.Template
+	startedAt    time.Time
+	probe        singleflight.Group
+	readiness    readiness
+	authFailures *rate.Limiter
+
+	mu       sync.Mutex // guards listener and stopped
+	listener net.Listener
+	stopped  bool
+	serving  sync.WaitGroup
+}
+
+// New checks opts and returns an Admin that does not listen yet.
+func New(opts Options) (*Admin, error) {
+	if opts.Listen == "" {
+		opts.Listen = DefaultListen
+	}
+	if opts.ListenHint == "" {
+		opts.ListenHint = defaultListenHint
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	host, _, err := net.SplitHostPort(opts.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("admin: address %q must be host:port: %w", opts.Listen, err)
+	}
+	if opts.Token.IsZero() && !isLoopback(host) {
+		return nil, fmt.Errorf("admin: address %q can be reached from other machines: set admin.token, or listen on %s", opts.Listen, DefaultListen)
+	}
+	a := &Admin{
+		opts:         opts,
+		template:     newPageTemplate(),
+		startedAt:    opts.Now(),
+		authFailures: rate.NewLimiter(1, 10), // log lines a second, and at once
+	}
+	a.handler = a.routes()
+	a.server = &http.Server{
+		Handler:           a.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
+	}
+	return a, nil
+}
+
+// Handler is everything the listener serves.
+func (a *Admin) Handler() http.Handler { return a.handler }
+
+// routes asks for the token everywhere but at the two probes: what is added to
+// private is private.
+func (a *Admin) routes() http.Handler {
+	private := http.NewServeMux()
+	private.HandleFunc("GET /{$}", a.page)
+	private.HandleFunc("GET /style.css", a.style)
+	private.HandleFunc("GET /api/overview", a.overview)
+	if a.opts.Metrics != nil {
+		private.Handle("GET /metrics", a.opts.Metrics)
+	}
+	public := http.NewServeMux()
+	public.HandleFunc("GET /healthz", a.healthz)
+	public.HandleFunc("GET /readyz", a.readyz)
+	public.Handle("/", a.guard(private))
+	return secureHeaders(http.NewCrossOriginProtection().Handler(public))
+}
+
+// Start binds the address of Options.Listen and serves until Stop. The error
+// names the address, and how to change it when it is taken.
+func (a *Admin) Start() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.stopped:
+		return errors.New("admin: is stopped")
+	case a.listener != nil:
+		return errors.New("admin: is started already")
+	}
+	listener, err := net.Listen("tcp", a.opts.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("admin: address %s is taken by another program: %s: %w", a.opts.Listen, a.opts.ListenHint, err)
+	}
+	if err != nil {
+		return fmt.Errorf("admin: address %s: %w", a.opts.Listen, err)
+	}
+	a.listener = listener
+	a.serving.Go(func() {
+		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.opts.Logger.Error("admin stopped serving", slog.Any(logkey.Err, err))
+		}
+	})
+	return nil
+}
+
+// Addr is the address Start bound, nil before.
+func (a *Admin) Addr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.listener == nil {
+		return nil
+	}
+	return a.listener.Addr()
+}
+
+// Stop closes the listener and waits for the requests in flight. When ctx is
+// done first it cuts them off and returns an error. It may be called again, and
+// before Start.
+func (a *Admin) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	a.stopped = true
+	a.mu.Unlock()
+	err := a.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("stop admin: %w", err), a.server.Close())
+	}
+	a.serving.Wait()
+	return err
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}

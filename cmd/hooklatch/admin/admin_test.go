@@ -1,0 +1,202 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "canary-token-5d2c"
+
+var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// counted is an Overviewer with fixed counts, or an error.
+type counted struct {
+	overview outbox.Overview
+	err      error
+}
+
+func (c counted) Overview(context.Context) (outbox.Overview, error) { return c.overview, c.err }
+
+// newAdmin is an admin with something to show, after change had its way with
+// the options.
+func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
+	t.Helper()
+	opts := admin.Options{
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "some_metric 1\n") }),
+		Overview: counted{overview: outbox.Overview{
+			Events:            map[outbox.EventOutcome]int64{outbox.EventDispatched: 340, outbox.EventFailed: 2},
+			Effects:           map[outbox.EffectState]int64{outbox.EffectDone: 339, outbox.EffectParked: 1},
+			OldestReceived:    testNow.Add(-90 * time.Second),
+			DeliveryDaysAhead: 14,
+		}},
+		Sources:      func() []admin.Source { return []admin.Source{{"orders", "stripe", "/webhooks/orders"}} },
+		Destinations: func() []admin.Destination { return []admin.Destination{{"<b>app</b>", "http", "https://app.example"}} },
+		Version:      "v1.2.3",
+		Now:          func() time.Time { return testNow },
+	}
+	if change != nil {
+		change(&opts)
+	}
+	a, err := admin.New(opts)
+	require.NoError(t, err)
+	return a
+}
+
+func get(t *testing.T, a *admin.Admin, path string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host = "127.0.0.1:8081"
+	for _, f := range change {
+		f(r)
+	}
+	recorder := httptest.NewRecorder()
+	a.Handler().ServeHTTP(recorder, r)
+	return recorder
+}
+
+func withToken(o *admin.Options) { o.Token = secret.New(token) }
+
+func TestStatusPage(t *testing.T) {
+	t.Parallel()
+	got := get(t, newAdmin(t, nil), "/")
+	require.Equal(t, http.StatusOK, got.Code)
+	require.Equal(t, "text/html; charset=utf-8", got.Header().Get("Content-Type"))
+	page := got.Body.String()
+	for _, want := range []string{
+		"version v1.2.3", "<td>340</td>", "<td>339</td>", "received 1m30s ago", "orders", "stripe", "<code>/webhooks/orders</code>",
+		`href="/metrics"`, `href="/healthz"`, `href="/readyz"`, "River UI", "14 days ahead", "&lt;b&gt;app&lt;/b&gt;",
+		`<tr class="bad"><th scope="row">failed</th><td>2</td></tr>`, `<tr class="bad"><th scope="row">parked</th><td>1</td></tr>`,
+		`<tr><th scope="row">in_doubt</th><td>0</td></tr>`,
+	} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, "<b>app")
+	require.NotContains(t, page, "style=", "the CSP would not let it")
+	require.NotContains(t, page, "<script")
+	require.Equal(t, "text/css; charset=utf-8", get(t, newAdmin(t, nil), "/style.css").Header().Get("Content-Type"))
+}
+
+func TestStatusPageOfABareProcess(t *testing.T) {
+	t.Parallel()
+	a, err := admin.New(admin.Options{RiverUI: "http://127.0.0.1:8082/"})
+	require.NoError(t, err)
+	page := get(t, a, "/").Body.String()
+	require.Contains(t, page, "takes no deliveries")
+	require.Contains(t, page, "works no effects")
+	require.Contains(t, page, `href="http://127.0.0.1:8082/"`)
+	require.NotContains(t, page, "/metrics")
+	require.Equal(t, http.StatusNotFound, get(t, a, "/metrics").Code)
+	require.JSONEq(t, `{"ready":true}`, get(t, a, "/readyz").Body.String())
+}
+
+func TestOverviewAPI(t *testing.T) {
+	t.Parallel()
+	got := get(t, newAdmin(t, nil), "/api/overview")
+	require.Equal(t, http.StatusOK, got.Code)
+	require.JSONEq(t, `{
+		"version": "v1.2.3", "started_at": "2026-11-21T12:00:00Z", "now": "2026-11-21T12:00:00Z",
+		"tables": {
+			"events": [{"state":"received","count":0},{"state":"dispatched","count":340},{"state":"skipped","count":0},{"state":"failed","count":2}],
+			"effects": [{"state":"pending","count":0},{"state":"started","count":0},{"state":"in_doubt","count":0},{"state":"done","count":339},
+				{"state":"failed","count":0},{"state":"parked","count":1},{"state":"cancelled","count":0}],
+			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14
+		},
+		"sources": [{"name":"orders","provider":"stripe","path":"/webhooks/orders"}],
+		"destinations": [{"name":"<b>app</b>","kind":"http","target":"https://app.example"}]
+	}`, got.Body.String())
+}
+
+func TestTablesThatCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, func(o *admin.Options) {
+		o.Overview = counted{err: errors.New("dial postgres://u:" + token + "@db/x: refused")}
+	})
+	page := get(t, a, "/")
+	require.Equal(t, http.StatusOK, page.Code)
+	require.Contains(t, page.Body.String(), "cannot be counted")
+	require.Contains(t, page.Body.String(), "/webhooks/orders", "the rest is shown")
+	api := get(t, a, "/api/overview")
+	require.Equal(t, http.StatusServiceUnavailable, api.Code)
+	require.Contains(t, api.Body.String(), `"tables":null`)
+	require.NotContains(t, page.Body.String()+api.Body.String(), token)
+}
+
+func TestListenAddressNeedsToken(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{":8081", "0.0.0.0:8081", "[::]:8081", "10.0.0.1:8081", "admin.internal:8081"} {
+		_, err := admin.New(admin.Options{Listen: listen})
+		require.ErrorContains(t, err, "set admin.token", listen)
+		_, err = admin.New(admin.Options{Listen: listen, Token: secret.New(token)})
+		require.NoError(t, err, listen)
+	}
+	for _, listen := range []string{"127.0.0.1:0", "[::1]:0", "localhost:0", ""} {
+		_, err := admin.New(admin.Options{Listen: listen})
+		require.NoError(t, err, listen)
+	}
+	_, err := admin.New(admin.Options{Listen: "8081"})
+	require.ErrorContains(t, err, "host:port")
+}
+
+func TestStartStop(t *testing.T) {
+	t.Parallel()
+	listening := func(o *admin.Options) { o.Listen = "127.0.0.1:0" }
+	a := newAdmin(t, listening)
+	require.Nil(t, a.Addr())
+	require.NoError(t, a.Start())
+	require.ErrorContains(t, a.Start(), "is started already")
+
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get("http://" + a.Addr().String() + "/healthz")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+
+	other := newAdmin(t, func(o *admin.Options) {
+		o.Listen, o.ListenHint = a.Addr().String(), "set admin.listen, or use --admin-listen"
+	})
+	err = other.Start()
+	require.ErrorContains(t, err, a.Addr().String()+" is taken by another program: set admin.listen, or use --admin-listen")
+
+	require.NoError(t, a.Stop(t.Context()))
+	require.NoError(t, a.Stop(t.Context()), "Stop may be called again")
+	require.ErrorContains(t, a.Start(), "is stopped")
+	require.NoError(t, other.Stop(t.Context()), "Stop without Start")
+}
+
+func TestStopThatCannotWait(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	a := newAdmin(t, func(o *admin.Options) {
+		o.Listen = "127.0.0.1:0"
+		o.Logger = slog.New(slog.DiscardHandler)
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-release })
+	})
+	require.NoError(t, a.Start())
+	cut := make(chan error, 1)
+	go func() {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		_, err := client.Get("http://" + a.Addr().String() + "/metrics") //nolint:bodyclose // there is no answer
+		cut <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, a.Stop(ctx), context.Canceled)
+	require.Error(t, <-cut)
+	close(release)
+}

@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// secureHeaders makes every answer inert for browsers: no script, no frame, no
+// sniffing, no copy in a cache.
+func secureHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guard lets only operators through.
+func (a *Admin) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.opts.Token.IsZero() && !calledOnLoopback(r) {
+			// A web site can point its own name at 127.0.0.1 and let a browser
+			// read us (DNS rebinding); it cannot change the Host header.
+			writeJSON(w, http.StatusMisdirectedRequest, problem{"call this address as localhost, or set admin.token"})
+			return
+		}
+		if !a.authorized(r) {
+			if presented(r) != "" && a.authFailures.Allow() {
+				a.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "admin request refused",
+					slog.String(logkey.Reason, "wrong_token"), slog.String(logkey.Remote, r.RemoteAddr))
+			}
+			w.Header().Set("WWW-Authenticate", `Basic realm="hooklatch", charset="UTF-8"`)
+			writeJSON(w, http.StatusUnauthorized, problem{"unauthorized"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authorized tells whether r carries the token, or none is asked for. Hashes
+// are compared, so that neither content nor length shows in the time it takes.
+func (a *Admin) authorized(r *http.Request) bool {
+	if a.opts.Token.IsZero() {
+		return true
+	}
+	got, want := sha256.Sum256([]byte(presented(r))), sha256.Sum256([]byte(a.opts.Token.Reveal()))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// presented is the token r carries: Authorization: Bearer, or the password of
+// Authorization: Basic, which is what a browser can send.
+func presented(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func calledOnLoopback(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return isLoopback(strings.Trim(host, "[]"))
+}

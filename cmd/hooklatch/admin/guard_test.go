@@ -1,0 +1,87 @@
+package admin_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func paths() []string {
+	return []string{"/", "/style.css", "/api/overview", "/metrics", "/healthz", "/readyz", "/nothing", "/api/"}
+}
+
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, withToken)
+	for _, path := range paths() {
+		header := get(t, a, path).Header()
+		require.Contains(t, header.Get("Content-Security-Policy"), "default-src 'none'", path)
+		require.Contains(t, header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
+		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"), path)
+		require.Equal(t, "no-store", header.Get("Cache-Control"), path)
+	}
+}
+
+func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, withToken)
+	bearer := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Authorization", value) }
+	}
+	basic := func(user, password string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth(user, password) }
+	}
+	nobody := []func(*http.Request){
+		func(*http.Request) {}, bearer("Bearer wrong"), bearer("Bearer "), bearer(token), bearer("Bearer " + token + "x"),
+		basic(token, ""), basic("", "wrong"), func(r *http.Request) { r.URL.RawQuery = "token=" + token },
+	}
+	operator := []func(*http.Request){bearer("Bearer " + token), bearer("bearer  " + token), basic("", token), basic("anyone", token)}
+	for _, path := range paths() {
+		public := path == "/healthz" || path == "/readyz"
+		for i, as := range nobody {
+			got := get(t, a, path, as)
+			if public {
+				require.Equal(t, http.StatusOK, got.Code, "%s %d", path, i)
+				continue
+			}
+			require.Equal(t, http.StatusUnauthorized, got.Code, "%s %d", path, i)
+			require.Contains(t, got.Header().Get("WWW-Authenticate"), "Basic")
+			require.JSONEq(t, `{"error":"unauthorized"}`, got.Body.String())
+		}
+		for _, as := range operator {
+			got := get(t, a, path, as)
+			require.NotEqual(t, http.StatusUnauthorized, got.Code, path)
+			require.NotContains(t, got.Body.String(), token)
+		}
+	}
+	require.Equal(t, http.StatusNotFound, get(t, a, "/nothing", operator[0]).Code)
+	anyHost := func(r *http.Request) { r.Host = "admin.example.com" }
+	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
+}
+
+func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, nil)
+	for host, status := range map[string]int{
+		"localhost:8081": 200, "127.0.0.1": 200, "[::1]:8081": 200, "[::1]": 200,
+		"rebound.example:8081": 421, "10.0.0.1:8081": 421, "": 421, "localhost.evil.example": 421,
+	} {
+		as := func(r *http.Request) { r.Host = host }
+		require.Equal(t, status, get(t, a, "/", as).Code, host)
+		require.Equal(t, status, get(t, a, "/api/overview", as).Code, host)
+		require.Equal(t, http.StatusOK, get(t, a, "/healthz", as).Code, host)
+	}
+}
+
+func TestCrossOriginRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, nil)
+	got := get(t, a, "/api/overview", func(r *http.Request) {
+		r.Method = http.MethodPost
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+	})
+	require.Equal(t, http.StatusForbidden, got.Code)
+	got = get(t, a, "/api/overview", func(r *http.Request) { r.Method = http.MethodPost })
+	require.Equal(t, http.StatusMethodNotAllowed, got.Code)
+}

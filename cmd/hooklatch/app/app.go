@@ -1,0 +1,316 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// How long the steps of a stop may take, beside what the configuration says of
+// gateway and worker.
+const (
+	workerSlack      = 10 * time.Second
+	outboxTimeout    = 15 * time.Second
+	poolTimeout      = 5 * time.Second
+	adminTimeout     = 2 * time.Second
+	telemetryTimeout = 5 * time.Second
+)
+
+// Options configure an App.
+type Options struct {
+	// Config is complete and checked. Required.
+	Config *config.Config
+	// DatabaseURL goes before database.url and database.direct_url. Defaults to
+	// those.
+	DatabaseURL secret.Value
+	// Gateway and Worker say which parts run. At least one does.
+	Gateway, Worker bool
+	// Migrate brings the schema up before anything uses it.
+	Migrate bool
+	// Load reads the configuration again, for Reload. Nil: there is no reload.
+	Load func() (*config.Config, error)
+
+	// Version is that of the program, for telemetry and the status page.
+	Version string
+	// GatewayHint and AdminHint tell how the user changes an address that is
+	// taken. They default to naming the field of the configuration.
+	GatewayHint, AdminHint string
+	// GlobalTelemetry makes the telemetry of this App that of the process.
+	GlobalTelemetry bool
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.GatewayHint = cmp.Or(o.GatewayHint, "set gateway.listen in the configuration")
+	o.AdminHint = cmp.Or(o.AdminHint, "set admin.listen in the configuration")
+	if o.DatabaseURL.IsZero() && o.Config != nil {
+		o.DatabaseURL = o.Config.Database.URL
+	} else if o.Config != nil {
+		// Whoever names another database means it for everything.
+		cfg := *o.Config
+		cfg.Database.DirectURL = secret.Value{}
+		o.Config = &cfg
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Config == nil:
+		return errors.New("Config is required")
+	case !o.Gateway && !o.Worker:
+		return errors.New("neither Gateway nor Worker is to run")
+	}
+	return nil
+}
+
+// App is gateway, worker or both in one process, with the admin listener. It is
+// used once: New, Start, Stop.
+type App struct {
+	opts      Options
+	telemetry *telemetry.Telemetry
+	pool      *pgxpool.Pool
+	direct    *pgxpool.Pool // leads past a transaction pooler; often pool itself
+	migrator  *schema.Migrator
+	outbox    *outbox.Outbox
+	gate      *gate
+	gateway   *gateway.Gateway // nil when it does not run
+	worker    *worker.Worker   // nil when it does not run
+	admin     *admin.Admin
+
+	config   atomic.Pointer[config.Config] // in effect
+	reload   sync.Mutex                    // one reload at a time
+	draining atomic.Bool
+	teardown Teardown
+	prepared chan struct{} // closed when the database was seen migrated and all parts run
+	failed   chan error    // gets what ends the App by itself
+}
+
+// New puts the parts together. It neither listens nor connects.
+func New(ctx context.Context, opts Options) (*App, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	a := &App{
+		opts:     opts,
+		teardown: Teardown{Logger: opts.Logger},
+		prepared: make(chan struct{}),
+		failed:   make(chan error, 1),
+	}
+	a.config.Store(opts.Config)
+	if err := a.assemble(ctx); err != nil {
+		return nil, errors.Join(err, a.teardown.Run(context.WithoutCancel(ctx)))
+	}
+	return a, nil
+}
+
+// assemble makes every part in the order of their needs, and registers its end
+// as soon as it exists. The worker settles through the outbox, so the outbox
+// ends after it.
+func (a *App) assemble(ctx context.Context) error {
+	var err error
+	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{ServiceName: "hooklatch", Version: a.opts.Version, Logger: a.opts.Logger})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("telemetry", telemetryTimeout, a.telemetry.Stop)
+	if a.opts.GlobalTelemetry {
+		a.telemetry.SetGlobal()
+	}
+	if err := a.openPools(ctx); err != nil {
+		return err
+	}
+	name := schema.Name(a.opts.Config.Database.Schema)
+	if a.migrator, err = schema.NewMigrator(a.direct, name, a.opts.Logger); err != nil {
+		return err
+	}
+	a.outbox, err = outbox.New(outbox.Options{
+		Pool: a.pool, Schema: name,
+		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout,
+		ConsoleURL:    a.opts.Config.Admin.ConsoleURL,
+		Logger:        a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("outbox", outboxTimeout, a.outbox.Stop)
+	if err := a.makeAdmin(); err != nil {
+		return err
+	}
+	if a.opts.Worker {
+		if err := a.makeWorker(); err != nil {
+			return err
+		}
+	}
+	if a.opts.Gateway {
+		return a.makeGateway()
+	}
+	return nil
+}
+
+func (a *App) openPools(ctx context.Context) error {
+	open := func(url secret.Value) (*pgxpool.Pool, error) {
+		pool, err := NewPool(ctx, PoolOptions{URL: url, MaxConns: a.opts.maxConns(), ApplicationName: "hooklatch"})
+		if err != nil {
+			return nil, err
+		}
+		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
+		return pool, nil
+	}
+	var err error
+	if a.pool, err = open(a.opts.DatabaseURL); err != nil {
+		return err
+	}
+	a.direct = a.pool
+	if url := a.opts.Config.Database.DirectURL; !url.IsZero() {
+		a.direct, err = open(url)
+	}
+	return err
+}
+
+func (a *App) makeAdmin() error {
+	var err error
+	a.admin, err = admin.New(admin.Options{
+		Listen:       a.opts.Config.Admin.Listen,
+		ListenHint:   a.opts.AdminHint,
+		Token:        a.opts.Config.Admin.Token,
+		Ready:        a.Ready,
+		Metrics:      a.telemetry.Metrics,
+		Overview:     a.outbox,
+		Sources:      func() []admin.Source { return shownSources(a.config.Load()) },
+		Destinations: func() []admin.Destination { return shownDestinations(a.config.Load()) },
+		Version:      a.opts.Version,
+		Logger:       a.opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("admin", adminTimeout, a.admin.Stop)
+	return nil
+}
+
+func (a *App) makeWorker() error {
+	cfg := a.opts.Config
+	made, err := destinationsOf(cfg, a.telemetry.TracerProvider)
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("destinations", adminTimeout, made.close)
+	a.worker, err = worker.New(worker.Options{
+		Pool: a.direct, Schema: schema.Name(cfg.Database.Schema), Outbox: a.outbox,
+		Routes: routesOf(cfg), Destinations: made.list, ConfigHash: cfg.Hash(),
+		Logger: a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
+		DispatchWorkers: cfg.Worker.DispatchWorkers, HandlerWorkers: cfg.Worker.HandlerWorkers, SoftStop: cfg.Worker.SoftStop,
+	})
+	if err != nil {
+		return routeProblems(cfg, err)
+	}
+	a.teardown.Add("worker", cfg.Worker.SoftStop+workerSlack, a.worker.Stop)
+	return nil
+}
+
+func (a *App) makeGateway() error {
+	cfg := a.opts.Config
+	sources, err := sourcesOf(cfg)
+	if err != nil {
+		return err
+	}
+	public, err := optionalURL(cfg.Gateway.PublicURL)
+	if err != nil {
+		return cfg.Problem("gateway.public_url", err.Error())
+	}
+	a.gate = &gate{accepter: a.outbox}
+	a.gateway, err = gateway.New(gateway.Options{
+		Accepter: a.gate, Sources: sources,
+		Listen: cfg.Gateway.Listen, PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
+		MaxBody: int64(cfg.Gateway.MaxBody), MaxInFlight: cfg.Gateway.MaxInFlight,
+		ReadHeaderTimeout: cfg.Gateway.ReadHeaderTimeout, ReadTimeout: cfg.Gateway.ReadTimeout,
+		WriteTimeout: cfg.Gateway.WriteTimeout, IdleTimeout: cfg.Gateway.IdleTimeout,
+		MaxHeaderBytes: int(cfg.Gateway.MaxHeader),
+		Logger:         a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("gateway", cfg.Gateway.DrainTimeout, a.gateway.Stop)
+	return nil
+}
+
+// Start binds the listeners, so that a taken address is an error at once, and
+// goes on in the background: see Prepared and Failed.
+func (a *App) Start(ctx context.Context) error {
+	if err := a.admin.Start(); err != nil {
+		return err
+	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "admin listens", address("http://"+a.admin.Addr().String()))
+	if a.gateway != nil {
+		if err := a.gateway.Start(); err != nil {
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("gateway: address %s is taken by another program: %s", a.opts.Config.Gateway.Listen, a.opts.GatewayHint)
+			}
+			return err
+		}
+		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "gateway listens", address("http://"+a.gateway.Addr().String()))
+	}
+	preparing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	a.teardown.Add("start", workerSlack, func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	})
+	go func() {
+		defer close(done)
+		a.prepare(preparing)
+	}()
+	return nil
+}
+
+// Prepared is closed when the database was seen migrated and all parts run.
+func (a *App) Prepared() <-chan struct{} { return a.prepared }
+
+// Failed gets the error that ends the App by itself: what waiting cannot mend.
+func (a *App) Failed() <-chan error { return a.failed }
+
+// GatewayAddr and AdminAddr are the addresses Start bound, nil before.
+func (a *App) GatewayAddr() net.Addr {
+	if a.gateway == nil {
+		return nil
+	}
+	return a.gateway.Addr()
+}
+
+// AdminAddr is the address of the admin listener, nil before Start.
+func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
+
+// Stop drains: the gateway takes nothing new and finishes what is in flight,
+// the worker finishes its jobs, the outbox commits what was submitted, and the
+// connections close. /readyz fails from its beginning on. It may be called
+// again, and before Start.
+func (a *App) Stop(ctx context.Context) error {
+	a.draining.Store(true)
+	return a.teardown.Run(ctx)
+}

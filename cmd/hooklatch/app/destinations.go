@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// attemptSlack lets the destination's own time-out, which knows what had been
+// sent by then, end an attempt before the worker's.
+const attemptSlack = time.Second
+
+// destinations are where effects go, and how to close their connections.
+type destinations struct {
+	list    []worker.Destination
+	closers []func() error
+}
+
+// destinationsOf makes the senders. It connects to nobody.
+func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
+	made := &destinations{}
+	hash := cfg.Hash()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		sender, err := made.sender(name, d, tracers)
+		if err != nil {
+			errs = append(errs, cfg.Problem("destinations."+name+"."+kindOf(d), err.Error()))
+			continue
+		}
+		made.list = append(made.list, worker.Destination{
+			Name:        name,
+			Sender:      sender,
+			Queue:       d.Queue,
+			Policy:      d.Policy,
+			Concurrency: d.Concurrency,
+			Rate:        d.Rate.PerSecond(),
+			Burst:       d.Burst,
+			Timeout:     d.Timeout + attemptSlack,
+			Retry:       destination.Schedule{Initial: d.Retry.Initial, Max: d.Retry.Max, MaxAttempts: d.Retry.MaxAttempts},
+			ConfigHash:  hash,
+		})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+func kindOf(d config.Destination) string {
+	if d.SMTP != nil {
+		return "smtp"
+	}
+	return "http"
+}
+
+func (made *destinations) sender(name string, d config.Destination, tracers trace.TracerProvider) (destination.Sender, error) {
+	if m := d.SMTP; m != nil {
+		return destination.NewEmail(destination.EmailOptions{
+			Name: name, Host: m.Host, Port: m.Port, From: m.From,
+			Username: m.Username, Password: m.Password,
+			TLS: string(m.TLS), AllowPlaintext: m.TLS == config.TLSNone,
+			Timeout: d.Timeout, AllowPrivate: d.AllowPrivate, TracerProvider: tracers,
+		})
+	}
+	h := d.HTTP
+	opts := destination.HTTPOptions{
+		Name: name, URL: h.URL, Method: h.Method,
+		SecretHeaders: h.Headers, Bearer: h.Bearer,
+		IdempotencyHeader: h.IdempotencyHeader,
+		Timeout:           d.Timeout, AllowPrivate: d.AllowPrivate,
+		PropagateTrace: h.PropagateTrace, MaxResponse: int(h.MaxResponse),
+		TracerProvider: tracers,
+	}
+	if h.Basic != nil {
+		opts.BasicUser, opts.BasicPassword = h.Basic.User, h.Basic.Password
+	}
+	if h.Sign != nil {
+		opts.SignStandardWebhooks = h.Sign.StandardWebhooks
+	}
+	sender, err := destination.NewHTTP(opts)
+	if err != nil {
+		return nil, err
+	}
+	made.closers = append(made.closers, sender.Close)
+	return sender, nil
+}
+
+// close closes the connections that wait for a request.
+func (made *destinations) close(context.Context) error {
+	var errs []error
+	for _, closeOne := range made.closers {
+		errs = append(errs, closeOne())
+	}
+	return errors.Join(errs...)
+}
+
+// shownDestinations is what the status page lists, without query strings.
+func shownDestinations(cfg *config.Config) []admin.Destination {
+	var shown []admin.Destination
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		one := admin.Destination{Name: name, Kind: "http"}
+		if d.SMTP != nil {
+			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
+		} else if u, err := url.Parse(d.HTTP.URL); err == nil {
+			u.User, u.RawQuery, u.Fragment = nil, "", ""
+			one.Target = u.String()
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Settings of every pool. Connections are replaced now and then, so that a
+// failover or a new replica is noticed, and not all at once.
+const (
+	connectTimeout        = 5 * time.Second
+	maxConnLifetime       = 8 * time.Minute
+	maxConnLifetimeJitter = 2 * time.Minute
+	maxConnIdleTime       = 2 * time.Minute
+	healthCheckPeriod     = 15 * time.Second
+)
+
+// PoolOptions say how to connect.
+type PoolOptions struct {
+	// URL is the connection string. Required.
+	URL secret.Value
+	// MaxConns bounds the connections. Required.
+	MaxConns int
+	// ApplicationName is what pg_stat_activity shows, unless URL has one.
+	ApplicationName string
+}
+
+// NewPool makes a pool. It connects when it is first used.
+func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
+	if opts.URL.IsZero() {
+		return nil, errors.New("no database: give --database-url, set DATABASE_URL, or set database.url in the configuration")
+	}
+	cfg, err := pgxpool.ParseConfig(opts.URL.Reveal())
+	if err != nil {
+		// Not with the parser's text: it quotes the string, and its attempt to
+		// leave out the password is one (I12).
+		return nil, errors.New("the database URL cannot be read: it must be like postgres://user:password@host:5432/database")
+	}
+	cfg.MaxConns = int32(min(opts.MaxConns, math.MaxInt32)) //nolint:gosec // bounded
+	cfg.MaxConnLifetime = maxConnLifetime
+	cfg.MaxConnLifetimeJitter = maxConnLifetimeJitter
+	cfg.MaxConnIdleTime = maxConnIdleTime
+	cfg.HealthCheckPeriod = healthCheckPeriod
+	cfg.ConnConfig.ConnectTimeout = cmp.Or(cfg.ConnConfig.ConnectTimeout, connectTimeout)
+	params := cfg.ConnConfig.RuntimeParams
+	params["application_name"] = cmp.Or(params["application_name"], opts.ApplicationName)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make connection pool: %w", err)
+	}
+	return pool, nil
+}
+
+// Connections a process needs: each group commit has two committers and a lane
+// for the blocked, River listens on one, its maintenance and fetches share some.
+const (
+	connsOfGateway = 8
+	connsOfWorker  = 24
+)
+
+func (o Options) maxConns() int {
+	if n := o.Config.Database.MaxConns; n > 0 {
+		return n
+	}
+	n := 0
+	if o.Gateway {
+		n += connsOfGateway
+	}
+	if o.Worker {
+		n += connsOfWorker
+	}
+	return n
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// Reload reads the configuration again and puts sources and routes into effect,
+// all or nothing: after an error everything is as it was. It logs what of the
+// new configuration needs a restart.
+func (a *App) Reload(ctx context.Context) error {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	if a.opts.Load == nil {
+		return errors.New("reload: there is no file to read again")
+	}
+	next, err := a.opts.Load()
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	old := a.config.Load()
+	if err := a.apply(old, next); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	restart := needRestart(old, next)
+	// Until the restart the process goes on with what it was made of.
+	kept := *next
+	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.Destinations = old.Database, old.Gateway, old.Admin, old.Worker, old.Destinations
+	a.config.Store(&kept)
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources and routes are in effect", slog.String(logkey.Path, next.Path()))
+	if len(restart) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(restart, ", ")))
+	}
+	return nil
+}
+
+// apply changes the worker first: it alone can still find a fault.
+func (a *App) apply(old, next *config.Config) error {
+	sources, err := sourcesOf(next)
+	if err != nil {
+		return err
+	}
+	if a.worker != nil {
+		if err := a.worker.SetRoutes(routesOf(next), next.Hash()); err != nil {
+			return a.explainRoutes(old, next, err)
+		}
+	}
+	if a.gateway == nil {
+		return nil
+	}
+	if err := a.gateway.SetSources(sources); err != nil {
+		if a.worker != nil {
+			err = errors.Join(err, a.worker.SetRoutes(routesOf(old), old.Hash()))
+		}
+		return err
+	}
+	return nil
+}
+
+// explainRoutes tells of a route to a new destination that destinations need a
+// restart.
+func (a *App) explainRoutes(old, next *config.Config, err error) error {
+	for _, r := range next.Routes {
+		_, known := old.Destinations[r.To]
+		if _, added := next.Destinations[r.To]; added && !known {
+			return fmt.Errorf("route %q leads to the new destination %q: restart to use it", r.Name, r.To)
+		}
+	}
+	return routeProblems(next, err)
+}
+
+// needRestart names what differs between two configurations and is fixed when a
+// process starts.
+func needRestart(old, next *config.Config) []string {
+	var changed []string
+	for _, section := range []struct {
+		name      string
+		old, next any
+	}{
+		{"database", old.Database, next.Database},
+		{"gateway", old.Gateway, next.Gateway},
+		{"admin", old.Admin, next.Admin},
+		{"worker", old.Worker, next.Worker},
+	} {
+		if !reflect.DeepEqual(section.old, section.next) {
+			changed = append(changed, section.name)
+		}
+	}
+	names := map[string]bool{}
+	for name := range old.Destinations {
+		names[name] = true
+	}
+	for name := range next.Destinations {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !reflect.DeepEqual(old.Destinations[name], next.Destinations[name]) {
+			changed = append(changed, "destinations."+name)
+		}
+	}
+	return changed
+}

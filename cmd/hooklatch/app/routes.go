@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// routesOf makes the worker's routes.
+func routesOf(cfg *config.Config) []worker.Route {
+	routes := make([]worker.Route, 0, len(cfg.Routes))
+	for _, r := range cfg.Routes {
+		route := worker.Route{Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To}
+		if r.HTTP != nil {
+			route.HTTP = &worker.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
+		}
+		if r.Email != nil {
+			route.Email = &worker.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
+		}
+		routes = append(routes, route)
+	}
+	return routes
+}
+
+// CheckConfig finds what the file alone does not tell: secrets no sender can
+// use, expressions and templates that do not compile. Its error joins
+// config.Problems.
+func CheckConfig(cfg *config.Config) error {
+	_, sourceErr := sourcesOf(cfg)
+	made, err := destinationsOf(cfg, noop.NewTracerProvider())
+	if err != nil {
+		return errors.Join(sourceErr, err)
+	}
+	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.list)))
+}
+
+// routeProblems gives every fault of a route its place in the file.
+func routeProblems(cfg *config.Config, err error) error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the errors of a Join are wanted one by one
+	if !ok {
+		return routeProblem(cfg, err)
+	}
+	var problems []error
+	for _, one := range joined.Unwrap() {
+		problems = append(problems, routeProblem(cfg, one))
+	}
+	return errors.Join(problems...)
+}
+
+func routeProblem(cfg *config.Config, err error) error {
+	fault, ok := errors.AsType[*worker.RouteError](err)
+	if !ok {
+		return err
+	}
+	for i, r := range cfg.Routes {
+		if r.Name != fault.Route {
+			continue
+		}
+		message := fault.Err.Error()
+		if fault.Expression != "" {
+			message = fmt.Sprintf("%q: %s", fault.Expression, message)
+		}
+		return cfg.Problem("routes["+strconv.Itoa(i)+"]."+fault.Field, message)
+	}
+	return err
+}

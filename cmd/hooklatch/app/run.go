@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// Run starts an App, reloads it at each reload, and stops it when ctx is done
+// or it cannot go on. Ready is called when all parts run; it may be nil.
+func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(*App)) error {
+	a, err := New(ctx, opts)
+	if err != nil {
+		return err
+	}
+	err = a.Start(ctx)
+	if err == nil {
+		err = a.serve(ctx, reloads, ready)
+	}
+	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+}
+
+func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*App)) error {
+	prepared := a.prepared
+	for {
+		select {
+		case <-prepared:
+			prepared = nil
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "ready")
+			if ready != nil {
+				ready(a)
+			}
+		case err := <-a.failed:
+			return err
+		case <-reloads:
+			if err := a.Reload(ctx); err != nil {
+				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the configuration in effect stays", slog.Any(logkey.Err, err))
+			}
+		case <-ctx.Done():
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "draining; a second signal exits at once")
+			return nil
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// sourcesOf makes the endpoints of the gateway.
+func sourcesOf(cfg *config.Config) ([]gateway.Source, error) {
+	sources := make([]gateway.Source, 0, len(cfg.Sources))
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		s := cfg.Sources[name]
+		p, err := provider.New(s.Provider, s.Options)
+		if err != nil {
+			return nil, cfg.Problem("sources."+name, err.Error())
+		}
+		public, err := optionalURL(s.PublicURL)
+		if err != nil {
+			return nil, cfg.Problem("sources."+name+".public_url", err.Error())
+		}
+		sources = append(sources, gateway.Source{
+			Name:      name,
+			Provider:  p,
+			Secrets:   s.Secrets,
+			MaxBody:   int64(s.MaxBody),
+			Handlers:  s.Handlers,
+			PublicURL: public,
+		})
+	}
+	return sources, nil
+}
+
+func optionalURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("parse URL: %w", err)
+	}
+	return u, nil
+}
+
+// shownSources is what the status page lists.
+func shownSources(cfg *config.Config) []admin.Source {
+	var shown []admin.Source
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		shown = append(shown, admin.Source{Name: name, Provider: cfg.Sources[name].Provider, Path: "/webhooks/" + name})
+	}
+	return shown
+}

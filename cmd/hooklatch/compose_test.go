@@ -1,0 +1,148 @@
+package main_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+const repository = "../.."
+
+// composeFile is what the tests look at in compose.yaml.
+type composeFile struct {
+	Services map[string]composeService `yaml:"services"`
+}
+
+type composeService struct {
+	Image       string            `yaml:"image"`
+	Command     []string          `yaml:"command"`
+	Environment map[string]string `yaml:"environment"`
+	Ports       []string          `yaml:"ports"`
+	Volumes     []string          `yaml:"volumes"`
+	Healthcheck any               `yaml:"healthcheck"`
+	DependsOn   map[string]struct {
+		Condition string `yaml:"condition"`
+	} `yaml:"depends_on"`
+}
+
+// composeCommands are the commands compose.yaml gives to our image, by
+// service: what follows the name of the binary.
+func composeCommands(t *testing.T) map[string][]string {
+	t.Helper()
+	commands := map[string][]string{}
+	for name, service := range readCompose(t).Services {
+		if service.Image == "hooklatch" {
+			require.NotEmpty(t, service.Command, "service %s", name)
+			commands[name] = service.Command
+		}
+	}
+	return commands
+}
+
+func TestComposeMatchesTheSpecification(t *testing.T) {
+	t.Parallel()
+	var document any
+	require.NoError(t, yaml.Unmarshal(readFile(t, "compose.yaml"), &document))
+	asJSON, err := json.Marshal(document)
+	require.NoError(t, err)
+	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
+	require.NoError(t, err)
+
+	text, err := os.ReadFile("testdata/compose-spec.json")
+	require.NoError(t, err)
+	specification, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("compose-spec.json", specification))
+	schema, err := compiler.Compile("compose-spec.json")
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(instance))
+}
+
+func TestComposeRunsOurCommands(t *testing.T) {
+	t.Parallel()
+	commands := composeCommands(t)
+	require.Equal(t, []string{"gateway", "migrate", "worker"}, slices.Sorted(maps.Keys(commands)))
+	require.Equal(t, []string{"migrate", "up"}, commands["migrate"][:2])
+}
+
+// River UI shows the jobs of one schema: it has to be ours.
+func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
+	t.Parallel()
+	compose := readCompose(t)
+	const mounted = "docs/examples/compose/hooklatch.yaml"
+	for name, command := range composeCommands(t) {
+		service := compose.Services[name]
+		require.Contains(t, service.Volumes, "./"+mounted+":/etc/hooklatch/hooklatch.yaml:ro", name)
+		require.Contains(t, strings.Join(command, " "), "--config /etc/hooklatch/hooklatch.yaml", name)
+
+		// The environment of every service completes the file.
+		environment := service.Environment
+		cfg, err := config.Load(filepath.Join(repository, mounted), func(variable string) (string, bool) {
+			value, ok := environment[variable]
+			return interpolate(value), ok
+		})
+		require.NoError(t, err, name)
+		require.Equal(t, cfg.Database.Schema, compose.Services["riverui"].Environment["RIVER_SCHEMA"])
+		require.Equal(t, interpolate(compose.Services["riverui"].Environment["DATABASE_URL"]), cfg.Database.URL.Reveal())
+		require.NotEmpty(t, cfg.Admin.Token.Reveal())
+	}
+}
+
+// Only the gateway is reachable from other machines, River UI asks for a
+// password, and nothing starts before what it needs.
+func TestComposeIsClosedByDefault(t *testing.T) {
+	t.Parallel()
+	compose := readCompose(t)
+	for name, service := range compose.Services {
+		for _, port := range service.Ports {
+			if name == "gateway" && port == "8080:8080" {
+				continue
+			}
+			require.True(t, strings.HasPrefix(port, "127.0.0.1:"), "service %s publishes %s", name, port)
+		}
+		if name != "migrate" {
+			require.NotNil(t, service.Healthcheck, "service %s", name)
+		}
+	}
+	ui := compose.Services["riverui"]
+	require.NotEmpty(t, interpolate(ui.Environment["RIVER_BASIC_AUTH_USER"]))
+	require.NotEmpty(t, interpolate(ui.Environment["RIVER_BASIC_AUTH_PASS"]))
+	require.Equal(t, "service_healthy", compose.Services["migrate"].DependsOn["postgres"].Condition)
+	for _, name := range []string{"gateway", "worker", "riverui"} {
+		require.Equal(t, "service_completed_successfully", compose.Services[name].DependsOn["migrate"].Condition, name)
+	}
+}
+
+var composeDefault = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`)
+
+// interpolate does what Compose does with a variable that is not set.
+func interpolate(value string) string {
+	return strings.ReplaceAll(composeDefault.ReplaceAllString(value, "$1"), "$$", "$")
+}
+
+func readCompose(t *testing.T) composeFile {
+	t.Helper()
+	var file composeFile
+	require.NoError(t, yaml.Unmarshal(readFile(t, "compose.yaml"), &file))
+	return file
+}
+
+// readFile reads a file of the repository.
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(repository, path))
+	require.NoError(t, err)
+	return data
+}

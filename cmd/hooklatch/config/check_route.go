@@ -1,0 +1,106 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// anySource stands for all sources in route.from.
+const anySource = "*"
+
+func (c *Config) checkRoutes(d *decoder) {
+	seen := map[string]int{}
+	for i, r := range c.Routes {
+		at := "routes[" + strconv.Itoa(i) + "]"
+		if r.Name == "" {
+			d.missingf(at, "name", "has no name")
+		} else {
+			d.name(at+".name", r.Name)
+			if first, twice := seen[r.Name]; twice {
+				d.reportf(at+".name", "%s is the name of two routes; the other is in line %d", d.show(at+".name", r.Name), d.origin.line("routes["+strconv.Itoa(first)+"].name"))
+			} else {
+				seen[r.Name] = i
+			}
+		}
+		c.checkFrom(d, at, r)
+		for j, t := range r.Types {
+			path := d.element(at+".types", j)
+			if t == "" || strings.ContainsFunc(t, unicode.IsSpace) {
+				d.reportf(path, "%s is not an event type; allowed: text without white space, with * for any text", d.show(path, t))
+			}
+		}
+		c.checkTo(d, at, r)
+	}
+}
+
+func (c *Config) checkFrom(d *decoder, at string, r Route) {
+	if len(r.From) == 0 {
+		d.missingf(at, "from", `has no from; give the names of sources, or "*" for all`)
+	}
+	sources := slices.Sorted(maps.Keys(c.Sources))
+	for i, from := range r.From {
+		if from == anySource || slices.Contains(sources, from) {
+			continue
+		}
+		path := d.element(at+".from", i)
+		if d.reported(path) {
+			continue
+		}
+		d.reportf(path, "%s is not a source; %s", d.show(path, from), d.oneOf(path, from, append(sources, anySource)))
+	}
+}
+
+func (c *Config) checkTo(d *decoder, at string, r Route) {
+	if r.To == "" {
+		d.missingf(at, "to", "has no to; give the name of a destination")
+		return
+	}
+	dest, ok := c.Destinations[r.To]
+	if !ok {
+		names := slices.Sorted(maps.Keys(c.Destinations))
+		if len(names) == 0 {
+			d.reportf(at+".to", "%s is not a destination; there are none", d.show(at+".to", r.To))
+			return
+		}
+		d.reportf(at+".to", "%s is not a destination; %s", d.show(at+".to", r.To), d.oneOf(at+".to", r.To, names))
+		return
+	}
+	switch {
+	case dest.HTTP != nil && r.Email != nil:
+		d.reportf(at+".email", "does not fit destination %s, which is reached by http", quote(r.To))
+	case dest.SMTP != nil && r.HTTP != nil:
+		d.reportf(at+".http", "does not fit destination %s, which is reached by smtp", quote(r.To))
+	case dest.SMTP != nil && r.Email == nil:
+		d.missingf(at, "email", "has no email; destination %s needs it to know what to write", quote(r.To))
+	}
+	if r.Email != nil {
+		r.Email.check(d, at+".email")
+	}
+	if r.HTTP != nil {
+		r.HTTP.check(d, at+".http")
+	}
+}
+
+func (e *RouteEmail) check(d *decoder, at string) {
+	if e.Recipient == "" {
+		d.missingf(at, "recipient", "has no recipient")
+	}
+	if e.Subject == "" {
+		d.missingf(at, "subject", "has no subject")
+	}
+	if e.Text == "" && e.HTML == "" {
+		d.missingf(at, "text", "has no body; give text, html or both")
+	}
+}
+
+func (h *RouteHTTP) check(d *decoder, at string) {
+	if h.Method != "" {
+		d.among(at+".method", "method", h.Method, methods)
+	}
+	for header := range h.Headers {
+		d.header(join(at+".headers", header), header)
+	}
+}

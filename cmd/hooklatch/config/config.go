@@ -1,0 +1,121 @@
+// Package config reads the YAML file of Hooklatch: strictly, with positions,
+// and with every mistake reported at once.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The places Find looks at when no file is named.
+const (
+	DefaultPath = "hooklatch.yaml"
+	DevPath     = ".hooklatch/dev.yaml" // written by the dev command
+)
+
+// LookupEnv finds an environment variable, as os.LookupEnv does.
+type LookupEnv = func(name string) (string, bool)
+
+// Config is the whole file. Parse and Load return it complete: expanded,
+// checked, with the secrets of every *_file read and every default filled in.
+// It marshals back to YAML with <secret> in place of each secret.
+type Config struct {
+	// Where the events, the ledger and the jobs are stored.
+	Database Database `yaml:"database,omitempty"`
+	// The listener that takes deliveries.
+	Gateway Gateway `yaml:"gateway,omitempty"`
+	// The listener for people and probes: console, API, metrics, health.
+	Admin Admin `yaml:"admin,omitempty"`
+	// How much this process works on at once.
+	Worker Worker `yaml:"worker,omitempty"`
+	// The inbound endpoints by name: POST /webhooks/{name}. A name is 1 to 63
+	// lower-case letters, digits, hyphens and underscores, and begins with a
+	// letter or a digit.
+	Sources map[string]Source `yaml:"sources,omitempty"`
+	// Where effects go, by name. A name follows the rule of sources.
+	Destinations map[string]Destination `yaml:"destinations,omitempty"`
+	// Which events lead to which effect at which destination.
+	Routes []Route `yaml:"routes,omitempty"`
+
+	origin *origin
+}
+
+// origin remembers where each path of the file stood.
+type origin struct {
+	file  string
+	lines map[string]int
+}
+
+// Load reads and parses the file at path. Errors: Problems, or that of reading
+// the file.
+func Load(path string, env LookupEnv) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, data, env)
+}
+
+// Parse parses the text of a file called name. Relative paths in it, of
+// secrets_file and its like, start at the directory of name. Errors: Problems.
+func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
+	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}}}
+	d := newDecoder(cfg.origin, env)
+	d.document(data, cfg)
+	// Checks of a file that could not be understood would report what follows
+	// from the first mistakes; those that remain meaningful run all the same.
+	cfg.readSecretFiles(d)
+	cfg.fillIn()
+	cfg.check(d)
+	if len(d.problems) > 0 {
+		return nil, d.problems.sorted()
+	}
+	return cfg, nil
+}
+
+// Find names the configuration file: explicit when it is given, else
+// ./hooklatch.yaml, else the one the dev command wrote.
+func Find(explicit string) (string, error) {
+	if explicit != "" {
+		if _, err := os.Stat(explicit); err != nil {
+			return "", fmt.Errorf("find configuration: %w", err)
+		}
+		return explicit, nil
+	}
+	for _, path := range []string{DefaultPath, filepath.FromSlash(DevPath)} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("find configuration: %w", err)
+		}
+	}
+	return "", fmt.Errorf("find configuration: neither ./%s nor ./%s exists; name a file with --config", DefaultPath, DevPath)
+}
+
+// Path is the name of the file the configuration came from.
+func (c *Config) Path() string { return c.origin.file }
+
+// Problem makes an error about a field of this configuration, for checks that
+// are made elsewhere: path is like "routes[0].when". Its position is that of
+// the field, or of the nearest one around it.
+func (c *Config) Problem(path, message string) error {
+	return Problems{c.origin.problem(path, message)}
+}
+
+func (o *origin) problem(path, message string) Problem {
+	return Problem{File: o.file, Line: o.line(path), Path: path, Message: message}
+}
+
+// line is that of path, or of the nearest path around it that is in the file.
+func (o *origin) line(path string) int {
+	for path != "" {
+		if line, ok := o.lines[path]; ok {
+			return line
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return 0
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the expected files anew instead of comparing with them")
+
+// environment is what the files under testdata refer to.
+var environment = map[string]string{
+	"APP_SECRET":            "canary-app",
+	"CANARY":                "canary-value",
+	"DATABASE_URL":          "postgres://me:canary-database@localhost:5432/app",
+	"EMPTY":                 "",
+	"FORTY":                 "40",
+	"HOOKLATCH_ADMIN_TOKEN": "canary-admin",
+	"HOST":                  "127.0.0.1",
+	"INJECTION":             `canary", listen: "0.0.0.0:1" # ${HOST}`,
+	"PORT":                  "2525",
+	"RATE":                  "5/m",
+	"SECONDS":               "3s",
+	"SIZE":                  "4KiB",
+	"STRIPE_WEBHOOK_SECRET": "canary-stripe",
+	"YES":                   "true",
+}
+
+func lookup(name string) (string, bool) {
+	value, ok := environment[name]
+	return value, ok
+}
+
+// files are the cases of one kind, by their name.
+func files(t *testing.T, pattern string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	byName := map[string]string{}
+	for _, path := range paths {
+		byName[strings.TrimSuffix(filepath.Base(path), ".yaml")] = path
+	}
+	return byName
+}
+
+func TestGoodFiles(t *testing.T) {
+	t.Parallel()
+	for name, path := range files(t, "good.*.yaml") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := Load(path, lookup)
+			require.NoError(t, err)
+			require.Equal(t, path, cfg.Path())
+
+			printed, err := cfg.YAML()
+			require.NoError(t, err)
+			expectFile(t, strings.TrimSuffix(path, ".yaml")+".printed", string(printed))
+		})
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	for name, path := range files(t, "bad.*.yaml") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Load(path, lookup)
+			var problems Problems
+			require.ErrorAs(t, err, &problems)
+			expectFile(t, strings.TrimSuffix(path, ".yaml")+".errors", err.Error()+"\n")
+		})
+	}
+}
+
+// No secret of any file may appear in what is printed or reported (I12). All
+// of them contain the word canary, which the files' own keys do not.
+func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	for name, path := range files(t, "*.yaml") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := Load(path, lookup)
+			if err != nil {
+				require.NotContains(t, err.Error(), "canary")
+				return
+			}
+			printed, err := cfg.YAML()
+			require.NoError(t, err)
+			require.NotContains(t, string(printed), "canary")
+			require.NotContains(t, cfg.Problem("database.url", "is wrong").Error(), "canary")
+		})
+	}
+}
+
+func TestSecretsAreRead(t *testing.T) {
+	t.Parallel()
+	cfg, err := Load("testdata/good.secret-files.yaml", lookup)
+	require.NoError(t, err)
+	require.Equal(t, "postgres://me:canary-file-database@localhost/app", cfg.Database.URL.Reveal())
+	require.Equal(t, "canary-file-one", cfg.Admin.Token.Reveal())
+	secrets := cfg.Sources["stripe"].Secrets
+	require.Len(t, secrets, 2)
+	require.Equal(t, "canary-file-two-new", secrets[0].Reveal())
+	require.Equal(t, "canary-file-two-old", secrets[1].Reveal())
+	require.Len(t, cfg.Destinations["app"].HTTP.Sign.StandardWebhooks, 2)
+	require.Equal(t, "canary-file-one", cfg.Destinations["app"].HTTP.Bearer.Reveal())
+	require.Equal(t, "canary-file-one", cfg.Destinations["legacy"].HTTP.Basic.Password.Reveal())
+	require.Equal(t, "canary-file-one", cfg.Destinations["mail"].SMTP.Password.Reveal())
+}
+
+// What stands in a variable is a value: it can neither add keys nor refer to
+// further variables.
+func TestVariablesAreValues(t *testing.T) {
+	t.Parallel()
+	cfg, err := Load("testdata/good.environment.yaml", lookup)
+	require.NoError(t, err)
+	require.Equal(t, environment["INJECTION"], cfg.Admin.Token.Reveal())
+	require.Equal(t, "127.0.0.1:8081", cfg.Admin.Listen)
+	require.Equal(t, `"${HOME} and $$"`, cfg.Routes[0].HTTP.Body)
+	require.Equal(t, 2525, cfg.Destinations["mail"].SMTP.Port)
+	require.True(t, cfg.Destinations["app"].HTTP.PropagateTrace)
+}
+
+func TestProblemHasThePositionOfTheField(t *testing.T) {
+	t.Parallel()
+	cfg, err := Load("testdata/good.everything.yaml", lookup)
+	require.NoError(t, err)
+
+	lines := strings.Split(read(t, cfg.Path()), "\n")
+	at := func(path, text string) {
+		t.Helper()
+		var problem Problem
+		require.ErrorAs(t, cfg.Problem(path, "is wrong"), &problem)
+		require.Equal(t, path, problem.Path)
+		require.Contains(t, lines[problem.Line-1], text)
+	}
+	at("routes[0].when", "amount_paid > 0")
+	at("routes[1].http.url", "https://app.example.com/customers/")
+	at("sources.custom.event_id.pointer", "event_id")
+	at("destinations.mail.smtp.no_such_key", "smtp:") // the nearest around it
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+
+	_, err := Find("")
+	require.ErrorContains(t, err, "./hooklatch.yaml")
+	_, err = Find("elsewhere.yaml")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	require.NoError(t, os.Mkdir(".hooklatch", 0o755))
+	require.NoError(t, os.WriteFile(filepath.FromSlash(DevPath), nil, 0o600))
+	path, err := Find("")
+	require.NoError(t, err)
+	require.Equal(t, filepath.FromSlash(DevPath), path)
+
+	require.NoError(t, os.WriteFile(DefaultPath, nil, 0o600))
+	path, err = Find("")
+	require.NoError(t, err)
+	require.Equal(t, DefaultPath, path)
+
+	require.NoError(t, os.WriteFile("elsewhere.yaml", nil, 0o600))
+	path, err = Find("elsewhere.yaml")
+	require.NoError(t, err)
+	require.Equal(t, "elsewhere.yaml", path)
+}
+
+func TestLoadWithoutFile(t *testing.T) {
+	t.Parallel()
+	_, err := Load(filepath.Join(t.TempDir(), "no.yaml"), lookup)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// expectFile compares got with the text of a file, or writes it there when the
+// tests run with -update.
+func expectFile(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	require.Equal(t, read(t, path), got, "run go test ./cmd/hooklatch/config -update when this is meant")
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// maxDepth is far above what the file can use. It bounds aliases that contain
+// themselves.
+const maxDepth = 32
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	prefixType   = reflect.TypeFor[netip.Prefix]()
+	secretType   = reflect.TypeFor[secret.Value]()
+)
+
+// decoder fills Go values from YAML nodes. Unlike the library's own it
+// goes on after a mistake, remembers the line of every path, expands
+// ${NAME} in scalars only, and never shows the text of a secret field.
+type decoder struct {
+	origin   *origin
+	env      LookupEnv
+	dir      string // where relative paths start
+	anchors  map[string]ast.Node
+	problems Problems
+
+	// unknown are the mappings with something in them that was not understood.
+	unknown map[string]bool
+	// expanded are the scalars that had a reference, as they stand in the file.
+	expanded map[string]string
+}
+
+func newDecoder(o *origin, env LookupEnv) *decoder {
+	return &decoder{
+		origin: o, env: env, dir: filepath.Dir(o.file),
+		anchors: map[string]ast.Node{}, unknown: map[string]bool{}, expanded: map[string]string{},
+	}
+}
+
+func (d *decoder) reportf(path, format string, args ...any) {
+	d.problems = append(d.problems, d.origin.problem(path, fmt.Sprintf(format, args...)))
+}
+
+// value decodes node into target, which is settable. Null leaves it alone.
+func (d *decoder) value(node ast.Node, path string, target reflect.Value, depth int) {
+	node, ok := d.resolve(node, path)
+	if !ok || node == nil || node.Type() == ast.NullType {
+		return
+	}
+	if depth > maxDepth {
+		d.reportf(path, "is nested more than %d levels deep", maxDepth)
+		return
+	}
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	_, isText := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr())
+	switch kind := target.Kind(); {
+	case isText || target.Type() == secretType:
+		d.scalar(node, path, target)
+	case kind == reflect.Struct:
+		d.structure(node, path, target, depth)
+	case kind == reflect.Map:
+		d.mapping(node, path, target, depth)
+	case kind == reflect.Slice:
+		d.sequence(node, path, target, depth)
+	default:
+		d.scalar(node, path, target)
+	}
+}
+
+func (d *decoder) structure(node ast.Node, path string, target reflect.Value, depth int) {
+	entries, ok := d.entries(node, path)
+	if !ok {
+		return
+	}
+	fields := fieldsOf(target.Type())
+	for _, e := range entries {
+		field, known := fields.find(e.key)
+		if !known {
+			d.unknown[path] = true
+			d.problems = append(d.problems, Problem{
+				File: d.origin.file, Line: e.line, Path: path,
+				Message: fmt.Sprintf("%s is not a key here; %s", quote(e.key), oneOf(e.key, fields.names())),
+			})
+			continue
+		}
+		d.value(e.value, join(path, e.key), target.FieldByIndex(field.Index), depth+1)
+	}
+}
+
+func (d *decoder) mapping(node ast.Node, path string, target reflect.Value, depth int) {
+	entries, ok := d.entries(node, path)
+	if !ok {
+		return
+	}
+	target.Set(reflect.MakeMapWithSize(target.Type(), len(entries)))
+	for _, e := range entries {
+		element := reflect.New(target.Type().Elem()).Elem()
+		d.value(e.value, join(path, e.key), element, depth+1)
+		target.SetMapIndex(reflect.ValueOf(e.key), element)
+	}
+}
+
+// sequence decodes a list. Where its elements are scalars, one value that is
+// no list stands for a list of one.
+func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, depth int) {
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		element := reflect.New(target.Type().Elem()).Elem()
+		if _, isScalar := asScalar(node); !isScalar || !takesScalar(element) {
+			d.reportf(path, "is %s; a list is expected", describe(node))
+			return
+		}
+		d.value(node, path, element, depth+1)
+		target.Set(reflect.Append(target, element))
+		return
+	}
+	for i, item := range list.Values {
+		itemPath := path + "[" + strconv.Itoa(i) + "]"
+		if item != nil && item.GetToken() != nil {
+			d.origin.lines[itemPath] = item.GetToken().Position.Line
+		}
+		element := reflect.New(target.Type().Elem()).Elem()
+		d.value(item, itemPath, element, depth+1)
+		target.Set(reflect.Append(target, element))
+	}
+}
+
+func takesScalar(element reflect.Value) bool {
+	if _, isText := reflect.TypeAssert[encoding.TextUnmarshaler](element.Addr()); isText || element.Type() == secretType {
+		return true
+	}
+	return element.Kind() != reflect.Struct && element.Kind() != reflect.Map && element.Kind() != reflect.Slice
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"", "null", "[]", "{", "a: &a [*a]", "sources: {a: {provider: stripe, secrets: [${X}]}}",
+		"routes: [{name: a, from: '*', to: b}]\n---\n", "gateway: {listen: \"${X}:$${\", max_body: 1GiB}", "? [a]\n: b", "<<: {}", "!!binary x",
+		"database: {url: postgres://a:b@c/d}\nadmin: {token: |\n  x\n}", "destinations: {a: {http: {url: 'http://[::1]:1/'}, rate: 1/h, allow_private: [10.0.0.0/8]}}",
+		"sources: {a: {provider: hmac, header: X, event_id: {fields: [/a, /b]}, secrets: s}}", "\ufeff{}", "\x00", "a: 'b\n", "%YAML 1.2\n---\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	dir := f.TempDir() // *_file must find nothing
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cfg, err := Parse(dir+"/fuzz.yaml", data, func(string) (string, bool) { return "canary-value", true })
+		if err != nil {
+			require.Nil(t, cfg)
+			var problems Problems
+			require.ErrorAs(t, err, &problems)
+			require.NotContains(t, err.Error(), "canary-value")
+			return
+		}
+		printed, err := cfg.YAML()
+		require.NoError(t, err)
+		require.NotEmpty(t, printed)
+		require.Len(t, cfg.Hash(), hashLength)
+	})
+}
+
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	env := func(name string) (string, bool) {
+		value, ok := map[string]string{"A": "a", "NESTED": "${A}", "EMPTY": ""}[name]
+		return value, ok
+	}
+	for _, tc := range []struct {
+		text, want string
+		expanded   bool
+	}{
+		{"", "", false},
+		{"$", "$", false},
+		{"$A and {A}", "$A and {A}", false},
+		{"${A}", "a", true},
+		{"-${A}-${A}-", "-a-a-", true},
+		{"${EMPTY}", "", true},
+		{"$${A}", "${A}", false},
+		{"$$${A}", "$${A}", false},
+		{"${NESTED}", "${A}", true},
+		{"$${", "${", false},
+		{"${A}$${A}", "a${A}", true},
+	} {
+		got, expanded, err := expand(tc.text, env)
+		require.NoError(t, err, tc.text)
+		require.Equal(t, tc.want, got, tc.text)
+		require.Equal(t, tc.expanded, expanded, tc.text)
+	}
+	for _, text := range []string{"${", "${A", "${}", "${1}", "${A-B}", "${NO}", "a ${A} ${"} {
+		_, _, err := expand(text, env)
+		require.Error(t, err, text)
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Size{
+		"0": 0, "1": 1, "512B": 512, "900kB": 900_000, "900 kB": 900_000, "1KiB": 1024, "1MiB": 1 << 20, "25MB": 25_000_000, "2GiB": 2 << 30, "1GB": 1_000_000_000,
+	} {
+		var got Size
+		require.NoError(t, got.UnmarshalText([]byte(text)), text)
+		require.Equal(t, want, got, text)
+
+		var again Size
+		require.NoError(t, again.UnmarshalText([]byte(got.String())))
+		require.Equal(t, got, again, text)
+	}
+	for _, text := range []string{"", "-1", "1.5MiB", "MiB", "1 megabyte", "9223372036854775807kB", "1e3", "0x10"} {
+		var got Size
+		require.Error(t, got.UnmarshalText([]byte(text)), text)
+	}
+}
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Rate{
+		"50/s": {50, time.Second}, "10/m": {10, time.Minute}, "1000/h": {1000, time.Hour},
+	} {
+		var got Rate
+		require.NoError(t, got.UnmarshalText([]byte(text)), text)
+		require.Equal(t, want, got, text)
+		require.Equal(t, text, got.String())
+	}
+	require.InDelta(t, 0.5, Rate{30, time.Minute}.PerSecond(), 0)
+	require.Zero(t, Rate{}.PerSecond())
+	for _, text := range []string{"", "50", "0/s", "-1/s", "1.5/s", "50/d", "/s", "50/s/s"} {
+		var got Rate
+		require.Error(t, got.UnmarshalText([]byte(text)), text)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	words := []string{"github", "stripe", "standard-webhooks", "to"}
+	for given, want := range map[string]string{
+		"strip": "stripe", "STRIPE": "stripe", "stirpe": "stripe", "gihtub": "github", "standard_webhook": "standard-webhooks", "t": "to",
+		"paypal": "", "x": "", "": "",
+	} {
+		got, ok := nearest(given, words)
+		require.Equal(t, want != "", ok, given)
+		if ok {
+			require.Equal(t, want, got, given)
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	t.Parallel()
+	const base = `
+gateway: {listen: ":8080"}
+sources: {stripe: {provider: stripe, secrets: [one]}}
+destinations: {app: {http: {url: http://localhost, bearer: one, sign: {standard_webhooks: d2hhdGV2ZXIgaXQgaXM}, headers: {X-Key: one}}}}
+routes: [{name: all, from: stripe, to: app}]
+`
+	hash := func(old, replacement string) string {
+		t.Helper()
+		text := base
+		if old != "" {
+			require.Contains(t, text, old)
+			text = strings.ReplaceAll(text, old, replacement)
+		}
+		cfg, err := Parse("hash.yaml", []byte(text), nil)
+		require.NoError(t, err)
+		return cfg.Hash()
+	}
+	same := hash("", "")
+	require.Len(t, same, hashLength)
+	require.Equal(t, same, hash("", ""))
+	for old, replacement := range map[string]string{
+		"[one]":                                  "[two, three]",
+		"bearer: one":                            "bearer: two",
+		"X-Key: one":                             "X-Key: two",
+		"standard_webhooks: d2hhdGV2ZXIgaXQgaXM": "standard_webhooks: [d2hhdGV2ZXIgaXQgaXM, ZWxzZWVsc2VlbHNlZWxzZQ]",
+		":8080":                                  ":9090",
+	} {
+		require.Equal(t, same, hash(old, replacement), replacement)
+	}
+	for old, replacement := range map[string]string{
+		"http://localhost": "http://localhost:1", "name: all": "name: most", "from: stripe": `from: "*"`, "X-Key": "X-Other",
+		"provider: stripe": "provider: github", "to: app": "to: app, types: [a]",
+	} {
+		require.NotEqual(t, same, hash(old, replacement), replacement)
+	}
+}
+
+// Every type that can stand in the struct must be one the decoder knows.
+func TestDecoderKnowsEveryType(t *testing.T) {
+	t.Parallel()
+	var visit func(typ reflect.Type, path string)
+	visit = func(typ reflect.Type, path string) {
+		value := reflect.New(typ).Elem()
+		switch {
+		case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Map, typ.Kind() == reflect.Slice:
+			visit(typ.Elem(), path)
+		case takesScalar(value):
+			if typ != secretType {
+				require.NotEqual(t, "cannot be set in a file", setScalar(value, "x", true, true), path)
+			}
+		default:
+			for _, f := range fieldsOf(typ) {
+				visit(f.Type, join(path, f.Name))
+			}
+		}
+	}
+	visit(reflect.TypeFor[Config](), "")
+}
+
+func TestDefault(t *testing.T) {
+	t.Parallel()
+	parsed, err := Parse("empty.yaml", nil, nil)
+	require.NoError(t, err)
+	byDefault, err := new(Default()).YAML()
+	require.NoError(t, err)
+	printed, err := parsed.YAML()
+	require.NoError(t, err)
+	require.Equal(t, string(printed), string(byDefault))
+	require.Equal(t, "http://127.0.0.1:8081", parsed.Admin.ConsoleURL)
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Default returns the configuration of an empty file.
+func Default() Config {
+	c := Config{origin: &origin{}}
+	c.fillIn()
+	return c
+}
+
+// fillIn gives every field that was left out its default.
+func (c *Config) fillIn() {
+	c.Database.Schema = cmp.Or(c.Database.Schema, string(schema.Default))
+
+	c.Gateway.Listen = cmp.Or(c.Gateway.Listen, ":8080")
+	c.Gateway.MaxBody = cmp.Or(c.Gateway.MaxBody, 1<<20)
+	c.Gateway.MaxInFlight = cmp.Or(c.Gateway.MaxInFlight, 1024)
+	c.Gateway.AcceptTimeout = cmp.Or(c.Gateway.AcceptTimeout, 2*time.Second)
+	c.Gateway.ReadHeaderTimeout = cmp.Or(c.Gateway.ReadHeaderTimeout, 5*time.Second)
+	c.Gateway.ReadTimeout = cmp.Or(c.Gateway.ReadTimeout, 15*time.Second)
+	c.Gateway.WriteTimeout = cmp.Or(c.Gateway.WriteTimeout, 30*time.Second)
+	c.Gateway.IdleTimeout = cmp.Or(c.Gateway.IdleTimeout, 90*time.Second)
+	c.Gateway.MaxHeader = cmp.Or(c.Gateway.MaxHeader, 16<<10)
+	c.Gateway.DrainTimeout = cmp.Or(c.Gateway.DrainTimeout, 10*time.Second)
+
+	c.Admin.Listen = cmp.Or(c.Admin.Listen, "127.0.0.1:8081")
+	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, consoleURL(c.Admin.Listen))
+
+	c.Worker.DispatchWorkers = cmp.Or(c.Worker.DispatchWorkers, 50)
+	c.Worker.HandlerWorkers = cmp.Or(c.Worker.HandlerWorkers, 20)
+	c.Worker.SoftStop = cmp.Or(c.Worker.SoftStop, 20*time.Second)
+
+	for name, dest := range c.Destinations {
+		c.Destinations[name] = dest.withDefaults()
+	}
+}
+
+func (dest Destination) withDefaults() Destination {
+	dest.Concurrency = cmp.Or(dest.Concurrency, 10)
+	dest.Timeout = cmp.Or(dest.Timeout, 15*time.Second)
+	dest.Policy = cmp.Or(dest.Policy, outbox.AtLeastOnce)
+	dest.Retry.Initial = cmp.Or(dest.Retry.Initial, 5*time.Second)
+	dest.Retry.Max = cmp.Or(dest.Retry.Max, time.Hour)
+	dest.Retry.MaxAttempts = cmp.Or(dest.Retry.MaxAttempts, 20)
+	if dest.HTTP != nil {
+		h := *dest.HTTP
+		h.Method = cmp.Or(h.Method, http.MethodPost)
+		h.IdempotencyHeader = cmp.Or(h.IdempotencyHeader, "Idempotency-Key")
+		h.MaxResponse = cmp.Or(h.MaxResponse, 64<<10)
+		dest.HTTP = &h
+	}
+	if dest.SMTP != nil {
+		m := *dest.SMTP
+		m.TLS = cmp.Or(m.TLS, TLSStart)
+		m.Port = cmp.Or(m.Port, m.TLS.port())
+		dest.SMTP = &m
+	}
+	return dest
+}
+
+func (t TLS) port() int {
+	switch t {
+	case TLSImplicit:
+		return 465
+	case TLSNone:
+		return 25
+	case TLSStart:
+	}
+	return 587
+}
+
+// consoleURL is how a browser on the same machine reaches the admin listener.
+func consoleURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Destination is where effects go: exactly one of HTTP and SMTP is set.
+type Destination struct {
+	// Sends effects as HTTP requests. Exactly one of http and smtp is given.
+	HTTP *HTTPDestination `yaml:"http,omitempty"`
+	// Sends effects as e-mails.
+	SMTP *SMTPDestination `yaml:"smtp,omitempty"`
+	// Attempts in progress at once, in one process. Defaults to 10.
+	Concurrency int `yaml:"concurrency,omitempty"`
+	// Most attempts started in a second, minute or hour, in one process, like
+	// 50/s. Defaults to no limit.
+	Rate Rate `yaml:"rate,omitempty"`
+	// Attempts that may start at once after a pause, when there is a rate.
+	// Defaults to one second's worth, and at least 1.
+	Burst int `yaml:"burst,omitempty"`
+	// How long one attempt may take. The longest of all destinations decides
+	// after how long a job counts as stuck. Defaults to 15s.
+	Timeout time.Duration `yaml:"timeout,omitempty"`
+	// What happens to an effect that may have been applied: at_least_once tries
+	// again with the same key and body, at_most_once parks it for a person.
+	// Defaults to at_least_once.
+	Policy outbox.Policy `yaml:"policy,omitempty"`
+	// When a failed attempt is repeated.
+	Retry Retry `yaml:"retry,omitempty"`
+	// Networks that are not public and may be reached all the same. The literal
+	// address or localhost that url names needs no permission. Defaults to none.
+	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
+	// River queue of the effects; destinations that name the same one share it.
+	// Defaults to dst_ and the name of the destination.
+	Queue string `yaml:"queue,omitempty"`
+}
+
+// Retry says when a failed attempt is repeated. The wait doubles with each
+// attempt, is spread at random, and is never shorter than a Retry-After.
+type Retry struct {
+	// Wait after the first attempt. Defaults to 5s.
+	Initial time.Duration `yaml:"initial,omitempty"`
+	// Longest wait. Defaults to 1h.
+	Max time.Duration `yaml:"max,omitempty"`
+	// Attempts before the effect is parked. Defaults to 20.
+	MaxAttempts int `yaml:"max_attempts,omitempty"`
+}
+
+// HTTPDestination sends effects as HTTP requests.
+type HTTPDestination struct {
+	// Where requests go; http or https, without user and password.
+	URL string `yaml:"url,omitempty"`
+	// Method of the request. Defaults to POST.
+	Method string `yaml:"method,omitempty"`
+	// Headers of every request. Their values are treated as secrets: they are
+	// neither logged nor stored.
+	Headers map[string]secret.Value `yaml:"headers,omitempty"`
+	// Token of an Authorization: Bearer header.
+	Bearer secret.Value `yaml:"bearer,omitempty"`
+	// A file that holds the token, instead of bearer.
+	BearerFile string `yaml:"bearer_file,omitempty"`
+	// User and password of an Authorization: Basic header.
+	Basic *Basic `yaml:"basic,omitempty"`
+	// How requests are signed. Defaults to not at all.
+	Sign *Sign `yaml:"sign,omitempty"`
+	// Header that carries the idempotency key of the effect. Defaults to
+	// Idempotency-Key.
+	IdempotencyHeader string `yaml:"idempotency_header,omitempty"`
+	// Sends a traceparent header, so that the receiver's trace continues ours.
+	// Defaults to false.
+	PropagateTrace bool `yaml:"propagate_trace,omitempty"`
+	// How much of an answer is read; the rest is not. Defaults to 64KiB.
+	MaxResponse Size `yaml:"max_response,omitempty"`
+}
+
+// Basic is a user and a password.
+type Basic struct {
+	// Name of the user.
+	User string `yaml:"user,omitempty"`
+	// Password of the user.
+	Password secret.Value `yaml:"password,omitempty"`
+	// A file that holds the password, instead of password.
+	PasswordFile string `yaml:"password_file,omitempty"`
+}
+
+// Sign says how requests are signed.
+type Sign struct {
+	// Secrets of a Standard Webhooks signature with a webhook-id that stays the
+	// same in every attempt. Each of several signs, so that the receiver can
+	// change from one to the next.
+	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
+	// A file that holds the secrets, one in a line, instead of standard_webhooks.
+	StandardWebhooksFile string `yaml:"standard_webhooks_file,omitempty"`
+}
+
+// SMTPDestination sends effects as e-mails.
+type SMTPDestination struct {
+	// Name or address of the mail server.
+	Host string `yaml:"host,omitempty"`
+	// Port of the mail server. Defaults to 587 with starttls, 465 with
+	// implicit, 25 with none.
+	Port int `yaml:"port,omitempty"`
+	// Sender of the mails: an address, or a name and an address in <>.
+	From string `yaml:"from,omitempty"`
+	// User to log in as. Defaults to no login.
+	Username string `yaml:"username,omitempty"`
+	// Password of the user.
+	Password secret.Value `yaml:"password,omitempty"`
+	// A file that holds the password, instead of password.
+	PasswordFile string `yaml:"password_file,omitempty"`
+	// How the connection is encrypted: starttls after a greeting in the clear,
+	// implicit from the first byte, or none. Defaults to starttls, which is
+	// required, not tried.
+	TLS TLS `yaml:"tls,omitempty"`
+}
+
+// TLS is how the connection to a mail server is encrypted.
+type TLS string
+
+// The ways to encrypt a connection to a mail server.
+const (
+	TLSStart    TLS = "starttls"
+	TLSImplicit TLS = "implicit"
+	TLSNone     TLS = "none"
+)

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Gateway configures the listener that takes deliveries.
+type Gateway struct {
+	// Address to listen on, host:port. Defaults to :8080, every address.
+	Listen string `yaml:"listen,omitempty"`
+	// The URL under which senders reach the gateway, without /webhooks. Senders
+	// that sign the URL sign this one; without it the request's own is taken.
+	PublicURL string `yaml:"public_url,omitempty"`
+	// Largest body of a delivery whose provider does not say otherwise; larger
+	// ones are answered 413. Defaults to 1MiB.
+	MaxBody Size `yaml:"max_body,omitempty"`
+	// Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// Defaults to none.
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
+	// Most deliveries in progress at once; more are answered 503 before their
+	// body is read. Defaults to 1024.
+	MaxInFlight int `yaml:"max_in_flight,omitempty"`
+	// How long a delivery may wait for its commit before it is answered 503.
+	// Keep it below the senders' own time-outs, 3s for the shortest. Defaults to 2s.
+	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
+	// How long a request may take to send its headers. Defaults to 5s.
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
+	// How long a request may take to send all of itself. Defaults to 15s.
+	ReadTimeout time.Duration `yaml:"read_timeout,omitempty"`
+	// How long a request may take from the end of its headers to the end of its
+	// answer. Longer than read_timeout. Defaults to 30s.
+	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
+	// How long a connection may stay open between requests. Defaults to 90s.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
+	// Largest header block of a request. Defaults to 16KiB.
+	MaxHeader Size `yaml:"max_header,omitempty"`
+	// How long a stopping gateway finishes what is in progress. Defaults to 10s.
+	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
+}
+
+// Admin configures the listener for people and probes.
+type Admin struct {
+	// Address to listen on, host:port. Anything but a loopback address needs a
+	// token. Defaults to 127.0.0.1:8081.
+	Listen string `yaml:"listen,omitempty"`
+	// Token that console, API and metrics ask for. Defaults to none, which only
+	// a loopback address allows.
+	Token secret.Value `yaml:"token,omitempty"`
+	// A file that holds the token, instead of token.
+	TokenFile string `yaml:"token_file,omitempty"`
+	// URL under which people reach the console, for the links in jobs and
+	// alerts. Defaults to the address above.
+	ConsoleURL string `yaml:"console_url,omitempty"`
+}
+
+// Worker says how much one process works on at once.
+type Worker struct {
+	// Events dispatched at once. Defaults to 50.
+	DispatchWorkers int `yaml:"dispatch_workers,omitempty"`
+	// Events in handlers at once; each holds a transaction and so a
+	// connection. Defaults to 20.
+	HandlerWorkers int `yaml:"handler_workers,omitempty"`
+	// How long a stopping worker lets its jobs finish before it cancels them.
+	// Defaults to 20s.
+	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
+}

@@ -1,0 +1,163 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// document parses data and decodes its only document into the struct that
+// target points to.
+func (d *decoder) document(data []byte, target any) {
+	text := string(data)
+	if strings.Contains(text, maskOpen) || strings.Contains(text, maskClose) {
+		d.reportf("", "contains U+E000 or U+E001, private characters that are not allowed here")
+		return
+	}
+	file, err := parse(maskReferences(text))
+	if err != nil {
+		d.problems = append(d.problems, syntaxProblem(d.origin.file, err))
+		return
+	}
+	if len(file.Docs) > 1 {
+		d.reportf("", "has %d YAML documents; one is expected", len(file.Docs))
+		return
+	}
+	for _, doc := range file.Docs {
+		ast.Walk(anchorCollector(d.anchors), doc)
+		d.value(doc.Body, "", reflect.ValueOf(target).Elem(), 0)
+	}
+}
+
+// parse guards against panics of the parser on broken input: they have no
+// position, but name no secret either.
+func parse(text string) (file *ast.File, err error) {
+	defer func() {
+		if recover() != nil {
+			file, err = nil, errors.New("is not YAML that can be understood")
+		}
+	}()
+	// Equal keys are reported by entries, all of them and with both lines.
+	return parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
+}
+
+var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// syntaxProblem keeps the position and the reason of a syntax error. What the
+// library quotes from the file is left out: it may be a secret.
+func syntaxProblem(file string, err error) Problem {
+	p := Problem{File: file, Message: "is not YAML that can be understood"}
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
+		p.Message = "is not YAML: " + quotedText.ReplaceAllString(syntax.GetMessage(), `"..."`)
+		if token := syntax.GetToken(); token != nil && token.Position != nil {
+			p.Line = token.Position.Line
+		}
+	}
+	return p
+}
+
+// anchorCollector is an ast.Visitor that remembers what &name stands for.
+type anchorCollector map[string]ast.Node
+
+// Visit implements ast.Visitor.
+func (c anchorCollector) Visit(node ast.Node) ast.Visitor {
+	if anchor, ok := node.(*ast.AnchorNode); ok && anchor.Name != nil {
+		c[anchor.Name.String()] = anchor.Value
+	}
+	return c
+}
+
+// resolve looks through anchors and aliases.
+func (d *decoder) resolve(node ast.Node, path string) (ast.Node, bool) {
+	for range maxDepth {
+		switch n := node.(type) {
+		case *ast.AnchorNode:
+			node = n.Value
+		case *ast.AliasNode:
+			target, known := d.anchors[n.Value.String()]
+			if !known {
+				d.unknown[path] = true
+				d.reportf(path, "*%s refers to an anchor that does not exist", n.Value.String())
+				return nil, false
+			}
+			node = target
+		case *ast.TagNode:
+			d.unknown[path] = true
+			d.reportf(path, "has the tag %s; tags are not allowed here", n.Start.Value)
+			return nil, false
+		default:
+			return node, true
+		}
+	}
+	d.reportf(path, "is an alias of itself")
+	return nil, false
+}
+
+// entry is one key of a mapping.
+type entry struct {
+	key   string
+	line  int
+	value ast.Node
+}
+
+// entries lists a mapping, reports keys that are given twice, and records the
+// lines.
+func (d *decoder) entries(node ast.Node, path string) ([]entry, bool) {
+	var values []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		d.unknown[path] = true
+		d.reportf(path, "is %s; a mapping of keys to values is expected", describe(node))
+		return nil, false
+	}
+	first := map[string]int{}
+	list := make([]entry, 0, len(values))
+	for _, v := range values {
+		token := v.Key.GetToken()
+		e := entry{key: unmask.Replace(token.Value), line: token.Position.Line, value: v.Value}
+		if _, isScalar := asScalar(v.Key); !isScalar {
+			d.unknown[path] = true
+			d.problems = append(d.problems, Problem{
+				File: d.origin.file, Line: e.line, Path: path,
+				Message: "has a key that is no plain text; merge keys and complex keys are not allowed here",
+			})
+			continue
+		}
+		if line, twice := first[e.key]; twice {
+			d.problems = append(d.problems, Problem{
+				File: d.origin.file, Line: e.line, Path: join(path, e.key),
+				Message: fmt.Sprintf("is given twice; the first is in line %d", line),
+			})
+			continue
+		}
+		first[e.key] = e.line
+		d.origin.lines[join(path, e.key)] = e.line
+		list = append(list, e)
+	}
+	return list, true
+}
+
+func describe(node ast.Node) string {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return "a number"
+	case *ast.BoolNode:
+		return "true or false"
+	default:
+		return "text"
+	}
+}

@@ -1,0 +1,154 @@
+package config
+
+import (
+	"encoding"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// asScalar returns the text of a scalar as it stands in the file.
+func asScalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return unmask.Replace(n.Value), true
+	case *ast.LiteralNode:
+		return unmask.Replace(n.Value.Value), true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return node.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+// scalar decodes one value that is neither list nor mapping.
+func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
+	given, ok := asScalar(node)
+	if !ok {
+		d.reportf(path, "is %s; one value is expected", describe(node))
+		return
+	}
+	text, expanded, err := expand(given, d.env)
+	if err != nil {
+		d.reportf(path, "%s", err)
+		return
+	}
+	if target.Type() == secretType {
+		d.secret(node, path, text, target)
+		return
+	}
+	isText := node.Type() == ast.StringType || node.Type() == ast.LiteralType
+	if expanded {
+		d.expanded[path] = given
+	}
+	shown := given
+	if isText {
+		shown = d.show(path, given)
+	}
+	if text == "off" && strings.HasSuffix(path, ".tolerance") {
+		text = "-1ns" // how provider.Options says off
+	}
+	if problem := setScalar(target, text, isText, isText && !expanded); problem != "" {
+		d.reportf(path, "%s %s", shown, problem)
+	}
+}
+
+// show quotes a value for a message. Of one from the environment it shows the
+// text before expansion: the value itself may be a secret.
+func (d *decoder) show(path, value string) string {
+	if given, ok := d.expanded[path]; ok {
+		return quote(given) + " from the environment"
+	}
+	return quote(value)
+}
+
+// setScalar stores text in target and says what is wrong with it otherwise.
+// isText tells a YAML string from a number or a boolean, literal that it
+// stands as such in the file: what comes from the environment is always text.
+func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
+	if target.Type() == prefixType {
+		v, err := parseNetwork(text)
+		if err != nil {
+			return "is not a network; allowed: one like 10.0.0.0/8 or fd00::/8, or a single address"
+		}
+		target.Set(reflect.ValueOf(v))
+		return ""
+	}
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok {
+		if err := u.UnmarshalText([]byte(text)); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	if target.Type() == durationType {
+		v, err := time.ParseDuration(text)
+		if err != nil {
+			return "is not a duration; allowed: a number with ms, s, m or h, like 30s or 1h30m"
+		}
+		target.SetInt(int64(v))
+		return ""
+	}
+	switch target.Kind() {
+	case reflect.String:
+		if !isText {
+			return "is not text; write it in quotes"
+		}
+		target.SetString(text)
+		return ""
+	case reflect.Bool:
+		if literal || (text != "true" && text != "false") {
+			return "is not a boolean; allowed: true, false, without quotes"
+		}
+		target.SetBool(text == "true")
+		return ""
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		v, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		if err != nil || literal {
+			return "is not a whole number; allowed: digits without quotes, like 12"
+		}
+		target.SetInt(v)
+		return ""
+	case reflect.Float64:
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || literal {
+			return "is not a number; allowed: digits without quotes, like 0.5"
+		}
+		target.SetFloat(v)
+		return ""
+	default:
+		return "cannot be set in a file"
+	}
+}
+
+// parseNetwork takes a single address for a network of one.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		addr = addr.Unmap().WithZone("")
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	return prefix.Masked(), err
+}
+
+// secret stores a secret. None of its text goes into a problem.
+func (d *decoder) secret(node ast.Node, path, text string, target reflect.Value) {
+	if node.Type() == ast.LiteralType {
+		text = strings.TrimRight(text, "\n") // a block scalar ends with a line break of its own
+	}
+	switch {
+	case node.Type() != ast.StringType && node.Type() != ast.LiteralType:
+		d.reportf(path, "is %s; a secret is text: write it in quotes", describe(node))
+	case text == "":
+		d.reportf(path, "is empty; a secret must have a value")
+	case text != strings.TrimSpace(text):
+		d.reportf(path, "begins or ends with white space; a secret must not")
+	default:
+		target.Set(reflect.ValueOf(secret.New(text)))
+	}
+}

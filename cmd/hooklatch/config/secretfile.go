@@ -1,0 +1,114 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// maxSecretFile is far above any secret; a larger file is another one.
+const maxSecretFile = 64 << 10
+
+// readSecretFiles puts the secrets of every *_file beside it.
+func (c *Config) readSecretFiles(d *decoder) {
+	d.one("database.url", &c.Database.URL, c.Database.URLFile)
+	d.one("database.direct_url", &c.Database.DirectURL, c.Database.DirectURLFile)
+	d.one("admin.token", &c.Admin.Token, c.Admin.TokenFile)
+	for name, s := range c.Sources {
+		d.many(join("sources", name)+".secrets", &s.Secrets, s.SecretsFile)
+		c.Sources[name] = s
+	}
+	for name, dest := range c.Destinations {
+		at := join("destinations", name)
+		if h := dest.HTTP; h != nil {
+			d.one(at+".http.bearer", &h.Bearer, h.BearerFile)
+			if h.Basic != nil {
+				d.one(at+".http.basic.password", &h.Basic.Password, h.Basic.PasswordFile)
+			}
+			if h.Sign != nil {
+				d.many(at+".http.sign.standard_webhooks", &h.Sign.StandardWebhooks, h.Sign.StandardWebhooksFile)
+			}
+		}
+		if m := dest.SMTP; m != nil {
+			d.one(at+".smtp.password", &m.Password, m.PasswordFile)
+		}
+	}
+}
+
+// one reads the file of a single secret into value. Line breaks at the end
+// are not part of it.
+func (d *decoder) one(path string, value *secret.Value, file string) {
+	if file == "" {
+		return
+	}
+	if !value.IsZero() {
+		d.atMostOne(path)
+		return
+	}
+	text := strings.TrimRight(d.readFile(path+"_file", file), "\r\n")
+	if strings.ContainsAny(text, "\r\n") {
+		d.reportf(path+"_file", "the file has several lines; the secret alone is expected")
+		return
+	}
+	*value = secret.New(text)
+}
+
+// many reads a file with one secret in each line into values.
+func (d *decoder) many(path string, values *[]secret.Value, file string) {
+	if file == "" {
+		return
+	}
+	if len(*values) > 0 {
+		d.atMostOne(path)
+		return
+	}
+	for line := range strings.Lines(d.readFile(path+"_file", file)) {
+		if line = strings.TrimSpace(line); line != "" {
+			*values = append(*values, secret.New(line))
+		}
+	}
+}
+
+func (d *decoder) atMostOne(path string) {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	d.reportf(path+"_file", "at most one of %s and %s_file may be given", name, name)
+}
+
+// readFile returns the text of a file, or reports why there is none. The name
+// is not repeated: whoever mistook x_file for x has written the secret there.
+func (d *decoder) readFile(path, file string) string {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(d.dir, file)
+	}
+	// A device or a pipe might never end.
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		d.reportf(path, "the file does not exist")
+		return ""
+	case err != nil:
+		d.reportf(path, "the file cannot be read")
+		return ""
+	case !info.Mode().IsRegular():
+		d.reportf(path, "is not a regular file")
+		return ""
+	case info.Size() > maxSecretFile:
+		d.reportf(path, "the file has %d bytes; a file of secrets has at most %d", info.Size(), maxSecretFile)
+		return ""
+	}
+	data, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		d.reportf(path, "the file may not be read by this user")
+	case err != nil:
+		d.reportf(path, "the file cannot be read")
+	case strings.TrimSpace(string(data)) == "":
+		d.reportf(path, "the file is empty")
+	default:
+		return string(data)
+	}
+	return ""
+}

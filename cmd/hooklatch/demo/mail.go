@@ -1,0 +1,154 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/mail"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+const (
+	mailTimeout = 30 * time.Second
+	maxMail     = 8 << 20
+)
+
+// MailOptions configure a Mail.
+type MailOptions struct {
+	// Listener is served until Stop. Required.
+	Listener net.Listener
+	// Print gets a line for each mail. Nil: none.
+	Print func(line string)
+	// Logger gets what clients do wrong. Defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// SeenMail is a mail as it came in.
+type SeenMail struct {
+	MessageID string    `json:"message_id"`
+	Times     int       `json:"times"` // how often it came; mail programs show equal ids once
+	To        []string  `json:"to"`
+	Subject   string    `json:"subject"`
+	FirstAt   time.Time `json:"first_at"`
+}
+
+// Mail is an SMTP server that takes every mail and delivers none.
+type Mail struct {
+	opts    MailOptions
+	server  *smtp.Server
+	serving sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	seen  map[string]*SeenMail
+	order []string // message ids, the oldest first
+}
+
+// NewMail makes a Mail that does not serve yet.
+func NewMail(opts MailOptions) *Mail {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Print == nil {
+		opts.Print = func(string) {}
+	}
+	m := &Mail{opts: opts, seen: map[string]*SeenMail{}}
+	m.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{mail: m}, nil }))
+	m.server.Domain = "localhost"
+	m.server.ReadTimeout, m.server.WriteTimeout = mailTimeout, mailTimeout
+	m.server.MaxMessageBytes = maxMail
+	m.server.ErrorLog = slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)
+	return m
+}
+
+// Start serves until Stop.
+func (m *Mail) Start() {
+	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // ends with the listener
+}
+
+// Stop finishes what is in flight, until ctx is done.
+func (m *Mail) Stop(ctx context.Context) error {
+	err := m.server.Shutdown(ctx)
+	if err != nil {
+		_ = m.server.Close()
+	}
+	m.serving.Wait()
+	return err
+}
+
+// Seen lists the mails in the order of their first arrival.
+func (m *Mail) Seen() []SeenMail {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]SeenMail, 0, len(m.order))
+	for _, id := range m.order {
+		all = append(all, *m.seen[id])
+	}
+	return all
+}
+
+func (m *Mail) note(s SeenMail) SeenMail {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.seen[s.MessageID]
+	if known == nil {
+		if len(m.order) == maxKept {
+			delete(m.seen, m.order[0])
+			m.order = m.order[1:]
+		}
+		known = &s
+		m.seen[s.MessageID] = known
+		m.order = append(m.order, s.MessageID)
+	}
+	known.Times++
+	return *known
+}
+
+// mailSession is one connection.
+type mailSession struct {
+	mail *Mail
+	to   []string
+}
+
+// Mail implements smtp.Session.
+func (s *mailSession) Mail(string, *smtp.MailOptions) error { return nil }
+
+// Rcpt implements smtp.Session.
+func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.to = append(s.to, to)
+	return nil
+}
+
+// Data implements smtp.Session.
+func (s *mailSession) Data(r io.Reader) error {
+	message, err := mail.ReadMessage(r)
+	if err != nil {
+		return fmt.Errorf("read mail: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, message.Body); err != nil {
+		return fmt.Errorf("read mail: %w", err)
+	}
+	subject := message.Header.Get("Subject")
+	if decoded, err := new(mime.WordDecoder).DecodeHeader(subject); err == nil {
+		subject = decoded
+	}
+	seen := s.mail.note(SeenMail{MessageID: message.Header.Get("Message-Id"), To: s.to, Subject: subject, FirstAt: time.Now().UTC()})
+	again := ""
+	if seen.Times > 1 {
+		again = fmt.Sprintf(", copy %d with this id", seen.Times)
+	}
+	s.mail.opts.Print(fmt.Sprintf("mail      to %s: %q, %s%s", strings.Join(seen.To, ", "), seen.Subject, seen.MessageID, again))
+	return nil
+}
+
+// Reset implements smtp.Session.
+func (s *mailSession) Reset() { s.to = nil }
+
+// Logout implements smtp.Session.
+func (s *mailSession) Logout() error { return nil }

@@ -1,0 +1,192 @@
+// Package demo plays the other end of effects for the dev command: a receiver
+// that applies each idempotency key once, and a mail server that keeps mails.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// maxBody is the largest body any provider sends.
+	maxBody = 32 << 20
+	// maxKept bounds what is remembered: the oldest go first.
+	maxKept = 10_000
+
+	readHeaderTimeout = 5 * time.Second
+)
+
+// ReceiverOptions configure a Receiver.
+type ReceiverOptions struct {
+	// Listener is served until Stop. Required.
+	Listener net.Listener
+	// Secret verifies the Standard Webhooks signature of requests. Required.
+	Secret secret.Value
+	// Mail, when there is one, is listed by GET /seen too.
+	Mail *Mail
+	// Print gets a line for each effect. Nil: none.
+	Print func(line string)
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Seen is an effect as the receiver saw it.
+type Seen struct {
+	Key       string    `json:"key"`   // idempotency key
+	Times     int       `json:"times"` // requests with this key; applied at the first
+	Source    string    `json:"source"`
+	EventID   string    `json:"event_id"`
+	EventType string    `json:"event_type"`
+	Bytes     int       `json:"bytes"`
+	FirstAt   time.Time `json:"first_at"`
+}
+
+// Receiver is an application that honours idempotency keys.
+type Receiver struct {
+	opts     ReceiverOptions
+	verifier *provider.Provider
+	server   *http.Server
+	serving  sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	seen  map[string]*Seen
+	order []string // keys, the oldest first
+}
+
+// NewReceiver makes a Receiver that does not serve yet.
+func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
+	verifier, err := provider.New("standard-webhooks", provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("demo receiver: %w", err)
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Print == nil {
+		opts.Print = func(string) {}
+	}
+	r := &Receiver{opts: opts, verifier: verifier, seen: map[string]*Seen{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /seen", r.list)
+	mux.HandleFunc("POST /", r.receive)
+	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	return r, nil
+}
+
+// Start serves until Stop.
+func (r *Receiver) Start() {
+	r.serving.Go(func() {
+		if err := r.server.Serve(r.opts.Listener); !errors.Is(err, http.ErrServerClosed) {
+			r.opts.Logger.Error("demo receiver stopped serving", slog.Any(logkey.Err, err))
+		}
+	})
+}
+
+// Stop finishes what is in flight, until ctx is done.
+func (r *Receiver) Stop(ctx context.Context) error {
+	err := r.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, r.server.Close())
+	}
+	r.serving.Wait()
+	return err
+}
+
+// Seen lists the effects in the order of their first arrival.
+func (r *Receiver) Seen() []Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Seen, 0, len(r.order))
+	for _, key := range r.order {
+		all = append(all, *r.seen[key])
+	}
+	return all
+}
+
+func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
+	if err != nil {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	signed := &provider.Request{Method: request.Method, URL: request.URL, Header: request.Header, Body: body}
+	if _, err := r.verifier.Verify(request.Context(), signed, []secret.Value{r.opts.Secret}, time.Now()); err != nil {
+		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
+		return
+	}
+	key := request.Header.Get("Idempotency-Key")
+	if key == "" {
+		http.Error(w, "Idempotency-Key is missing", http.StatusBadRequest)
+		return
+	}
+	seen := r.note(Seen{
+		Key:       key,
+		Source:    request.Header.Get("Hooklatch-Event-Source"),
+		EventID:   request.Header.Get("Hooklatch-Event-Id"),
+		EventType: request.Header.Get("Hooklatch-Event-Type"),
+		Bytes:     len(body),
+		FirstAt:   time.Now().UTC(),
+	})
+	status := "applied"
+	if seen.Times > 1 {
+		status = "known"
+	}
+	r.opts.Print(seen.line())
+	writeJSON(w, map[string]string{"status": status})
+}
+
+// note counts the request; the first one with its key is the one that applies.
+func (r *Receiver) note(s Seen) Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.seen[s.Key]
+	if known == nil {
+		if len(r.order) == maxKept {
+			delete(r.seen, r.order[0])
+			r.order = r.order[1:]
+		}
+		known = &s
+		r.seen[s.Key] = known
+		r.order = append(r.order, s.Key)
+	}
+	known.Times++
+	return *known
+}
+
+func (s Seen) line() string {
+	what := fmt.Sprintf("%s %s %s, %d bytes, key %s", s.Source, s.EventType, s.EventID, s.Bytes, s.Key)
+	if s.Times > 1 {
+		return fmt.Sprintf("receiver  known    %s: request %d, not applied again", what, s.Times)
+	}
+	return "receiver  applied  " + what
+}
+
+func (r *Receiver) list(w http.ResponseWriter, _ *http.Request) {
+	listed := struct {
+		Effects []Seen     `json:"effects"`
+		Mails   []SeenMail `json:"mails"`
+	}{Effects: r.Seen(), Mails: []SeenMail{}}
+	if r.opts.Mail != nil {
+		listed.Mails = r.opts.Mail.Seen()
+	}
+	writeJSON(w, listed)
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value) // the peer is gone
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// devStopTimeout bounds the end of Postgres and of the demo listeners, each.
+const devStopTimeout = 15 * time.Second
+
+// dev is everything in one process.
+type dev struct {
+	p        *process
+	database databaseFlag
+	started  time.Time
+	logger   *slog.Logger
+
+	dir                          string // .hooklatch
+	listen, admin, receiver, mta string // addresses
+	pgPort                       int
+	forward                      string
+
+	teardown app.Teardown
+	printing sync.Mutex // one line at a time
+}
+
+func newDev(p *process, g *globals) *cobra.Command {
+	d := &dev{p: p}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything here: Postgres, gateway, worker and a demo receiver",
+		Long: `Run everything in one process: an embedded Postgres, the gateway with a source
+for each provider, the worker, a demo receiver and a demo mail server.
+
+Data, secrets and the configuration it runs with are kept in ./.hooklatch; the
+other commands find the configuration there. Ctrl-C stops everything.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.configPath != "" {
+				return misused("dev writes its own configuration; to run yours: %s serve --config %s --migrate", p.name, g.configPath)
+			}
+			if err := checkForward(d.forward); err != nil {
+				return err
+			}
+			var err error
+			if d.logger, err = g.logger(p, slog.LevelWarn); err != nil {
+				return err
+			}
+			d.started = time.Now()
+			return d.run(cmd.Context())
+		},
+	}
+	d.database.register(cmd.Flags())
+	cmd.Flags().Lookup("database-url").Usage = "connection `URL` of a Postgres to use in place of the embedded one (default $DATABASE_URL)"
+	flags := cmd.Flags()
+	flags.StringVar(&d.dir, "dir", filepath.Dir(filepath.FromSlash(config.DevPath)), "`directory` of data, secrets and configuration")
+	flags.StringVar(&d.listen, "listen", "127.0.0.1:8080", "`address` of the gateway")
+	flags.StringVar(&d.admin, "admin-listen", "127.0.0.1:8081", "`address` of the admin listener")
+	flags.StringVar(&d.receiver, "receiver-listen", "127.0.0.1:8082", "`address` of the demo receiver")
+	flags.StringVar(&d.mta, "smtp-listen", "127.0.0.1:8083", "`address` of the demo mail server")
+	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; a free one when it is taken")
+	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` in place of the demo receiver")
+	return cmd
+}
+
+func checkForward(forward string) error {
+	if forward == "" {
+		return nil
+	}
+	u, err := url.Parse(forward)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
+		return misused("--forward %q: it must be an http or https URL without user and password", forward)
+	}
+	return nil
+}
+
+func (d *dev) run(ctx context.Context) (err error) {
+	d.teardown.Logger = d.logger
+	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx))) }()
+	if err := d.checkAddresses(ctx); err != nil {
+		return err
+	}
+	if err := makeDevDir(d.dir); err != nil {
+		return err
+	}
+	settings, err := readDevSettings(d.configPath(), d.p.env)
+	if err != nil {
+		return err
+	}
+	if settings.database, err = d.startDatabase(ctx); err != nil {
+		return err
+	}
+	settings.listen, settings.admin, settings.forward = d.listen, d.admin, d.forward
+	if err := d.startDemo(ctx, settings); err != nil {
+		return err
+	}
+	cfg, err := settings.write(d.configPath(), d.p.env)
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx, app.Options{
+		Config: cfg, Gateway: true, Worker: true, Migrate: true,
+		Version:     readBuild().Version,
+		GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
+		GlobalTelemetry: true,
+		Logger:          d.logger,
+	}, nil, d.announce)
+}
+
+func (d *dev) configPath() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
+
+// progress tells what is waited for.
+func (d *dev) progress(line string) { d.print(d.p.stderr, line) }
+
+func (d *dev) print(w io.Writer, line string) {
+	d.printing.Lock()
+	defer d.printing.Unlock()
+	fmt.Fprintln(w, printable(line))
+}
+
+// checkAddresses finds taken addresses before anything slow begins.
+func (d *dev) checkAddresses(ctx context.Context) error {
+	var errs []error
+	check := func(addr, what, flag string) {
+		listener, err := listen(ctx, addr, what, flag)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		_ = listener.Close()
+	}
+	check(d.listen, "the gateway", "--listen")
+	check(d.admin, "the admin listener", "--admin-listen")
+	if d.forward == "" {
+		check(d.receiver, "the demo receiver", "--receiver-listen")
+	}
+	check(d.mta, "the demo mail server", "--smtp-listen")
+	return errors.Join(errs...)
+}
+
+// listen binds an address; its error says what it is for and how to change it.
+func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if taken(err) {
+		return nil, fmt.Errorf("address %s of %s is taken by another program: choose another one with %s", addr, what, flag)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("address %s of %s: %w: choose another one with %s", addr, what, err, flag)
+	}
+	return listener, nil
+}
+
+// makeDevDir makes the directory, which nobody commits by accident. Postgres,
+// which may run as another user, has to get through it.
+func makeDevDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // what is secret in it has its own mode
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644); err != nil { //nolint:gosec // no secret
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	return nil
+}
+
+// startDatabase returns the URL of the database given, or of an embedded one.
+func (d *dev) startDatabase(ctx context.Context) (secret.Value, error) {
+	if given := d.database.given(d.p); !given.IsZero() {
+		return given, nil
+	}
+	d.progress("starting Postgres")
+	port := d.pgPort
+	if probe, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		_ = probe.Close()
+	} else if taken(err) {
+		d.progress(fmt.Sprintf("port %d is taken: Postgres gets a free one", port))
+		port = 0
+	} else {
+		return secret.Value{}, fmt.Errorf("port of Postgres: %w: choose another one with --pg-port", err)
+	}
+	log, err := os.OpenFile(filepath.Join(d.dir, "postgres.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("log of Postgres: %w", err)
+	}
+	d.teardown.Add("log of Postgres", devStopTimeout, func(context.Context) error { return log.Close() })
+	server, err := embedded.Start(ctx, embedded.Options{
+		DataDir: filepath.Join(d.dir, "pg"), Port: port, Durable: true, Log: log, Progress: d.progress,
+	})
+	if err != nil {
+		return secret.Value{}, err
+	}
+	d.teardown.Add("Postgres", devStopTimeout, server.Stop)
+	return secret.New(server.URL("postgres")), nil
+}
+
+// startDemo starts the far end of the effects and tells settings where it is.
+func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
+	out := func(line string) { d.print(d.p.stdout, line) }
+	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")
+	if err != nil {
+		return err
+	}
+	mail := demo.NewMail(demo.MailOptions{Listener: listener, Print: out, Logger: d.logger})
+	mail.Start()
+	d.teardown.Add("demo mail server", devStopTimeout, mail.Stop)
+	d.mta = listener.Addr().String()
+	settings.smtp = d.mta
+	if d.forward != "" {
+		return nil
+	}
+	if listener, err = listen(ctx, d.receiver, "the demo receiver", "--receiver-listen"); err != nil {
+		return err
+	}
+	receiver, err := demo.NewReceiver(demo.ReceiverOptions{
+		Listener: listener, Secret: settings.sign, Mail: mail, Print: out, Logger: d.logger,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	receiver.Start()
+	d.teardown.Add("demo receiver", devStopTimeout, receiver.Stop)
+	d.receiver = listener.Addr().String()
+	settings.receiver = d.receiver
+	return nil
+}
+
+// announce says where everything is, and what to try.
+func (d *dev) announce(a *app.App) {
+	flag := ""
+	if _, err := os.Stat(config.DefaultPath); err == nil || d.configPath() != filepath.FromSlash(config.DevPath) {
+		// Otherwise the other commands would take another file.
+		flag = " --config " + quoted(d.configPath())
+	}
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
+	fmt.Fprintf(&b, "ready in %.1fs\n\n", time.Since(d.started).Seconds())
+	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(devSourceNames(), ",")))
+	line("status", fmt.Sprintf("http://%s/", a.AdminAddr()))
+	if d.forward == "" {
+		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
+	} else {
+		line("forward", d.forward)
+	}
+	line("mail", "smtp://"+d.mta)
+	line("config", d.configPath()+", with the secrets and the URL of the database")
+	fmt.Fprintf(&b, "\ntry in another terminal:\n")
+	for _, try := range []string{"send stripe --type invoice.paid --times 340 --parallel 64", "events list", "effects list"} {
+		fmt.Fprintf(&b, "  %s %s%s\n", d.p.name, try, flag)
+	}
+	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
+	d.printing.Lock()
+	defer d.printing.Unlock()
+	fmt.Fprintln(d.p.stdout, b.String())
+}

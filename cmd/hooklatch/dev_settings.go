@@ -1,0 +1,184 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// devSource is a source of the dev configuration; its name is the provider's.
+type devSource struct {
+	name    string
+	options string        // further lines of YAML
+	fresh   func() string // makes a secret as the provider spells them
+}
+
+func devSources() []devSource {
+	return []devSource{
+		{name: "stripe", fresh: func() string { return "whsec_" + rand.Text() }},
+		{name: "github", fresh: randomHex},
+		{name: "shopify", fresh: randomHex},
+		{name: "twilio", fresh: randomHex},
+		{name: "slack", fresh: randomHex},
+		{name: "standard-webhooks", fresh: randomWhsec},
+		{name: "hmac", fresh: randomHex, options: "    header: X-Signature\n    event_id: {pointer: /id}\n"},
+	}
+}
+
+func devSourceNames() []string {
+	var names []string
+	for _, s := range devSources() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func randomHex() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// randomWhsec is a secret as Standard Webhooks spells them.
+func randomWhsec() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(b)
+}
+
+// devDestination takes everything; devMail takes receipts.
+const (
+	devDestination = "app"
+	devMail        = "mail"
+)
+
+// devSettings are what differs from one dev configuration to another.
+type devSettings struct {
+	secrets  map[string]secret.Value // by source
+	sign     secret.Value            // of requests to the receiver
+	database secret.Value
+	listen   string
+	admin    string
+	receiver string
+	smtp     string
+	forward  string
+}
+
+// readDevSettings takes the secrets of an earlier run, and makes those that are
+// missing: whoever was given one can go on using it.
+func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
+	settings := &devSettings{secrets: map[string]secret.Value{}}
+	earlier := &config.Config{}
+	if _, err := os.Stat(path); err == nil {
+		if earlier, err = config.Load(path, env); err != nil {
+			return nil, fmt.Errorf("%w\nthis file is written anew at each start, but its secrets are kept: mend it or remove it", err)
+		}
+	}
+	for _, s := range devSources() {
+		settings.secrets[s.name] = secret.New(s.fresh())
+		if kept := earlier.Sources[s.name].Secrets; len(kept) > 0 {
+			settings.secrets[s.name] = kept[0]
+		}
+	}
+	settings.sign = secret.New(randomWhsec())
+	if d := earlier.Destinations[devDestination]; d.HTTP != nil && d.HTTP.Sign != nil && len(d.HTTP.Sign.StandardWebhooks) > 0 {
+		settings.sign = d.HTTP.Sign.StandardWebhooks[0]
+	}
+	return settings, nil
+}
+
+// write makes the file, readable for its owner only, and returns what it says.
+func (s *devSettings) write(path string, env config.LookupEnv) (*config.Config, error) {
+	text, err := s.yaml()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Parse(path, []byte(text), env)
+	if err != nil {
+		return nil, err
+	}
+	// Never half a file for the commands that read it.
+	draft := path + ".new"
+	if err := os.WriteFile(draft, []byte(text), 0o600); err != nil {
+		return nil, fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return nil, fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return cfg, nil
+}
+
+func (s *devSettings) yaml() (string, error) {
+	host, port, err := net.SplitHostPort(s.smtp)
+	if err != nil {
+		return "", fmt.Errorf("address of the demo mail server: %w", err)
+	}
+	target, private := "http://"+s.receiver+"/effects", ""
+	if s.forward != "" {
+		target = s.forward
+		// Who forwards to a name of their own network means it.
+		private = "    allow_private: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, \"::1\", \"fc00::/7\"]\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Written by the dev command at each start: only the secrets are kept.
+# Copy it to ./hooklatch.yaml to make it yours.
+
+database:
+  url: %s
+gateway:
+  listen: %s
+admin:
+  listen: %s
+
+sources:
+`, scalar(s.database.Reveal()), scalar(s.listen), scalar(s.admin))
+	for _, source := range devSources() {
+		fmt.Fprintf(&b, "  %s: # POST /webhooks/%s\n    provider: %s\n    secrets: [%s]\n%s", source.name, source.name, source.name, scalar(s.secrets[source.name].Reveal()), source.options)
+	}
+	fmt.Fprintf(&b, `
+destinations:
+  %s:
+    http:
+      url: %s
+      sign: {standard_webhooks: [%s]}
+%s    retry: {initial: 1s, max: 1m}
+  %s:
+    smtp: {host: %s, port: %s, from: Hooklatch <hooklatch@example.com>, tls: none}
+
+routes:
+  # Every event goes to the app as it came.
+  - name: everything
+    from: "*"
+    to: %s
+  # A paid invoice is a mail, too: one for each invoice.
+  - name: receipts
+    from: stripe
+    types: [invoice.paid]
+    when: has(body.data) && has(body.data.object) && has(body.data.object.id) && has(body.data.object.customer_email)
+    to: %s
+    key: body.data.object.id
+    email:
+      recipient: body.data.object.customer_email
+      subject: Receipt {{ .body.data.object.id }}
+      text: Thank you. This mail is because of event {{ .event.id }}.
+`, devDestination, scalar(target), scalar(s.sign.Reveal()), private, devMail, scalar(host), port, devDestination, devMail)
+	return b.String(), nil
+}
+
+// scalar is text as a YAML scalar in which nothing is expanded.
+func scalar(text string) string {
+	return strconv.Quote(strings.ReplaceAll(text, "${", "$${"))
+}
+
+func taken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

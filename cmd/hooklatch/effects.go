@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func newEffects(p *process, g *globals) *cobra.Command {
+	var database databaseFlag
+	cmd := &cobra.Command{
+		Use:   "effects",
+		Short: "List, show, retry and cancel effects",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	database.register(cmd.PersistentFlags())
+	cmd.AddCommand(newEffectsList(p, g, &database), newEffectsShow(p, g, &database), newEffectsRetry(p, g, &database), newEffectsCancel(p, g, &database))
+	return cmd
+}
+
+var effectStates = []outbox.EffectState{
+	outbox.EffectPending, outbox.EffectStarted, outbox.EffectInDoubt, outbox.EffectDone,
+	outbox.EffectFailed, outbox.EffectParked, outbox.EffectCancelled,
+}
+
+func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var filter outbox.EffectFilter
+	var state, event string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List effects, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if filter.State, err = oneOf("state", state, effectStates); err != nil {
+				return err
+			}
+			if event != "" {
+				if filter.Event, err = eventRef([]string{event}); err != nil {
+					return err
+				}
+			}
+			if err := checkLimit(filter.Limit); err != nil {
+				return err
+			}
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				effects, err := o.Effects(cmd.Context(), filter)
+				if err != nil {
+					return err
+				}
+				return p.printEffects(effects, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&filter.Destination, "destination", "", "only those to this `destination`")
+	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled")
+	cmd.Flags().StringVar(&event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
+	limitFlag(cmd, &filter.Limit)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// effectView is an effect as --json prints it.
+type effectView struct {
+	IdempotencyKey    string             `json:"idempotency_key"`
+	Scope             string             `json:"scope"`
+	Key               string             `json:"key"`
+	Generation        int                `json:"generation"`
+	Route             string             `json:"route,omitempty"`
+	Destination       string             `json:"destination"`
+	Policy            outbox.Policy      `json:"policy"`
+	Source            string             `json:"source,omitempty"`
+	EventID           string             `json:"event_id,omitempty"`
+	EventType         string             `json:"event_type,omitempty"`
+	Method            string             `json:"method,omitempty"`
+	URL               string             `json:"url,omitempty"`
+	State             outbox.EffectState `json:"state"`
+	Attempt           int                `json:"attempt"`
+	CreatedAt         time.Time          `json:"created_at"`
+	FirstAttemptAt    *time.Time         `json:"first_attempt_at"`
+	LastAttemptAt     *time.Time         `json:"last_attempt_at"`
+	NextAttemptAt     *time.Time         `json:"next_attempt_at"` // null when none follows
+	LeaseUntil        *time.Time         `json:"lease_until"`
+	MaybeAppliedSince *time.Time         `json:"maybe_applied_since"`
+	FinishedAt        *time.Time         `json:"finished_at"`
+	ResponseStatus    int                `json:"response_status,omitempty"`
+	ResponseExcerpt   string             `json:"response_excerpt,omitempty"`
+	Error             string             `json:"error,omitempty"`
+	JobID             int64              `json:"job_id,omitempty"`
+	Attempts          []attemptView      `json:"attempts,omitempty"`
+}
+
+type attemptView struct {
+	Attempt         int                `json:"attempt"`
+	StartedAt       time.Time          `json:"started_at"`
+	FinishedAt      time.Time          `json:"finished_at"`
+	Applied         string             `json:"applied"`
+	Lost            bool               `json:"lost,omitempty"`
+	State           outbox.EffectState `json:"state"`
+	ResponseStatus  int                `json:"response_status,omitempty"`
+	ResponseExcerpt string             `json:"response_excerpt,omitempty"`
+	Error           string             `json:"error,omitempty"`
+	JobID           int64              `json:"job_id,omitempty"`
+}
+
+func viewOfEffect(e outbox.Effect) effectView {
+	v := effectView{
+		IdempotencyKey: e.IdempotencyKey, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
+		Route: e.Route, Destination: e.Destination, Policy: e.Policy,
+		Source: e.Event.Source, EventID: e.Event.EventID, EventType: e.EventType,
+		Method: e.Request.Method, URL: e.Request.URL,
+		State: e.State, Attempt: e.Attempt, CreatedAt: e.CreatedAt,
+		FirstAttemptAt: timeOrNil(e.FirstAttemptAt), LastAttemptAt: timeOrNil(e.LastAttemptAt), LeaseUntil: timeOrNil(e.LeaseUntil),
+		MaybeAppliedSince: timeOrNil(e.MaybeAppliedSince), FinishedAt: timeOrNil(e.FinishedAt),
+		ResponseStatus: e.ResponseStatus, ResponseExcerpt: e.ResponseExcerpt, Error: e.Error, JobID: e.JobID,
+	}
+	if e.State == outbox.EffectPending || e.State == outbox.EffectInDoubt {
+		v.NextAttemptAt = timeOrNil(e.NextAttemptAt)
+	}
+	return v
+}
+
+func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
+	if asJSON {
+		views := make([]effectView, 0, len(effects))
+		for _, e := range effects {
+			views = append(views, viewOfEffect(e))
+		}
+		return printJSON(p.stdout, views)
+	}
+	if len(effects) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "no effects")
+		return err
+	}
+	t := newTable(p.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST")
+	for _, e := range effects {
+		event := "-"
+		if e.Event != (outbox.EventRef{}) {
+			event = e.Event.String()
+		}
+		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State), fmt.Sprint(e.Attempt), lastOf(e))
+	}
+	return t.flush()
+}
+
+// lastOf is what the last attempt came to, in a word.
+func lastOf(e outbox.Effect) string {
+	switch {
+	case e.ResponseStatus != 0:
+		return fmt.Sprint(e.ResponseStatus)
+	case e.Error != "":
+		return e.Error
+	}
+	return "-"
+}
+
+func newEffectsRetry(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	return effectAction(p, g, database, "retry KEY", "Try a failed, parked or cancelled effect again, at once, under its key",
+		"is tried again", (*outbox.Outbox).Retry)
+}
+
+func newEffectsCancel(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var reason string
+	cmd := effectAction(p, g, database, "cancel KEY", "Give an effect up that is not done",
+		"is cancelled", func(o *outbox.Outbox, ctx context.Context, key string) error {
+			return o.Cancel(ctx, key, "cancelled by "+operator()+reasonSuffix(reason))
+		})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func reasonSuffix(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// effectAction is a command that orders something about one effect.
+func effectAction(p *process, g *globals, database *databaseFlag, use, short, done string, do func(*outbox.Outbox, context.Context, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				err := do(o, cmd.Context(), args[0])
+				if errors.Is(err, outbox.ErrNotFound) {
+					return fmt.Errorf("there is no effect with the key %s", printable(args[0]))
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s %s\n", args[0], done)
+				return err
+			})
+		},
+	}
+}

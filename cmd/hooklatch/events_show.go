@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var asJSON, raw bool
+	cmd := &cobra.Command{
+		Use:   "show SOURCE EVENT_ID",
+		Short: "Show one event, its effects and what happened when",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := eventRef(args)
+			if err != nil {
+				return err
+			}
+			if raw && asJSON {
+				return misused("--raw and --json exclude each other")
+			}
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				e, err := o.Event(cmd.Context(), ref)
+				if errors.Is(err, outbox.ErrNotFound) {
+					return fmt.Errorf("there is no event %s", ref)
+				}
+				if err != nil {
+					return err
+				}
+				if raw {
+					return p.printBody(e)
+				}
+				return p.showEvent(cmd.Context(), o, e, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&raw, "raw", false, "write the exact bytes of the delivery's body, and nothing else")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// printBody writes the body as it came (I1).
+func (p *process) printBody(e *outbox.Event) error {
+	if e.Body == nil {
+		return fmt.Errorf("the body of %s is no longer stored", e.EventRef)
+	}
+	_, err := p.stdout.Write(e.Body)
+	return err
+}
+
+func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
+	links, err := o.EffectsOfEvent(ctx, e.EventRef)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		view := viewOfEvent(e)
+		view.Effects = []eventEffectView{}
+		for _, l := range links {
+			view.Effects = append(view.Effects, eventEffectView{
+				IdempotencyKey: l.IdempotencyKey, Scope: l.Scope, Key: l.Key, Generation: l.Generation,
+				Destination: l.Destination, State: l.State, Attempt: l.Attempt, Suppressed: l.Suppressed,
+			})
+		}
+		return printJSON(p.stdout, view)
+	}
+	effects, err := loadEffects(ctx, o, links)
+	if err != nil {
+		return err
+	}
+	p.printEvent(e)
+	fmt.Fprintf(p.stdout, "\neffects\n")
+	if len(effects) == 0 {
+		fmt.Fprintf(p.stdout, "  none%s\n", whyNone(e))
+	}
+	for _, d := range effects {
+		suppressed := ""
+		if d.suppressed {
+			suppressed = ", made by an earlier event with the same key"
+		}
+		fmt.Fprintf(p.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, printable(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
+	}
+	fmt.Fprintf(p.stdout, "\ntimeline\n")
+	for _, m := range timelineOf(e, effects) {
+		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(m.at), m.what)
+	}
+	return nil
+}
+
+func whyNone(e *outbox.Event) string {
+	switch e.Outcome {
+	case outbox.EventSkipped:
+		return ": no route and no handler wanted it"
+	case outbox.EventReceived:
+		return " yet: it waits for its dispatch"
+	case outbox.EventDispatched, outbox.EventFailed:
+	}
+	return ""
+}
+
+func (p *process) printEvent(e *outbox.Event) {
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(p.stdout, "%-12s  %s\n", name, printable(value))
+		}
+	}
+	field("event", e.EventRef.String())
+	field("provider", e.Provider)
+	field("type", strings.TrimSpace(e.Type+" "+e.APIVersion))
+	field("state", string(e.Outcome))
+	field("error", e.Error)
+	if e.Generation > 1 {
+		field("replayed", counted(e.Generation-1, "time"))
+	}
+	duplicates := fmt.Sprint(e.Duplicates)
+	if e.BodyDiffers {
+		duplicates += ", with another body"
+	}
+	field("duplicates", duplicates)
+	if e.Body == nil {
+		field("body", "no longer stored")
+	} else {
+		field("body", strings.TrimSuffix(fmt.Sprintf("%d bytes, %s", len(e.Body), e.ContentType), ", "))
+	}
+	field("item", e.Item)
+	field("config", e.ConfigHash)
+	field("acceptance", e.AcceptanceID.String())
+}
+
+// moment is one line of a timeline.
+type moment struct {
+	at   time.Time
+	what string
+}
+
+// timelineOf is what happened to an event, in order.
+func timelineOf(e *outbox.Event, effects []effectDetail) []moment {
+	var moments []moment
+	add := func(at time.Time, format string, args ...any) {
+		if !at.IsZero() {
+			moments = append(moments, moment{at, fmt.Sprintf(format, args...)})
+		}
+	}
+	add(e.OccurredAt, "occurred, by the clock of the provider")
+	add(e.ReceivedAt, "received and committed")
+	add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
+	add(e.ProcessedAt, "%s", e.Outcome)
+	for _, d := range effects {
+		for _, a := range d.attempts {
+			add(a.FinishedAt, "%s: %s", printable(d.Destination), attemptLine(a))
+		}
+	}
+	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(b.at) })
+	return moments
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+)
+
+func jsonFlag(cmd *cobra.Command, into *bool) {
+	cmd.Flags().BoolVar(into, "json", false, "print JSON, for machines")
+}
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// table writes columns that line up. Its cells are made safe for a terminal.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer, header ...string) *table {
+	t := &table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.row(header...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	safe := make([]string, len(cells))
+	for i, cell := range cells {
+		safe[i] = printable(cell)
+	}
+	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(safe, "\t"), "\t"))
+}
+
+func (t *table) flush() error { return t.w.Flush() }
+
+// printable is text from elsewhere that can neither move the cursor nor break
+// a line: what holds such a character is quoted.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+const timeLayout = "2006-01-02 15:04:05.000Z"
+
+// shown is a time for people, or a dash.
+func shown(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+// timeOrNil keeps times that are not there out of JSON.
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// counted is "1 event" or "2 events".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// quoted is an argument as a shell takes it.
+func quoted(argument string) string {
+	if argument != "" && !strings.ContainsFunc(argument, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@+,=", r)
+	}) {
+		return argument
+	}
+	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+// process is what the commands see of the world around them.
+type process struct {
+	name     string // as invoked: begins error lines, usage and hints
+	stdin    io.Reader
+	stdout   io.Writer // what a command was asked for
+	stderr   io.Writer // everything said beside it
+	env      config.LookupEnv
+	terminal bool // stderr is one: progress and text logs are welcome
+	// reloads asks for the configuration to be read again, until ctx is done.
+	reloads func(ctx context.Context) <-chan struct{}
+
+	started bool // the arguments were fine and the command runs
+}
+
+// programName is that of the installed binary.
+const programName = "hooklatch"
+
+// invocation is the name the program was started by: that of the binary or, for
+// one that `go run` built, the go command, since nobody can repeat the other.
+func invocation(arg0 string) string {
+	path := filepath.ToSlash(arg0)
+	if strings.Contains(path, "/go-build") { // its temporary directories, and its cache
+		return "go run ./cmd/" + programName
+	}
+	base := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".exe")
+	if base == "" {
+		return programName
+	}
+	return base
+}
+
+// asInvoked replaces the installed name in hints of packages that cannot know
+// how they are called.
+func (p *process) asInvoked(text string) string {
+	return strings.NewReplacer(
+		"run: "+programName+" ", "run: "+p.name+" ",
+		"`"+programName+" ", "`"+p.name+" ",
+	).Replace(text)
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // something failed, or problems were found
+	exitMisused = 2 // the command line makes no sense
+)
+
+// errFound ends a command that said all there is to say about what it found.
+var errFound = errors.New("problems were found")
+
+// usageError says what is wrong with the command line.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func misused(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// execute runs the command line and returns the exit code.
+func execute(ctx context.Context, p *process, args []string) int {
+	root := newRoot(p)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errFound) {
+		return exitFailed
+	}
+	p.complain(err)
+	// Whatever cobra refuses, it refuses before the command starts.
+	if _, wrong := errors.AsType[*usageError](err); wrong || !p.started {
+		fmt.Fprintf(p.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return exitMisused
+	}
+	return exitFailed
+}
+
+// complain writes an error to stderr, each of its lines with the program's name.
+func (p *process) complain(err error) {
+	for line := range strings.Lines(p.asInvoked(err.Error())) {
+		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))
+	}
+}
+
+// globals are the flags all commands have.
+type globals struct {
+	configPath string
+	logLevel   string
+	logFormat  string
+}
+
+// newRoot makes the tree of commands.
+func newRoot(p *process) *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:   programName,
+		Short: "Webhooks in once, effects out once, on Postgres",
+		Long: `Hooklatch takes webhooks, proves who sent them, commits each event once in
+Postgres together with the job that will process it, and only then answers 2xx.
+Workers make the effects happen afterwards, each under its own idempotency key.
+
+Begin with: ` + p.name + ` dev`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
+		Args:              cobra.NoArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRun:  func(*cobra.Command, []string) { p.started = true },
+		RunE:              needsCommand,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	flags := root.PersistentFlags()
+	flags.StringVar(&g.configPath, "config", "", "configuration `file` (default ./hooklatch.yaml, then ./.hooklatch/dev.yaml)")
+	flags.StringVar(&g.logLevel, "log-level", "", "least `level` to log: debug, info, warn or error (default info; dev: warn)")
+	flags.StringVar(&g.logFormat, "log-format", "auto", "`format` of log lines: text, json, or auto: text on a terminal")
+	root.AddCommand(
+		newDev(p, g),
+		newServe(p, g, serveKind{use: "serve", gateway: true, worker: true, short: "Run gateway and worker in one process"}),
+		newServe(p, g, serveKind{use: "gateway", gateway: true, short: "Run the gateway: take deliveries and commit them"}),
+		newServe(p, g, serveKind{use: "worker", worker: true, short: "Run the worker: dispatch events and perform effects"}),
+		newMigrate(p, g),
+		newCheck(p, g),
+		newSend(p, g),
+		newEvents(p, g),
+		newEffects(p, g),
+		newVersion(p),
+	)
+	return root
+}
+
+// needsCommand is what a command without a meaning of its own does.
+func needsCommand(cmd *cobra.Command, _ []string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return misused("name a command: %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// sendOptions are the flags of send.
+type sendOptions struct {
+	url             string
+	eventType, id   string
+	times, parallel int
+	headers         []string
+	newIDs, show    bool
+	asJSON          bool
+}
+
+func newSend(p *process, g *globals) *cobra.Command {
+	var opts sendOptions
+	cmd := &cobra.Command{
+		Use:   "send SOURCE [FILE]",
+		Short: "Sign an event as its provider does, and deliver it",
+		Long: `Sign an event as the provider of SOURCE does, with the first secret of the
+source in the configuration, and deliver it to the gateway.
+
+The body is that of FILE, or "-" for standard input, or a sample of the
+provider. All copies of one call are the same event, unless --new-ids is given:
+the first is accepted and the others are duplicates. A FILE whose provider has
+the id of an event in the body is sent as it is, with the id that is in it.`,
+		Example: "  " + p.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
+			"  " + p.name + " send github push.json --header X-GitHub-Event=push",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case opts.times < 1:
+				return wrongCount("times", opts.times)
+			case opts.parallel < 1:
+				return wrongCount("parallel", opts.parallel)
+			case opts.newIDs && opts.id != "":
+				return misused("--id and --new-ids exclude each other")
+			}
+			s, err := newSender(p, g, args[0], opts)
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				if s.file, err = readBody(p, args[1]); err != nil {
+					return err
+				}
+			}
+			return s.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.url, "url", "", "base `URL` of the gateway (default from gateway.listen of the configuration)")
+	flags.StringVar(&opts.eventType, "type", "", "`type` of the event (default a usual one of the provider)")
+	flags.StringVar(&opts.id, "id", "", "`id` of the event (default a fresh one for each call)")
+	flags.IntVar(&opts.times, "times", 1, "how often to deliver it")
+	flags.IntVar(&opts.parallel, "parallel", 1, "how many deliveries at once")
+	flags.StringArrayVar(&opts.headers, "header", nil, "set a header, as `name=value`; may be repeated")
+	flags.BoolVar(&opts.newIDs, "new-ids", false, "make each delivery an event of its own")
+	flags.BoolVar(&opts.show, "show", false, "print the first request before it is sent")
+	jsonFlag(cmd, &opts.asJSON)
+	return cmd
+}
+
+// sender delivers signed events to one source.
+type sender struct {
+	p        *process
+	opts     sendOptions
+	source   string
+	provider *provider.Provider
+	key      secret.Value
+	target   target
+	headers  http.Header
+	file     []byte // nil: the provider's sample
+	client   *http.Client
+}
+
+// sendTimeout bounds one delivery; no provider waits longer.
+const sendTimeout = 30 * time.Second
+
+func newSender(p *process, g *globals, source string, opts sendOptions) (*sender, error) {
+	cfg, err := g.loadConfig(p)
+	if err != nil {
+		if _, configured := errors.AsType[config.Problems](err); !configured {
+			return nil, fmt.Errorf("%w, or make one with: %s dev", err, p.name)
+		}
+		return nil, err
+	}
+	s, known := cfg.Sources[source]
+	if !known {
+		return nil, fmt.Errorf("%s has no source %q; it has: %s", cfg.Path(), source, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
+	}
+	made, err := provider.New(s.Provider, s.Options)
+	if err != nil {
+		return nil, cfg.Problem("sources."+source, err.Error())
+	}
+	to, err := newTarget(cfg, source, opts.url)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := parseHeaders(opts.headers)
+	if err != nil {
+		return nil, err
+	}
+	return &sender{
+		p: p, opts: opts, source: source, provider: made, key: s.Secrets[0], target: to, headers: headers,
+		client: &http.Client{
+			Timeout:       sendTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     &http.Transport{MaxIdleConnsPerHost: opts.parallel, MaxConnsPerHost: opts.parallel, DisableCompression: true},
+		},
+	}, nil
+}
+
+func parseHeaders(pairs []string) (http.Header, error) {
+	headers := http.Header{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, misused("--header %q: it must be name=value", pair)
+		}
+		headers.Add(strings.TrimSpace(name), value)
+	}
+	return headers, nil
+}
+
+func readBody(p *process, path string) ([]byte, error) {
+	if path == "-" {
+		body, err := io.ReadAll(p.stdin)
+		return nonNil(body), err
+	}
+	body, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	return nonNil(body), err
+}
+
+// nonNil keeps an empty file apart from no file.
+func nonNil(body []byte) []byte {
+	if body == nil {
+		return []byte{}
+	}
+	return body
+}
+
+// event makes the unsigned request of one event.
+func (s *sender) event() *provider.Request {
+	r := s.provider.Sample(s.opts.eventType, s.opts.id, time.Now())
+	if s.file != nil {
+		r.Body = s.file
+	}
+	return r
+}
+
+// signed is one delivery of the event, signed now: a copy, since signing adds
+// to it.
+func (s *sender) signed(event *provider.Request) (*provider.Request, error) {
+	u := *s.target.signed
+	r := &provider.Request{Method: event.Method, URL: &u, Header: event.Header.Clone(), Body: slices.Clone(event.Body)}
+	for name, values := range s.headers {
+		r.Header[name] = values
+	}
+	if err := s.provider.Sign(r, s.key, time.Now()); err != nil {
+		return nil, fmt.Errorf("sign as %s: %w", s.provider.Title, err)
+	}
+	return r, nil
+}
+
+func (s *sender) run(ctx context.Context) error {
+	defer s.client.CloseIdleConnections()
+	event := s.event()
+	if s.opts.show {
+		if err := s.print(event); err != nil {
+			return err
+		}
+	}
+	report := s.deliverAll(ctx, event)
+	if err := report.unreachable(s); err != nil {
+		return err
+	}
+	report.EventID = s.idOf(event)
+	if err := report.print(s.p.stdout, s.opts.asJSON); err != nil {
+		return err
+	}
+	if report.EventID != "" && report.Accepted > 0 && !s.opts.asJSON {
+		fmt.Fprintf(s.p.stdout, "look at it with: %s events show %s %s\n", s.p.name, s.source, quoted(report.EventID))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !report.allAccepted() {
+		return errFound
+	}
+	return nil
+}
+
+// idOf is the id the gateway will find, or nothing: when there are several
+// events, or none that can be read.
+func (s *sender) idOf(event *provider.Request) string {
+	if s.opts.newIDs {
+		return ""
+	}
+	events, err := s.provider.Events(event)
+	if err != nil || len(events) != 1 {
+		return ""
+	}
+	return events[0].ID
+}
+
+// print shows the request as it goes over the wire, but for the body of a
+// provider that has none for eyes.
+func (s *sender) print(event *provider.Request) error {
+	r, err := s.signed(event)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.p.stdout, "%s %s\n", r.Method, s.target.deliver(r.URL))
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			fmt.Fprintf(s.p.stdout, "%s: %s\n", name, value)
+		}
+	}
+	_, err = fmt.Fprintf(s.p.stdout, "\n%s\n\n", r.Body)
+	return err
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// report is what came of all deliveries of a call.
+type report struct {
+	Answers    int            `json:"answers"`
+	ByStatus   map[string]int `json:"by_status"` // 2xx, or the exact status of the others
+	Accepted   int            `json:"accepted"`
+	Duplicates int            `json:"duplicates"`
+	Other      int            `json:"other,omitempty"` // 2xx without events: handshakes, empty deliveries
+	Unanswered int            `json:"unanswered,omitempty"`
+	// EventID is the id of the event, when all copies are one.
+	EventID string `json:"event_id,omitempty"`
+	// P50 and P99 are of the time to an answer.
+	P50 float64 `json:"p50_ms"`
+	P99 float64 `json:"p99_ms"`
+	// Seconds is how long all of it took.
+	Seconds float64 `json:"seconds"`
+	// Refused has the body of the first answer of each status but 2xx.
+	Refused map[string]string `json:"refused,omitempty"`
+
+	firstErr error
+}
+
+const accepted2xx = "2xx"
+
+func newReport(answers []answer, took time.Duration) *report {
+	r := &report{ByStatus: map[string]int{}, Refused: map[string]string{}, Seconds: took.Seconds()}
+	var times []time.Duration
+	for _, a := range answers {
+		if a.status == 0 {
+			r.Unanswered++
+			if r.firstErr == nil {
+				r.firstErr = a.err
+			}
+			continue
+		}
+		r.Answers++
+		times = append(times, a.took)
+		if a.status/100 != 2 {
+			status := strconv.Itoa(a.status)
+			r.ByStatus[status]++
+			r.Refused[status] = cmp.Or(r.Refused[status], a.body)
+			continue
+		}
+		r.ByStatus[accepted2xx]++
+		switch a.result {
+		case "accepted":
+			r.Accepted++
+		case "duplicate":
+			r.Duplicates++
+		default:
+			r.Other++
+		}
+	}
+	slices.Sort(times)
+	r.P50, r.P99 = quantile(times, 0.50), quantile(times, 0.99)
+	return r
+}
+
+// quantile of sorted times, in milliseconds.
+func quantile(sorted []time.Duration, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+	return float64(at.Microseconds()) / 1000
+}
+
+// allAccepted tells whether every delivery was answered 2xx.
+func (r *report) allAccepted() bool {
+	return r.Unanswered == 0 && r.ByStatus[accepted2xx] == r.Answers && r.Answers > 0
+}
+
+func (r *report) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, r)
+	}
+	var statuses []string
+	// 2xx sorts before the others.
+	for _, status := range slices.Sorted(maps.Keys(r.ByStatus)) {
+		statuses = append(statuses, fmt.Sprintf("%d x %s", r.ByStatus[status], status))
+	}
+	line := fmt.Sprintf("%s: %s; %d accepted, %s", counted(r.Answers, "answer"), strings.Join(statuses, ", "), r.Accepted, counted(r.Duplicates, "duplicate"))
+	if r.Other > 0 {
+		line += fmt.Sprintf(", %d without an event", r.Other)
+	}
+	if r.Unanswered > 0 {
+		line += fmt.Sprintf("; %d without an answer", r.Unanswered)
+	}
+	line += fmt.Sprintf("; p50 %s ms, p99 %s ms", millis(r.P50), millis(r.P99))
+	if _, err := fmt.Fprintln(w, line); err != nil {
+		return err
+	}
+	for _, status := range slices.Sorted(maps.Keys(r.Refused)) {
+		fmt.Fprintf(w, "  %s: %s\n", status, printable(r.Refused[status]))
+	}
+	if r.firstErr != nil {
+		fmt.Fprintf(w, "  without an answer: %s\n", printable(r.firstErr.Error()))
+	}
+	return nil
+}
+
+// millis has one digit behind the point below 10 ms, none above.
+func millis(ms float64) string {
+	if ms < 10 {
+		return strconv.FormatFloat(ms, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(ms, 'f', 0, 64)
+}
+
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+// target is where a delivery goes, and which URL its sender believes to call:
+// behind a proxy they differ, and some providers sign the second one.
+type target struct {
+	called *url.URL // where the request goes
+	signed *url.URL // what a sender would have been given
+}
+
+// newTarget takes the base URL the user gave, or that of the gateway's listener.
+func newTarget(cfg *config.Config, source, base string) (target, error) {
+	path := "/webhooks/" + source
+	given := base != ""
+	if !given {
+		base = "http://" + reachable(cfg.Gateway.Listen)
+	}
+	called, err := url.Parse(base)
+	if err != nil || called.Host == "" || (called.Scheme != "http" && called.Scheme != "https") {
+		return target{}, misused("--url %q: it must be the base URL of a gateway, like http://127.0.0.1:8080", base)
+	}
+	if !strings.HasSuffix(called.Path, path) {
+		called = called.JoinPath(path)
+	}
+	signed := called
+	switch public := cfg.Gateway.PublicURL; {
+	case cfg.Sources[source].PublicURL != "":
+		signed, err = url.Parse(cfg.Sources[source].PublicURL)
+	case public != "":
+		if signed, err = url.Parse(public); err == nil {
+			signed = signed.JoinPath(path)
+		}
+	}
+	return target{called: called, signed: signed}, err
+}
+
+// reachable is how this machine reaches a listener: one on every address is
+// called on loopback.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, cmp.Or(port, "80"))
+}
+
+// deliver is where the request goes, with the query that signing may have added.
+func (t target) deliver(signed *url.URL) string {
+	u := *t.called
+	u.RawQuery = signed.RawQuery
+	return u.String()
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+// serveKind is which parts a command runs.
+type serveKind struct {
+	use, short      string
+	gateway, worker bool
+}
+
+func newServe(p *process, g *globals, kind serveKind) *cobra.Command {
+	var database databaseFlag
+	var listen listenFlags
+	var migrate bool
+	cmd := &cobra.Command{
+		Use:   kind.use,
+		Short: kind.short,
+		Long: kind.short + `, with the admin listener.
+
+It waits for a database that is away and goes on when it is back. SIGTERM and
+SIGINT drain: nothing new is taken, what is in flight is finished. A second
+signal exits at once. SIGHUP reads the configuration again and puts sources and
+routes into effect; a file with mistakes changes nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := g.logger(p, slog.LevelInfo)
+			if err != nil {
+				return err
+			}
+			load := func() (*config.Config, error) {
+				cfg, err := g.loadToRun(p)
+				if err != nil {
+					return nil, err
+				}
+				listen.override(cfg)
+				return cfg, nil
+			}
+			cfg, err := load()
+			if err != nil {
+				return err
+			}
+			return app.Run(cmd.Context(), app.Options{
+				Config:      cfg,
+				DatabaseURL: database.given(p),
+				Gateway:     kind.gateway, Worker: kind.worker, Migrate: migrate,
+				Load:        load,
+				Version:     readBuild().Version,
+				GatewayHint: gatewayHint, AdminHint: adminHint,
+				GlobalTelemetry: true,
+				Logger:          logger,
+			}, p.reloads(cmd.Context()), nil)
+		},
+	}
+	database.register(cmd.Flags())
+	listen.register(cmd, kind)
+	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the schema of the database up first")
+	return cmd
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// connsOfCommand bounds the connections of a command for people.
+const connsOfCommand = 4
+
+func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
+	return app.NewPool(ctx, app.PoolOptions{URL: url, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli"})
+}
+
+// withOutbox runs f on the outbox of the database the settings name, if it is
+// migrated.
+func withOutbox(ctx context.Context, p *process, g *globals, d *databaseFlag, f func(*outbox.Outbox) error) error {
+	cfg, err := g.loadForDatabase(p, d)
+	if err != nil {
+		return err
+	}
+	url, _ := d.databaseOf(p, cfg)
+	pool, err := openPool(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	name := schema.Name(cfg.Database.Schema)
+	migrator, err := schema.NewMigrator(pool, name, nil)
+	if err != nil {
+		return err
+	}
+	if err := migrator.Validate(ctx); err != nil {
+		return err
+	}
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: name, ConsoleURL: cfg.Admin.ConsoleURL})
+	if err != nil {
+		return err
+	}
+	return f(o)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build is what the binary knows about itself.
+type build struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	CommitAt  string `json:"commit_at,omitempty"`
+	Modified  bool   `json:"modified,omitempty"` // built with changes that are not committed
+	GoVersion string `json:"go_version"`
+	Platform  string `json:"platform"`
+}
+
+func readBuild() build {
+	b := build{Version: "(devel)", GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.CommitAt = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	text := programName + " " + b.Version
+	if b.Commit != "" {
+		text += ", commit " + b.Commit[:min(12, len(b.Commit))]
+		if b.Modified {
+			text += " with changes"
+		}
+		text += " of " + b.CommitAt
+	}
+	return text + ", " + b.GoVersion + " " + b.Platform
+}
+
+func newVersion(p *process) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and Go version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := readBuild()
+			if asJSON {
+				return printJSON(p.stdout, b)
+			}
+			_, err := fmt.Fprintln(p.stdout, b)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

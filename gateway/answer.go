@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// StatusHeader tells what became of a delivery that was answered 2xx, whatever
+// the body is that its sender requires: accepted, duplicate or empty. A
+// handshake has none.
+const StatusHeader = "Hooklatch-Status"
+
+// Values of StatusHeader, and of "status" in the answer.
+const (
+	statusAccepted  = "accepted"  // at least one event was new
+	statusDuplicate = "duplicate" // all events were known
+	statusEmpty     = "empty"     // there was no event in it; nothing is stored
+)
+
+// maxRetryAfter is the longest wait a 503 asks for, in seconds. It is spread
+// over 1..maxRetryAfter, so that what was refused together does not come back
+// together.
+const maxRetryAfter = 5
+
+// reply is the answer to a request that was not refused.
+type reply struct {
+	result     result
+	status     string // of StatusHeader; empty for a handshake
+	acceptance outbox.Acceptance
+	answer     provider.Answer
+}
+
+// summary is the body of a 2xx where the sender does not want another one.
+type summary struct {
+	Status string `json:"status"`
+	// Events is how many events the delivery carried, Duplicates how many of
+	// them were known already.
+	Events     int `json:"events"`
+	Duplicates int `json:"duplicates"`
+}
+
+// replyTo makes the answer to a committed delivery. wanted is the answer its
+// sender requires, or nil.
+func replyTo(a outbox.Acceptance, wanted *provider.Answer) *reply {
+	sum := summary{Status: statusAccepted, Events: len(a.Events), Duplicates: a.Duplicates()}
+	r := &reply{result: resultAccepted, acceptance: a}
+	switch {
+	case sum.Events == 0:
+		sum.Status, r.result = statusEmpty, resultEmpty
+	case sum.Events == sum.Duplicates:
+		sum.Status, r.result = statusDuplicate, resultDuplicate
+	}
+	r.status = sum.Status
+	if wanted != nil {
+		r.answer = *wanted
+		return r
+	}
+	body, _ := json.Marshal(sum) // a string and two numbers
+	r.answer = provider.Answer{Status: http.StatusOK, ContentType: echo.MIMEApplicationJSON, Body: body}
+	return r
+}
+
+func (r *reply) write(c echo.Context) error {
+	header := c.Response().Header()
+	if r.status != "" {
+		header.Set(StatusHeader, r.status)
+	}
+	// A handshake echoes what the request said: it must not be sniffed as HTML.
+	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	if len(r.answer.Body) == 0 {
+		return c.NoContent(r.answer.Status)
+	}
+	return c.Blob(r.answer.Status, r.answer.ContentType, r.answer.Body)
+}
+
+func (r *refusal) write(c echo.Context) error {
+	if r.allow != "" {
+		c.Response().Header().Set(echo.HeaderAllow, r.allow)
+	}
+	if r.status == http.StatusServiceUnavailable {
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(1+rand.IntN(maxRetryAfter))) //nolint:gosec // jitter, not a secret
+	}
+	return writeError(c, r.status, r.message)
+}
+
+// writeError answers {"error": message}.
+func writeError(c echo.Context, status int, message string) error {
+	body, err := json.Marshal(struct {
+		Error string `json:"error"`
+	}{message})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
+	return c.Blob(status, echo.MIMEApplicationJSON, body)
+}
+
+// hangUpOnUnreadBody closes the connection after the answer when a body was
+// not read to its end. Otherwise net/http would read on for up to 256 KiB
+// before it sends the answer, at the pace of the sender.
+func hangUpOnUnreadBody(c echo.Context) {
+	if c.Request().ContentLength != 0 {
+		hangUp(c)
+	}
+}
+
+func hangUp(c echo.Context) { c.Response().Header().Set(echo.HeaderConnection, "close") }

@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/time/rate"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// Everybody can make us log: what nobody signed gets this many lines a second.
+// Faults of ours have as many of their own, so that an attack cannot hide them.
+const (
+	linesPerSecond = 10
+	linesAtOnce    = 20
+)
+
+// maxLoggedPath cuts the path of requests for unknown sources, in bytes.
+const maxLoggedPath = 100
+
+// deliveryLog writes what became of deliveries: a line for each event, a line
+// for each request that was refused. It never writes a query string, a header
+// or a body.
+type deliveryLog struct {
+	logger   *slog.Logger
+	refusals throttle
+	faults   throttle
+}
+
+func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
+	newThrottle := func() throttle {
+		return throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
+	}
+	return &deliveryLog{logger: logger, refusals: newThrottle(), faults: newThrottle()}
+}
+
+// throttle lets some lines through and counts the others.
+type throttle struct {
+	limiter    *rate.Limiter
+	now        func() time.Time
+	suppressed atomic.Int64
+}
+
+// allow tells whether to write, and how many lines were not written since the
+// last one that was.
+func (t *throttle) allow() (suppressed int64, ok bool) {
+	if !t.limiter.AllowN(t.now(), 1) {
+		t.suppressed.Add(1)
+		return 0, false
+	}
+	return t.suppressed.Swap(0), true
+}
+
+func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.AcceptedEvent, took time.Duration) {
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "event accepted", append(eventAttrs(src, e), slog.Duration(logkey.Duration, took))...)
+}
+
+func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
+	attrs := append(eventAttrs(src, e), slog.Duration(logkey.Late, late))
+	if e.BodyDiffers {
+		attrs = append(attrs, slog.String(logkey.Reason, "body_differs"))
+	}
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "duplicate received", attrs...)
+}
+
+func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
+	return append(sourceAttrs(src),
+		slog.String(logkey.EventID, e.EventID),
+		slog.String(logkey.EventType, e.Type),
+		slog.String(logkey.Status, string(e.Status)),
+	)
+}
+
+func (l *deliveryLog) empty(ctx context.Context, src *source) {
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "empty delivery", sourceAttrs(src)...)
+}
+
+// handshake is throttled: some senders do not sign theirs.
+func (l *deliveryLog) handshake(ctx context.Context, src *source, remote string, status int) {
+	if suppressed, ok := l.refusals.allow(); ok {
+		attrs := append(sourceAttrs(src), slog.Int(logkey.Status, status), slog.String(logkey.Remote, remote))
+		l.write(ctx, slog.LevelInfo, "handshake answered", suppressed, attrs)
+	}
+}
+
+func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, r *refusal) {
+	lines, level, message := &l.refusals, slog.LevelWarn, "delivery refused"
+	if r.ours() {
+		lines, message = &l.faults, "delivery not accepted"
+	}
+	if r.result == resultFault {
+		level = slog.LevelError
+	}
+	suppressed, ok := lines.allow()
+	if !ok {
+		return
+	}
+	attrs := append(sourceAttrs(src),
+		slog.String(logkey.Reason, r.reason),
+		slog.Int(logkey.Status, r.status),
+		slog.String(logkey.Remote, c.RealIP()),
+	)
+	if src == nil {
+		path := c.Request().URL.EscapedPath()
+		attrs = append(attrs, slog.String(logkey.Path, path[:min(len(path), maxLoggedPath)]))
+	}
+	switch {
+	case r.cause != nil:
+		attrs = append(attrs, slog.Any(logkey.Err, r.cause))
+	case r.result == resultInvalid:
+		attrs = append(attrs, slog.String(logkey.Err, r.message))
+	}
+	l.write(ctx, level, message, suppressed, attrs)
+}
+
+// write adds how many lines like this one were left out before it.
+func (l *deliveryLog) write(ctx context.Context, level slog.Level, message string, suppressed int64, attrs []slog.Attr) {
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int64(logkey.Count, suppressed))
+	}
+	l.logger.LogAttrs(ctx, level, message, attrs...)
+}
+
+// flush tells what is still untold of the lines that were left out.
+func (l *deliveryLog) flush() {
+	if n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0); n > 0 {
+		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "log lines about refused deliveries left out", slog.Int64(logkey.Count, n))
+	}
+}
+
+func sourceAttrs(src *source) []slog.Attr {
+	if src == nil {
+		return nil
+	}
+	return []slog.Attr{slog.String(logkey.Source, src.Name), slog.String(logkey.Provider, src.Provider.Name)}
+}

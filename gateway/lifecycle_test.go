@@ -1,0 +1,183 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// held makes the accepter wait in its first Accept until release is called.
+func (b *testBundle) held(t *testing.T) (entered chan struct{}, release func()) {
+	t.Helper()
+	entered, released := make(chan struct{}), make(chan struct{})
+	release = sync.OnceFunc(func() { close(released) })
+	t.Cleanup(release)
+	var first atomic.Bool
+	b.accepter.before = func(context.Context, outbox.Delivery) error {
+		if first.CompareAndSwap(false, true) {
+			close(entered)
+			<-released
+		}
+		return nil
+	}
+	return entered, release
+}
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	entered, release := b.held(t)
+	waiting := b.dial(t) // open before the drain, and busy: half a header
+	write(t, waiting, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
+	inFlight := make(chan answer, 1)
+	go func() { inFlight <- b.post(t, "orders", `{"id":"a","type":"x"}`) }()
+	<-entered
+
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.gateway.Stop(context.WithoutCancel(t.Context())) }()
+	requireDraining(t, b)
+
+	write(t, waiting, "Content-Length: 2\r\n\r\n{}")
+	response := statusOf(t, bufio.NewReader(waiting))
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+	require.True(t, response.Close)
+
+	select {
+	case <-stopped:
+		require.Fail(t, "Stop returned with a delivery in flight")
+	default:
+	}
+	release()
+	require.Equal(t, http.StatusOK, (<-inFlight).status, "what was in flight is answered")
+	require.NoError(t, <-stopped)
+	require.NoError(t, b.gateway.Stop(t.Context()), "Stop may be called again")
+	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // there is no answer
+	require.Error(t, err, "the listener is closed")
+	require.ErrorContains(t, b.gateway.Start(), "is stopped")
+}
+
+// requireDraining waits until Stop has begun: Handler then refuses.
+func requireDraining(t *testing.T, b *testBundle) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		recorder := httptest.NewRecorder()
+		b.gateway.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/webhooks/orders", strings.NewReader("{}")))
+		return recorder.Code == http.StatusServiceUnavailable && recorder.Header().Get("Connection") == "close"
+	}, 10*time.Second, time.Millisecond)
+}
+
+func TestStopThatCannotWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	entered, release := b.held(t)
+	failed := make(chan error, 1)
+	go func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/orders", strings.NewReader(`{"id":"a"}`))
+		if err == nil {
+			r.Header.Set("X-Signature", sign(testSecret, []byte(`{"id":"a"}`)))
+			_, err = b.client.Do(r) //nolint:bodyclose // there is no answer
+		}
+		failed <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := b.gateway.Stop(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "1 deliveries in flight")
+	require.Error(t, <-failed, "its connection was cut")
+	release()
+	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
+}
+
+// Deliveries that came through Handler, on a server of the caller's, count too.
+func TestStopWaitsForHandler(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	entered, release := b.held(t)
+	done := make(chan int, 1)
+	go func() {
+		recorder := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "/webhooks/orders", strings.NewReader(`{"id":"a"}`))
+		r.Header.Set("X-Signature", sign(testSecret, []byte(`{"id":"a"}`)))
+		b.gateway.Handler().ServeHTTP(recorder, r)
+		done <- recorder.Code
+	}()
+	<-entered
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.gateway.Stop(context.WithoutCancel(t.Context())) }()
+	requireDraining(t, b)
+	select {
+	case <-stopped:
+		require.Fail(t, "Stop returned with a delivery in flight")
+	default:
+	}
+	release()
+	require.Equal(t, http.StatusOK, <-done)
+	require.NoError(t, <-stopped)
+}
+
+func TestStartTwiceAndOnATakenAddress(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	require.ErrorContains(t, b.gateway.Start(), "is started already")
+	taken := b.gateway.Addr().String()
+	other, err := gateway.New(gateway.Options{Accepter: b.accepter, Listen: taken})
+	require.NoError(t, err)
+	require.Nil(t, other.Addr())
+	err = other.Start()
+	require.ErrorContains(t, err, taken)
+	require.ErrorContains(t, err, "in use")
+	require.NoError(t, other.Stop(t.Context()), "Stop without Start")
+}
+
+func TestSetSources(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	entered, release := b.held(t)
+	old := make(chan answer, 1)
+	go func() { old <- b.post(t, "orders", `{"id":"a","type":"x"}`) }()
+	<-entered
+
+	require.NoError(t, b.gateway.SetSources([]gateway.Source{source("payments", signer())}))
+	require.Equal(t, http.StatusNotFound, b.post(t, "orders", `{"id":"b","type":"x"}`).status)
+	require.Equal(t, http.StatusOK, b.post(t, "payments", `{"id":"b","type":"x"}`).status)
+
+	bad := []gateway.Source{source("refunds", signer()), source("refunds", signer())}
+	require.Error(t, b.gateway.SetSources(bad))
+	require.Equal(t, http.StatusNotFound, b.post(t, "refunds", `{"id":"b","type":"x"}`).status)
+	require.Equal(t, http.StatusOK, b.post(t, "payments", `{"id":"c","type":"x"}`).status, "a bad set leaves the old one")
+
+	release()
+	require.Equal(t, http.StatusOK, (<-old).status, "a delivery in flight ends with the sources it began with")
+}
+
+func TestSetSourcesUnderTraffic(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	var traffic sync.WaitGroup
+	for range 4 {
+		traffic.Go(func() {
+			for range 50 {
+				b.post(t, "orders", `{"id":"a","type":"x"}`)
+			}
+		})
+	}
+	for range 50 {
+		require.NoError(t, b.gateway.SetSources([]gateway.Source{source("orders", signer())}))
+	}
+	traffic.Wait()
+	require.Len(t, b.accepter.all(), 200, "no delivery missed its source")
+}

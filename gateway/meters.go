@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// result is what became of a request, as the metrics count it.
+type result string
+
+// The results: a fixed set.
+const (
+	resultAccepted      result = "accepted"       // at least one event was new
+	resultDuplicate     result = "duplicate"      // all events were known
+	resultEmpty         result = "empty"          // proven, without an event
+	resultHandshake     result = "handshake"      // the sender's check was answered
+	resultRejected      result = "rejected"       // not proven: 401
+	resultInvalid       result = "invalid"        // proven, but unreadable or without a usable id: 400, 422
+	resultIncomplete    result = "incomplete"     // the body did not come to its end: 400, 408
+	resultTooLarge      result = "too_large"      // 413
+	resultEncoding      result = "encoding"       // 415
+	resultMethod        result = "method"         // 405
+	resultUnknownSource result = "unknown_source" // 404
+	resultUnavailable   result = "unavailable"    // 503: overload, database, drain
+	resultFault         result = "fault"          // 500: a bug of ours
+)
+
+// noSource labels requests for sources we do not have. Their names are the
+// attacker's choice; no configured name begins with an underscore.
+const noSource = "_unknown"
+
+func sourceLabels(source, provider string) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", provider)}
+}
+
+// countedAs are the attribute sets of one source, made once for all its
+// deliveries.
+type countedAs struct {
+	source  metric.MeasurementOption
+	results map[result]metric.MeasurementOption
+}
+
+func newCountedAs(labels []attribute.KeyValue) countedAs {
+	c := countedAs{
+		source:  metric.WithAttributeSet(attribute.NewSet(labels[0])),
+		results: make(map[result]metric.MeasurementOption),
+	}
+	for _, r := range []result{
+		resultAccepted, resultDuplicate, resultEmpty, resultHandshake, resultRejected, resultInvalid, resultIncomplete,
+		resultTooLarge, resultEncoding, resultMethod, resultUnknownSource, resultUnavailable, resultFault,
+	} {
+		set := attribute.NewSet(append([]attribute.KeyValue{attribute.String("result", string(r))}, labels...)...)
+		c.results[r] = metric.WithAttributeSet(set)
+	}
+	return c
+}
+
+// meters are the instruments of one gateway.
+type meters struct {
+	deliveries     metric.Int64Counter
+	events         metric.Int64Counter
+	duplicates     metric.Int64Counter
+	rejected       metric.Int64Counter
+	acceptDuration metric.Float64Histogram
+	duplicateDelay metric.Float64Histogram
+
+	nowhere  countedAs // requests for sources we do not have
+	callback metric.Registration
+}
+
+func newMeters(provider metric.MeterProvider, inFlight func() int64) (*meters, error) {
+	meter := provider.Meter(scopeName)
+	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource))}
+	var errs [8]error
+	m.deliveries, errs[0] = meter.Int64Counter("hooklatch.deliveries", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Requests to sources, by what became of them."))
+	m.events, errs[1] = meter.Int64Counter("hooklatch.events.accepted", metric.WithUnit("{event}"),
+		metric.WithDescription("Events that were committed for the first time."))
+	m.duplicates, errs[2] = meter.Int64Counter("hooklatch.duplicates", metric.WithUnit("{event}"),
+		metric.WithDescription("Events that came again."))
+	m.rejected, errs[3] = meter.Int64Counter("hooklatch.rejected", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Requests that got no 2xx, by reason."))
+	m.acceptDuration, errs[4] = meter.Float64Histogram("hooklatch.accept.duration", metric.WithUnit("s"),
+		metric.WithDescription("From the header of a request to its answer, the sender's own pace included."),
+		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10))
+	m.duplicateDelay, errs[5] = meter.Float64Histogram("hooklatch.duplicate.delay", metric.WithUnit("s"),
+		metric.WithDescription("How long after the first delivery of an event a duplicate came."),
+		metric.WithExplicitBucketBoundaries(0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000))
+	gauge, err := meter.Int64ObservableUpDownCounter("hooklatch.inflight", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Deliveries that are being read, committed or answered."))
+	errs[6] = err
+	m.callback, errs[7] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		o.ObserveInt64(gauge, inFlight())
+		return nil
+	}, gauge)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("gateway: make metrics: %w", err)
+	}
+	return m, nil
+}
+
+func (m *meters) answered(ctx context.Context, as countedAs, r result, took time.Duration) {
+	m.deliveries.Add(ctx, 1, as.results[r])
+	m.acceptDuration.Record(ctx, took.Seconds(), as.results[r])
+}
+
+func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time.Duration) {
+	as, name := m.nowhere, noSource
+	if src != nil {
+		as, name = src.counted, src.Name
+	}
+	m.answered(ctx, as, r.result, took)
+	m.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("source", name), attribute.String("reason", r.reason)))
+}
+
+// stop takes the gauge away from a meter provider that outlives the gateway.
+func (m *meters) stop() error { return m.callback.Unregister() }

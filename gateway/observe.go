@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// scopeName is the instrumentation scope of our spans and metrics.
+const scopeName = "github.com/hooklatch/hooklatch/gateway"
+
+// observeReply reports a request that was answered as its sender wanted: span,
+// metrics, and one log line for each event.
+func (rx *reception) observeReply(r *reply) {
+	g, src := rx.gateway, rx.source
+	events := r.acceptance.Events
+	rx.endSpan(r.result, r.answer.Status)
+	rx.span.SetAttributes(semconv.MessagingBatchMessageCount(len(events)))
+	if len(events) == 1 {
+		rx.span.SetAttributes(semconv.MessagingMessageID(events[0].EventID))
+	}
+
+	took := g.opts.Now().Sub(rx.started)
+	g.meters.answered(rx.ctx, src.counted, r.result, took)
+	switch r.result {
+	case resultHandshake:
+		g.log.handshake(rx.ctx, src, rx.echo.RealIP(), r.answer.Status)
+		return
+	case resultEmpty:
+		g.log.empty(rx.ctx, src)
+		return
+	}
+	if n := r.acceptance.New(); n > 0 {
+		g.meters.events.Add(rx.ctx, int64(n), src.counted.source)
+	}
+	for _, e := range events {
+		if e.Status == outbox.Duplicate {
+			// Two clocks: the database's and ours.
+			late := max(g.opts.Now().Sub(e.FirstReceivedAt), 0)
+			g.meters.duplicates.Add(rx.ctx, 1, src.counted.source)
+			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)
+			g.log.duplicate(rx.ctx, src, e, late)
+			continue
+		}
+		g.log.accepted(rx.ctx, src, e, took)
+	}
+}
+
+// observeRefusal reports a request that got no 2xx.
+func (rx *reception) observeRefusal(r *refusal) {
+	g := rx.gateway
+	rx.endSpan(r.result, r.status)
+	rx.span.SetAttributes(semconv.ErrorTypeKey.String(r.reason))
+	if r.ours() {
+		rx.span.SetStatus(codes.Error, r.reason)
+	}
+	g.meters.refused(rx.ctx, rx.source, r, g.opts.Now().Sub(rx.started))
+	g.log.refused(rx.ctx, rx.source, rx.echo, r)
+}
+
+func (rx *reception) endSpan(res result, status int) {
+	rx.span.SetAttributes(
+		semconv.HTTPResponseStatusCode(status),
+		semconv.MessagingMessageBodySize(rx.bodySize),
+		attribute.String("hooklatch.result", string(res)),
+	)
+}
+
+func spanOptions(r *http.Request, src *source) []trace.SpanStartOption {
+	options := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(
+			semconv.HTTPRequestMethodKey.String(r.Method),
+			semconv.HTTPRoute("/webhooks/{source}"),
+			semconv.MessagingSystemKey.String("hooklatch"),
+			semconv.MessagingOperationTypeReceive,
+			semconv.MessagingOperationName("receive"),
+			semconv.MessagingDestinationName(src.Name),
+			attribute.String("hooklatch.provider", src.Provider.Name),
+		),
+	}
+	sent := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
+	if sender := trace.SpanContextFromContext(sent); sender.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: sender}))
+	}
+	return options
+}
+
+// traceparent is the W3C trace context of the span in ctx, or empty.
+func traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
+}

@@ -1,0 +1,245 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// testNow is the gateway's clock in all tests with a fixed time.
+var testNow = time.Unix(1767225600, 0).UTC()
+
+const testSecret = "correct horse battery staple"
+
+// testCase is one delivery of testdata/<provider>/*.json and what comes of it.
+type testCase struct {
+	Name    string          `json:"name"`
+	Options json.RawMessage `json:"options"` // as in the configuration
+	URL     string          `json:"url"`
+	Secrets []string        `json:"secrets"` // configured; default: one
+	Headers http.Header     `json:"headers"`
+	Body    string          `json:"body"`
+
+	Sign   string `json:"sign"`   // secret to sign with; default: the first one
+	Signed string `json:"signed"` // when, from now
+
+	// What happens to the request after it was signed. Placeholders: {ts} the
+	// signed time in seconds, {header} the signature header, {HEADER} in upper
+	// case, {signature} its last part, {mac} the bare signature.
+	Rewrite    map[string][]string `json:"rewrite"`
+	RewriteURL string              `json:"rewrite_url"`
+	Tampered   *string             `json:"tampered"` // body
+
+	SecretIndex int `json:"secret_index"`
+	Want        struct {
+		Reason     Reason      `json:"reason"`
+		Error      string      `json:"error"`
+		Unreadable bool        `json:"unreadable"`
+		Events     []wantEvent `json:"events"`
+		Answer     *struct {
+			Status      int    `json:"status"`
+			ContentType string `json:"content_type"`
+			Body        string `json:"body"`
+		} `json:"answer"`
+	} `json:"want"`
+}
+
+type wantEvent struct {
+	ID         string `json:"id"`
+	IDIsPrefix bool   `json:"id_is_prefix"`
+	Same       string `json:"same"` // events of one file with the same mark have the same id, others not
+	Type       string `json:"type"`
+	APIVersion string `json:"api_version"`
+	OccurredAt string `json:"occurred_at"`
+	Item       string `json:"item"`
+}
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		files, err := filepath.Glob(filepath.Join("testdata", name, "*.json"))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(files), 3, "%s has accepted, refused and unusable", name)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var cases []testCase
+			require.NoError(t, json.Unmarshal(text, &cases), file)
+			t.Run(name+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+				t.Parallel()
+				marks := map[string]string{}
+				for _, c := range cases {
+					t.Run(c.Name, func(t *testing.T) { c.run(t, name, marks) })
+				}
+				ids := map[string]bool{}
+				for _, id := range marks {
+					ids[id] = true
+				}
+				require.Len(t, ids, len(marks), "events with different marks have different keys")
+			})
+		}
+	}
+}
+
+func (c testCase) run(t *testing.T, name string, marks map[string]string) {
+	p, secrets, r := c.delivery(t, name)
+	before := string(r.Body)
+
+	if p.Handshake != nil {
+		answer, err := p.Handshake(t.Context(), r, secrets, testNow)
+		if want := c.Want.Answer; want != nil {
+			require.NoError(t, err)
+			require.Equal(t, Answer{want.Status, want.ContentType, []byte(want.Body)}, *answer)
+			return
+		}
+		if err != nil {
+			c.requireRefusal(t, err)
+			return
+		}
+		require.Nil(t, answer)
+	}
+	verified, err := p.Verify(t.Context(), r, secrets, testNow)
+	if c.Want.Reason != "" {
+		c.requireRefusal(t, err)
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, c.SecretIndex, verified.SecretIndex)
+
+	events, err := p.Events(r)
+	require.Equal(t, before, string(r.Body))
+	if c.Want.Error != "" {
+		c.requireRefusal(t, err)
+		return
+	}
+	require.NoError(t, err)
+	require.Len(t, events, len(c.Want.Events))
+	for i, want := range c.Want.Events {
+		got := events[i]
+		if want.IDIsPrefix {
+			require.True(t, strings.HasPrefix(got.ID, want.ID), got.ID)
+			require.LessOrEqual(t, len(got.ID), maxText)
+		} else {
+			require.Equal(t, want.ID, got.ID)
+		}
+		if want.Same != "" {
+			if marks[want.Same] == "" {
+				marks[want.Same] = got.ID
+			}
+			require.Equal(t, marks[want.Same], got.ID)
+		}
+		var occurred time.Time
+		if want.OccurredAt != "" {
+			occurred, err = time.Parse(time.RFC3339Nano, want.OccurredAt)
+			require.NoError(t, err)
+		}
+		got.ID = ""
+		require.Equal(t, Event{Type: want.Type, APIVersion: want.APIVersion, OccurredAt: occurred, Item: want.Item}, got)
+	}
+}
+
+func (c testCase) requireRefusal(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	if refused, ok := errors.AsType[*VerifyError](err); ok {
+		require.Equal(t, c.Want.Reason, refused.Reason, err)
+		return
+	}
+	unusable, ok := errors.AsType[*EventError](err)
+	require.True(t, ok, err)
+	require.Equal(t, c.Want.Error, unusable.Message)
+	require.Equal(t, c.Want.Unreadable, unusable.Unreadable)
+}
+
+// delivery makes the provider and the request of a case.
+func (c testCase) delivery(t *testing.T, name string) (*Provider, []secret.Value, *Request) {
+	t.Helper()
+	var o Options
+	if len(c.Options) > 0 {
+		require.NoError(t, yaml.UnmarshalWithOptions(c.Options, &o, yaml.Strict()))
+	}
+	p, err := New(name, o)
+	require.NoError(t, err)
+
+	if c.Secrets == nil {
+		c.Secrets = []string{testSecret}
+	}
+	var secrets []secret.Value
+	for _, s := range c.Secrets {
+		secrets = append(secrets, secret.New(s))
+	}
+	signer := secrets[0]
+	if c.Sign != "" {
+		signer = secret.New(c.Sign)
+	}
+	signedAt := testNow
+	if c.Signed != "" {
+		offset, err := time.ParseDuration(c.Signed)
+		require.NoError(t, err)
+		signedAt = signedAt.Add(offset)
+	}
+	r := &Request{Method: http.MethodPost, URL: parseURL(t, c.URL), Header: c.Headers.Clone(), Body: []byte(c.Body)}
+	require.NoError(t, p.Sign(r, signer, signedAt))
+	c.tamper(t, r, signatureHeader(name, o), signedAt)
+	return p, secrets, r
+}
+
+func (c testCase) tamper(t *testing.T, r *Request, name string, signedAt time.Time) {
+	t.Helper()
+	header := r.Header.Get(name)
+	signature := header[strings.LastIndexByte(header, ',')+1:]
+	values := strings.NewReplacer(
+		"{ts}", strconv.FormatInt(signedAt.Unix(), 10),
+		"{header}", header,
+		"{HEADER}", strings.ToUpper(header),
+		"{signature}", signature,
+		"{mac}", signature[strings.IndexByte(signature, '=')+1:],
+	)
+	for name, list := range c.Rewrite {
+		r.Header.Del(name)
+		for _, value := range list {
+			r.Header.Add(name, values.Replace(value))
+		}
+	}
+	if c.Tampered != nil {
+		r.Body = []byte(*c.Tampered)
+	}
+	if c.RewriteURL != "" {
+		r.URL = parseURL(t, c.RewriteURL)
+	}
+}
+
+func parseURL(t testing.TB, s string) *url.URL {
+	t.Helper()
+	if s == "" {
+		s = "https://hooks.example.com/webhooks/demo"
+	}
+	u, err := url.Parse(s)
+	require.NoError(t, err)
+	return u
+}
+
+// signatureHeader is the header Sign puts the signature into.
+func signatureHeader(name string, o Options) string {
+	return map[string]string{
+		"stripe":            "Stripe-Signature",
+		"github":            "X-Hub-Signature-256",
+		"shopify":           "X-Shopify-Hmac-Sha256",
+		"twilio":            "X-Twilio-Signature",
+		"slack":             "X-Slack-Signature",
+		"standard-webhooks": "Webhook-Signature",
+		"hmac":              http.CanonicalHeaderKey(o.Header),
+	}[name]
+}

@@ -1,0 +1,176 @@
+package provider
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// digest is the canonical hash of a JSON value: the same for the same value
+// whatever its white space, its escapes and the order of its keys. Numbers
+// count as they are written, since no number type holds all of them (10^400).
+type digest [sha256.Size]byte
+
+// digestOf hashes valid JSON in one pass: every container is the hash of the
+// hashes of what it holds.
+func digestOf(valid string) digest {
+	s := scanner{text: valid}
+	return s.value()
+}
+
+// scanner walks valid JSON. Its depth is bounded by json.Valid, which refuses
+// more than 10,000 levels.
+type scanner struct {
+	text string
+	at   int
+}
+
+func (s *scanner) value() digest {
+	s.space()
+	switch s.text[s.at] {
+	case '{':
+		return s.object()
+	case '[':
+		return s.array()
+	case '"':
+		return sha256.Sum256([]byte("s" + unquote(s.string())))
+	}
+	start := s.at
+	for s.at < len(s.text) && !strings.ContainsRune(",]} \t\r\n", rune(s.text[s.at])) {
+		s.at++
+	}
+	return sha256.Sum256([]byte("n" + s.text[start:s.at]))
+}
+
+func (s *scanner) object() digest {
+	type member [2]digest
+	var members []member
+	for s.more('}') {
+		key := sha256.Sum256([]byte(unquote(s.string())))
+		s.space()
+		s.at++ // the colon
+		members = append(members, member{key, s.value()})
+	}
+	slices.SortFunc(members, func(a, b member) int {
+		if c := bytes.Compare(a[0][:], b[0][:]); c != 0 {
+			return c
+		}
+		return bytes.Compare(a[1][:], b[1][:])
+	})
+	h := sha256.New()
+	h.Write([]byte("{"))
+	for _, m := range members {
+		h.Write(m[0][:])
+		h.Write(m[1][:])
+	}
+	return digest(h.Sum(nil))
+}
+
+func (s *scanner) array() digest {
+	h := sha256.New()
+	h.Write([]byte("["))
+	for s.more(']') {
+		item := s.value()
+		h.Write(item[:])
+	}
+	return digest(h.Sum(nil))
+}
+
+// more steps over the opening bracket or a comma to the next member, or over
+// the closing bracket.
+func (s *scanner) more(closing byte) bool {
+	s.space()
+	c := s.text[s.at]
+	s.at++
+	if c == closing {
+		return false
+	}
+	s.space()
+	if s.text[s.at] == closing { // an empty container
+		s.at++
+		return false
+	}
+	return true
+}
+
+func (s *scanner) space() {
+	for strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+// string returns the quoted string at the scanner.
+func (s *scanner) string() string {
+	start := s.at
+	for s.at++; s.text[s.at] != '"'; s.at++ {
+		if s.text[s.at] == '\\' {
+			s.at++
+		}
+	}
+	s.at++
+	return s.text[start:s.at]
+}
+
+// unquote decodes a valid JSON string with its quotes. Unlike encoding/json it
+// keeps a lone surrogate (as the three bytes UTF-8 would give it), so that two
+// different strings never become one; such a text is not valid UTF-8.
+func unquote(quoted string) string {
+	s := quoted[1 : len(quoted)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return strings.Clone(s)
+	}
+	text := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			text = append(text, s[i])
+			continue
+		}
+		i++
+		if s[i] != 'u' {
+			text = append(text, unescaped(s[i]))
+			continue
+		}
+		r := hex4(s[i+1:])
+		i += 4
+		if utf16.IsSurrogate(r) && strings.HasPrefix(s[i+1:], `\u`) {
+			if pair := utf16.DecodeRune(r, hex4(s[i+3:])); pair != utf8.RuneError {
+				r = pair
+				i += 6
+			}
+		}
+		if utf16.IsSurrogate(r) {
+			text = append(text, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
+			continue
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return string(text)
+}
+
+func hex4(s string) rune {
+	n, err := strconv.ParseUint(s[:4], 16, 16)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(n)
+}
+
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
+}

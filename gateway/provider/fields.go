@@ -1,0 +1,209 @@
+package provider
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// inHeader, at, inForm and fixed are the places declarations name.
+func inHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
+func at(pointer string) Field    { return Field{Pointer: pointer} }
+func inForm(name string) Field   { return Field{Form: name} }
+func fixed(text string) Field    { return Field{Fixed: text} }
+
+// unknownType is the type of events whose sender does not name one.
+const unknownType = "unknown"
+
+// place names where the field stands, for messages.
+func (f Field) place() string {
+	switch {
+	case f.Header != "":
+		return "header " + f.Header
+	case f.Form != "":
+		return "form field " + f.Form
+	}
+	return f.Pointer
+}
+
+// text returns what stands there: not empty, and fit to be part of a key.
+// Errors: *EventError.
+func (f Field) text(d *document) (string, error) {
+	text, err := f.find(d)
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", &EventError{Message: f.place() + " is missing or empty"}
+	case !clean(text):
+		return "", &EventError{Message: f.place() + " contains control characters or is not valid UTF-8"}
+	}
+	return text, nil
+}
+
+func (f Field) find(d *document) (string, error) {
+	switch {
+	case f.Fixed != "":
+		return f.Fixed, nil
+	case f.Header != "":
+		values := d.r.Header[f.Header]
+		if len(values) > 1 {
+			return "", &EventError{Message: f.place() + " came more than once"}
+		}
+		if len(values) == 0 {
+			return "", nil
+		}
+		return values[0], nil
+	case f.Form != "":
+		fields, err := d.form()
+		if err != nil {
+			return "", err
+		}
+		if len(fields[f.Form]) > 1 {
+			return "", &EventError{Message: f.place() + " came more than once"}
+		}
+		return fields.Get(f.Form), nil
+	}
+	root, err := d.json()
+	if err != nil {
+		return "", err
+	}
+	value := lookup(root, f.Pointer)
+	if !value.Exists() || value.Type == gjson.Null {
+		return "", nil
+	}
+	text, ok := scalar(value)
+	if !ok {
+		return "", &EventError{Message: f.place() + " is neither a text nor a whole number"}
+	}
+	return text, nil
+}
+
+// optional returns what stands there, or nothing where it is missing or
+// cannot be stored as a text.
+func (f Field) optional(d *document) string {
+	if f == (Field{}) {
+		return ""
+	}
+	text, err := f.text(d)
+	if err != nil || len(text) > maxText {
+		return ""
+	}
+	return text
+}
+
+// holds tells whether true stands there, as a text or as JSON.
+func (f Field) holds(d *document) bool {
+	if f.Pointer == "" {
+		return f.optional(d) == "true"
+	}
+	root, err := d.json()
+	if err != nil {
+		return false
+	}
+	value := lookup(root, f.Pointer)
+	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
+}
+
+// facts declares how the one event of a delivery is described.
+type facts struct {
+	id       keyRule
+	kind     Field // the type
+	fallback Field // the type where kind has none; zero: the type is required
+	detail   Field // appended to the type after a dot, where it is there
+	version  Field
+	occurred Clock
+	payload  string // form field with the JSON of a form body
+	needJSON bool   // the body must be JSON whatever the rules read
+}
+
+func (f facts) events(r *Request) ([]Event, error) {
+	return f.of(&document{r: r, payload: f.payload})
+}
+
+func (f facts) of(d *document) ([]Event, error) {
+	if f.needJSON {
+		if _, err := d.json(); err != nil {
+			return nil, err
+		}
+	}
+	id, err := f.id(d)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := f.kind.text(d)
+	if err != nil && f.fallback != (Field{}) {
+		kind, err = f.fallback.text(d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if detail := f.detail.optional(d); detail != "" {
+		kind += "." + detail
+	}
+	if len(kind) > maxText {
+		return nil, &EventError{Message: "the event type is longer than 255 bytes"}
+	}
+	return []Event{{ID: id, Type: kind, APIVersion: f.version.optional(d), OccurredAt: f.occurred.time(d)}}, nil
+}
+
+var errNoTime = errors.New("no time")
+
+// millisecondsFrom is the number from which on a time without a unit is in
+// milliseconds: as seconds it would be after the year 5000.
+const millisecondsFrom = 1e11
+
+// time returns the time that stands there, or zero: an event without a usable
+// time is still an event.
+func (c Clock) time(d *document) time.Time {
+	if c.Pointer == "" {
+		return time.Time{}
+	}
+	root, err := d.json()
+	if err != nil {
+		return time.Time{}
+	}
+	value := lookup(root, c.Pointer)
+	text := value.Raw
+	if value.Type == gjson.String {
+		text = unquote(value.Raw)
+	}
+	u := unit(c.Unit)
+	if u == "" {
+		switch {
+		case value.Type == gjson.String:
+			u = rfc3339
+		case value.Num >= millisecondsFrom:
+			u = milliseconds
+		default:
+			u = seconds
+		}
+	}
+	t, err := u.lenient(text)
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// lenient reads a time of a body: decimals may have a fraction.
+func (u unit) lenient(s string) (time.Time, error) {
+	if u == rfc3339 {
+		return time.Parse(time.RFC3339Nano, s)
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if u == seconds {
+		n *= 1000
+	}
+	if math.IsNaN(n) || n < 0 || n > 1e15 {
+		return time.Time{}, errNoTime
+	}
+	return time.UnixMilli(int64(math.Round(n))), nil
+}

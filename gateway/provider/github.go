@@ -1,0 +1,83 @@
+package provider
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// newGitHub knows GitHub's webhooks, with JSON and with form bodies.
+// Source: docs.github.com, "Validating webhook deliveries".
+func newGitHub(Options) (*Provider, error) {
+	delivery, event := inHeader("X-GitHub-Delivery"), inHeader("X-GitHub-Event")
+	s := &scheme{
+		headers:  []headerNames{{signature: "X-Hub-Signature-256"}},
+		prefix:   "sha256=",
+		hash:     sha256.New,
+		encoding: hexDigits,
+		template: template{inBody},
+		secret:   keySpelling{encoding: rawBytes},
+		single:   []string{delivery.Header, event.Header, "Content-Type"},
+	}
+	f := facts{
+		id:       verbatim(delivery),
+		kind:     event,
+		detail:   at("/action"),
+		payload:  "payload",
+		needJSON: true,
+	}
+	return &Provider{
+		Name:         "github",
+		Title:        "GitHub",
+		Verify:       s.verify,
+		Events:       f.events,
+		Methods:      []string{http.MethodPost},
+		CheckSecret:  s.secret.check,
+		Sign:         s.sign,
+		Sample:       sampleGitHub,
+		MaxBody:      25 << 20,
+		Deadline:     10 * time.Second,
+		ResendWindow: 3 * day,
+	}, nil
+}
+
+func sampleGitHub(eventType, id string, now time.Time) *Request {
+	event, action, _ := strings.Cut(cmp.Or(eventType, "push"), ".")
+	sender := object{"login": "octocat", "id": 583231, "type": "User"}
+	body := object{
+		"repository": object{
+			"id": 1296269, "name": "hello-world", "full_name": "octocat/hello-world", "private": false,
+			"owner": sender, "html_url": "https://github.com/octocat/hello-world", "default_branch": "main",
+		},
+		"sender": sender,
+	}
+	if action != "" {
+		body["action"] = action
+	}
+	switch event {
+	case "push":
+		commit := object{
+			"id": "6dcb09b5b57875f334f61aebed695e2e4193db5e", "message": "Fix all the bugs", "timestamp": now.UTC().Format(time.RFC3339),
+			"author": object{"name": "Monalisa Octocat", "email": "octocat@example.com"}, "modified": []string{"README.md"},
+		}
+		body["ref"], body["before"], body["after"] = "refs/heads/main", strings.Repeat("0", 40), commit["id"]
+		body["pusher"] = object{"name": "octocat", "email": "octocat@example.com"}
+		body["commits"], body["head_commit"] = []object{commit}, commit
+	case "issues":
+		body["issue"] = object{
+			"id": 1, "number": 1347, "title": "Found a bug", "state": "open", "user": sender,
+			"html_url": "https://github.com/octocat/hello-world/issues/1347", "created_at": now.UTC().Format(time.RFC3339),
+		}
+	case "ping":
+		body["zen"], body["hook_id"] = "Design for failure.", 109948940
+	}
+	return sampleJSON(body,
+		"X-GitHub-Event", event,
+		"X-GitHub-Delivery", cmp.Or(id, uuid.NewString()),
+		"X-GitHub-Hook-ID", "109948940",
+		"User-Agent", "GitHub-Hookshot/hooklatch")
+}

@@ -1,0 +1,199 @@
+// Package provider knows the senders of webhooks: how each signs, what makes
+// two of its deliveries the same event, and which answer it wants.
+package provider
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Provider declares what Hooklatch knows of one kind of sender. Values are
+// made by New, one for each source, and are safe for concurrent use.
+type Provider struct {
+	// Name is the slug in the configuration: stripe, github, ...
+	Name string
+	// Title is the sender's own name, for people.
+	Title string
+	// About is what a person must know to use it.
+	About About
+
+	// Verify proves who sent the request, over the raw bytes. It tries every
+	// secret and every signature without leaving early. Errors: *VerifyError
+	// for a request that is not proven (401). Any other error is a fault of
+	// ours (a secret that cannot be used, a key that cannot be fetched within
+	// ctx): the sender must be told to come back (503).
+	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
+
+	// Events finds the events of a verified request, in order. No event is a
+	// delivery to answer and not to store. Errors: *EventError.
+	Events func(r *Request) ([]Event, error)
+
+	// Handshake answers the sender's own checks of the endpoint, signed or
+	// not. It returns nil when r is an ordinary delivery. It may be nil. It is
+	// called before Verify; a signed handshake verifies by itself. Errors: as
+	// those of Verify and Events.
+	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
+
+	// Methods the endpoint takes: POST, and GET where a handshake needs it.
+	Methods []string
+
+	// Answer replaces the gateway's JSON 200 to an accepted delivery where the
+	// sender requires another answer, which may depend on what it asked. Nil
+	// for most.
+	Answer func(r *Request) *Answer
+
+	// CheckSecret tells whether a secret can be used at all (empty, not the
+	// encoding it must have). Its error never quotes the secret.
+	CheckSecret func(s secret.Value) error
+
+	// Sign makes r, with any body, a delivery of this sender: it sets the
+	// headers (or the fields of the body, or of the query of r.URL) that carry
+	// the signature, and replaces those that stand there. The send command and
+	// the tests use it.
+	Sign func(r *Request, key secret.Value, now time.Time) error
+
+	// Sample makes the body and the headers of an event of this sender, for
+	// the send command and the demo, unsigned and without URL. eventType "" is
+	// a usual one, id "" a fresh one; id stands where the provider's rule finds
+	// it, so that the key of the event depends on it.
+	Sample func(eventType, id string, now time.Time) *Request
+
+	// Keyless providers prove who sent a request without a secret of the
+	// source: by keys the sender publishes. A source of theirs may have none.
+	Keyless bool
+
+	// SecretHeaders are headers that carry the secret itself, not a signature;
+	// they are never stored or logged. Authorization and Cookie never are.
+	SecretHeaders []string
+	// SecretQuery are parameters of the URL that carry the secret itself; they
+	// are never stored or logged.
+	SecretQuery []string
+
+	// UnsignedID tells that (some) ids stand in a header that is not signed,
+	// and that no time is signed either: whoever saw one request can send it
+	// again under a new id, for ever. The replay guard is for these.
+	UnsignedID bool
+	// ReplayToken returns what the replay guard remembers of a proven request:
+	// the same for the same signed content, however the headers are spelled.
+	// Empty or nil: there is nothing to remember.
+	ReplayToken func(r *Request) string
+
+	// Retry reads what the sender says of its attempts. Nil when it says
+	// nothing. It is not signed at most senders: for metrics and the log only.
+	Retry func(r *Request) RetryInfo
+
+	// MaxBody is the largest body the sender is known to send, in bytes; 0
+	// leaves the gateway's own cap.
+	MaxBody int64
+	// Deadline is how long the sender waits for the answer; 0 when it does not
+	// say.
+	Deadline time.Duration
+	// RetryWindow is for how long it retries by itself; ResendWindow for how
+	// long a person can make it resend. Zero: not at all.
+	RetryWindow, ResendWindow time.Duration
+}
+
+// minFloor is the least time a key is remembered.
+const minFloor = time.Hour
+
+// Floor is the shortest retention of dedup keys that is safe: twice the time
+// in which the sender retries by itself, or all of the time in which a person
+// can make it resend, whichever is longer, and at least one hour.
+func (p *Provider) Floor() time.Duration {
+	return max(2*p.RetryWindow, p.ResendWindow, minFloor)
+}
+
+// Request is one HTTP request as a provider's rules see it.
+type Request struct {
+	Method string
+	// URL is the public URL the sender called: scheme, host, path and query
+	// exactly as sent. URL-signing senders sign it.
+	URL    *url.URL
+	Header http.Header
+	Body   []byte
+}
+
+// Event is one event of a delivery.
+type Event struct {
+	ID         string // dedup key by the provider's rule; never empty
+	Type       string
+	APIVersion string
+	OccurredAt time.Time // zero when the sender does not say
+	Item       string    // JSON pointer (RFC 6901) inside the body; empty for the whole body
+	// Part is the text of Item as it stands in the body. Nil for the whole body.
+	Part []byte
+}
+
+// Verified tells which secret matched, by its index, and when the sender
+// signed (zero when the scheme signs no time).
+type Verified struct {
+	SecretIndex int
+	SignedAt    time.Time
+}
+
+// Answer is a complete HTTP answer.
+type Answer struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// Reason says why a request was refused. It goes to log and metric, never to
+// the sender: the values are a fixed set, safe as a metric label.
+type Reason string
+
+// The reasons to refuse a request as not proven (401).
+const (
+	ReasonMissingSignature   Reason = "missing_signature"
+	ReasonMalformedSignature Reason = "malformed_signature"
+	ReasonWrongSignature     Reason = "wrong_signature"
+	ReasonMissingTimestamp   Reason = "missing_timestamp"
+	ReasonMalformedTimestamp Reason = "malformed_timestamp"
+	ReasonOldTimestamp       Reason = "old_timestamp"
+	ReasonFutureTimestamp    Reason = "future_timestamp"
+	ReasonMissingID          Reason = "missing_id" // of a scheme that signs the id
+	ReasonMalformedID        Reason = "malformed_id"
+	ReasonDuplicateHeader    Reason = "duplicate_header"
+
+	ReasonMissingToken       Reason = "missing_token" // a static token, a password or a JSON Web Token
+	ReasonMalformedToken     Reason = "malformed_token"
+	ReasonWrongToken         Reason = "wrong_token"
+	ReasonForbiddenAlgorithm Reason = "forbidden_algorithm" // alg: none, or one the source does not take
+	ReasonUnknownKey         Reason = "unknown_key"         // signed by a key that is not the sender's
+	ReasonWrongIssuer        Reason = "wrong_issuer"
+	ReasonWrongAudience      Reason = "wrong_audience"
+	ReasonExpired            Reason = "expired"
+	ReasonNotYetValid        Reason = "not_yet_valid"
+	ReasonWrongClaim         Reason = "wrong_claim"
+	ReasonWrongBodyHash      Reason = "wrong_body_hash"
+	ReasonForeignURL         Reason = "foreign_url" // of a certificate or a confirmation
+	ReasonWrongCertificate   Reason = "wrong_certificate"
+)
+
+// VerifyError says why a request was not proven to come from the sender.
+type VerifyError struct {
+	Reason Reason
+	Detail string // for the log; names no secret and no signature
+}
+
+func (e *VerifyError) Error() string {
+	if e.Detail == "" {
+		return string(e.Reason)
+	}
+	return string(e.Reason) + ": " + e.Detail
+}
+
+// EventError says why no event could be made of a proven request. Its text is
+// shown to the sender.
+type EventError struct {
+	// Unreadable: the body is not what the sender's format says (400).
+	// Otherwise the body can be read but names no usable id or type (422).
+	Unreadable bool
+	Message    string
+}
+
+func (e *EventError) Error() string { return e.Message }

@@ -1,0 +1,241 @@
+package provider
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"hash"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// scheme declares one way to sign with a shared secret: an HMAC over a
+// template. Nearly all senders are a value of it.
+type scheme struct {
+	// headers are the families of header names the scheme goes by. The first
+	// one whose signature is there counts, all of it.
+	headers []headerNames
+	// pairs is how the header lists several values; nil for one signature.
+	pairs *pairs
+	// prefix stands before each signature.
+	prefix string
+
+	hash     func() hash.Hash
+	encoding encoding
+	template template
+	secret   keySpelling
+
+	unit      unit
+	tolerance time.Duration // 0: off
+
+	// single are further headers the provider's rules read. A request in
+	// which one of them comes twice is refused: two readers could disagree.
+	single []string
+}
+
+// headerNames is one family of header names, in canonical form.
+type headerNames struct {
+	signature, timestamp, id string
+}
+
+// pairs is a header that lists key and value pairs, of which several may be
+// signatures.
+type pairs struct {
+	separator string // between pairs
+	assign    string // between key and value
+	signature string // key of a signature; others are ignored (downgrade)
+	timestamp string // key of the time, at most one; empty for none
+}
+
+// claim is what a request says of itself, before any of it is proven.
+type claim struct {
+	signatures    [][]byte
+	timestamp, id string
+	signedAt      time.Time
+}
+
+// names returns the family of header names that h uses.
+func (s *scheme) names(h http.Header) headerNames {
+	for _, names := range s.headers {
+		if len(h[names.signature]) > 0 {
+			return names
+		}
+	}
+	return s.headers[0]
+}
+
+func (s *scheme) verify(_ context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
+	c, err := s.claim(r)
+	if err != nil {
+		return Verified{}, err
+	}
+	if s.template.has(inURL) && r.URL == nil {
+		return Verified{}, errNoURL
+	}
+	index, err := s.secret.match(secrets, c.signatures, func(key []byte) [][]byte {
+		return [][]byte{s.mac(key, r, c.timestamp, c.id)}
+	})
+	if err != nil {
+		return Verified{}, err
+	}
+	// The time counts only once it is proven: "old" then always means a
+	// genuine delivery that came late, never noise.
+	if s.template.has(inTimestamp) {
+		if err := within(c.signedAt, now, s.tolerance); err != nil {
+			return Verified{}, err
+		}
+	}
+	return Verified{SecretIndex: index, SignedAt: c.signedAt}, nil
+}
+
+var errNoURL = errors.New("the request has no URL, which the scheme signs")
+
+func (s *scheme) mac(key []byte, r *Request, timestamp, id string) []byte {
+	mac := hmac.New(s.hash, key)
+	s.template.write(mac, r, timestamp, id)
+	return mac.Sum(nil)
+}
+
+// claim reads the headers that carry the scheme.
+func (s *scheme) claim(r *Request) (claim, error) {
+	var c claim
+	names := s.names(r.Header)
+	header, err := theHeader(r.Header, names.signature, ReasonMissingSignature)
+	if err != nil {
+		return c, err
+	}
+	for _, name := range s.single {
+		if len(r.Header[name]) > 1 {
+			return c, &VerifyError{Reason: ReasonDuplicateHeader, Detail: name}
+		}
+	}
+	spelled := []string{header}
+	if s.pairs != nil {
+		if spelled, c.timestamp, err = s.pairs.read(header); err != nil {
+			return c, err
+		}
+	}
+	if c.signatures, err = s.decode(spelled); err != nil {
+		return c, err
+	}
+	if s.template.has(inTimestamp) {
+		if names.timestamp != "" {
+			if c.timestamp, err = theHeader(r.Header, names.timestamp, ReasonMissingTimestamp); err != nil {
+				return c, err
+			}
+		}
+		if c.timestamp == "" {
+			return c, &VerifyError{Reason: ReasonMissingTimestamp}
+		}
+		if c.signedAt, err = s.unit.parse(c.timestamp); err != nil {
+			return c, &VerifyError{Reason: ReasonMalformedTimestamp, Detail: "unit is " + string(s.unit)}
+		}
+	}
+	if s.template.has(inID) {
+		if c.id, err = theHeader(r.Header, names.id, ReasonMissingID); err != nil {
+			return c, err
+		}
+		if next := s.template.after(inID); next != "" && strings.Contains(c.id, next) {
+			return c, &VerifyError{Reason: ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
+		}
+	}
+	return c, nil
+}
+
+// decode returns the signatures that can be one; none is an error.
+func (s *scheme) decode(spelled []string) ([][]byte, error) {
+	var signatures [][]byte
+	for _, text := range spelled {
+		digits, ok := strings.CutPrefix(text, s.prefix)
+		if !ok {
+			continue
+		}
+		if signature, err := s.encoding.decode(digits); err == nil && len(signature) > 0 {
+			signatures = append(signatures, signature)
+		}
+	}
+	if len(signatures) == 0 {
+		return nil, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want " + s.prefix + "<" + string(s.encoding) + ">"}
+	}
+	return signatures, nil
+}
+
+// read returns the signatures and the time a header lists.
+func (p *pairs) read(header string) (signatures []string, timestamp string, err error) {
+	timed := false
+	for pair := range strings.SplitSeq(header, p.separator) {
+		pair = strings.TrimSpace(pair)
+		if pair == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, p.assign)
+		switch {
+		case !ok:
+			return nil, "", &VerifyError{Reason: ReasonMalformedSignature, Detail: "want key" + p.assign + "value"}
+		case key == p.signature:
+			signatures = append(signatures, value)
+		case p.timestamp != "" && key == p.timestamp:
+			if timed {
+				return nil, "", &VerifyError{Reason: ReasonMalformedTimestamp, Detail: "more than one " + key}
+			}
+			timestamp, timed = value, true
+		}
+	}
+	if len(signatures) == 0 {
+		return nil, "", &VerifyError{Reason: ReasonMissingSignature, Detail: "no " + p.signature}
+	}
+	return signatures, timestamp, nil
+}
+
+// sign sets the headers that carry the scheme, of its first family unless the
+// request uses another one.
+func (s *scheme) sign(r *Request, key secret.Value, now time.Time) error {
+	k, err := s.secret.key(key)
+	if err != nil {
+		return err
+	}
+	if s.template.has(inURL) && r.URL == nil {
+		return errNoURL
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	names := s.names(r.Header)
+	var timestamp, id string
+	if s.template.has(inTimestamp) {
+		timestamp = s.unit.format(now)
+		if names.timestamp != "" {
+			r.Header.Set(names.timestamp, timestamp)
+		}
+	}
+	if s.template.has(inID) {
+		if id = r.Header.Get(names.id); id == "" {
+			id = freshID("msg_")
+			r.Header.Set(names.id, id)
+		}
+	}
+	signature := s.prefix + s.encoding.encode(s.mac(k, r, timestamp, id))
+	if p := s.pairs; p != nil {
+		signature = p.signature + p.assign + signature
+		if p.timestamp != "" {
+			signature = p.timestamp + p.assign + timestamp + p.separator + signature
+		}
+	}
+	r.Header.Set(names.signature, signature)
+	return nil
+}
+
+// theHeader returns the one value of a header that must come exactly once.
+func theHeader(h http.Header, name string, missing Reason) (string, error) {
+	switch values := h[name]; {
+	case len(values) > 1:
+		return "", &VerifyError{Reason: ReasonDuplicateHeader, Detail: name}
+	case len(values) == 0 || values[0] == "":
+		return "", &VerifyError{Reason: missing, Detail: name}
+	default:
+		return values[0], nil
+	}
+}

@@ -1,0 +1,253 @@
+package provider
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// configured lists every provider, and hmac in several shapes.
+func configured() map[string]Options {
+	all := map[string]Options{}
+	for _, name := range Names() {
+		all[name] = Options{}
+	}
+	all["hmac"] = Options{Header: "X-Sig", EventID: EventID{Pointer: "/id"}}
+	all["hmac fields"] = Options{Header: "X-Sig", EventID: EventID{Fields: []string{"/type", "/data", "/data/id"}}}
+	all["hmac form"] = Options{Header: "X-Sig", Encoding: "base64", EventID: EventID{Form: "ref"}, Type: Field{Form: "kind"}}
+	all["hmac header"] = Options{Header: "X-Sig", Algorithm: "sha512", EventID: EventID{Header: "x-event"}, Type: Field{Header: "x-kind"}}
+	all["hmac signed id"] = Options{
+		Header: "X-Sig", Prefix: "sha256=", Encoding: "base64url", Template: "{method}:{url}:{id}.{ts}.{body}", IDHeader: "x-id",
+		TimestampHeader: "x-ts", TimestampUnit: "rfc3339", Type: Field{Pointer: "/list/0/kind"},
+		OccurredAt: Clock{Pointer: "/list/0/at", Unit: "ms"},
+	}
+	all["hmac pairs"] = Options{
+		Header: "X-Sig", Template: "{ts}.{body}", SignatureField: "v1", TimestampField: "t", Separator: ";",
+		EventID: EventID{Pointer: "/id"}, OccurredAt: Clock{Pointer: "/at"},
+	}
+	return all
+}
+
+// everyProvider runs a test for every provider and shape of hmac, with a signed sample.
+func everyProvider(t *testing.T, test func(t *testing.T, p *Provider, r *Request)) {
+	for name, o := range configured() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := provide(t, name, o)
+			test(t, p, signedSample(t, p, "", "evt_1"))
+		})
+	}
+}
+
+func provide(t testing.TB, name string, o Options) *Provider {
+	t.Helper()
+	name, _, _ = strings.Cut(name, " ")
+	p, err := New(name, o)
+	require.NoError(t, err)
+	return p
+}
+
+// keyOf returns a secret that fits the provider.
+func keyOf(p *Provider) secret.Value {
+	if p.Name == "standard-webhooks" {
+		return secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	}
+	return secret.New(testSecret)
+}
+
+func signedSample(t testing.TB, p *Provider, eventType, id string) *Request {
+	t.Helper()
+	r := p.Sample(eventType, id, testNow)
+	require.Equal(t, http.MethodPost, r.Method)
+	require.Nil(t, r.URL)
+	r.URL = parseURL(t, "")
+	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+	return r
+}
+
+func verifies(t testing.TB, p *Provider, r *Request) error {
+	_, err := p.Verify(t.Context(), r, []secret.Value{keyOf(p)}, testNow)
+	return err
+}
+
+func eventOf(t testing.TB, p *Provider, r *Request) Event {
+	t.Helper()
+	require.NoError(t, verifies(t, p, r))
+	events, err := p.Events(r)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	return events[0]
+}
+
+func TestSampleIsOneSignedEvent(t *testing.T) {
+	t.Parallel()
+	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
+		event := eventOf(t, p, r)
+		require.NotEmpty(t, event.Type)
+		require.Equal(t, event, eventOf(t, p, signedSample(t, p, "", "evt_1")), "same id, same event")
+		require.NotEqual(t, event.ID, eventOf(t, p, signedSample(t, p, "", "evt_2")).ID, "the id decides")
+		require.NotEqual(t, eventOf(t, p, signedSample(t, p, "", "")).ID, eventOf(t, p, signedSample(t, p, "", "")).ID, "ids are fresh")
+		if !strings.Contains(event.ID, "evt_1") {
+			require.True(t, strings.HasPrefix(event.ID, hashPrefix), event.ID)
+		}
+	})
+}
+
+func TestSampleTypes(t *testing.T) {
+	t.Parallel()
+	for name, types := range map[string][]string{
+		"stripe":  {"invoice.paid", "customer.created", "charge.refunded", "payment_intent.succeeded", "payout.paid", "ping"},
+		"github":  {"push", "issues.opened", "ping", "star.created"},
+		"shopify": {"orders/create", "app/uninstalled"},
+		"twilio": {
+			"message.delivered", "message.received", "call.completed", "call.ringing", "recording.completed", "transcription.completed",
+			"conference.participant-join", "room.room-ended", "conversation.onMessageAdded",
+		},
+		"slack":             {"message", "message.channel_join", "app_mention"},
+		"standard-webhooks": {"user.created", "invoice.paid"},
+		"hmac":              {"demo.created", "anything"},
+	} {
+		for _, eventType := range types {
+			p := provide(t, name, configured()[name])
+			event := eventOf(t, p, signedSample(t, p, eventType, "evt_1"))
+			require.Equal(t, eventType, event.Type)
+			require.Contains(t, event.ID, "evt_1")
+		}
+	}
+}
+
+// TestSignTakesAnyBody signs what no sample looks like, and finds it untouched.
+func TestSignTakesAnyBody(t *testing.T) {
+	t.Parallel()
+	bodies := map[string]string{
+		"empty":     "",
+		"text":      "hello",
+		"bytes":     "\x00\xff\xfe",
+		"NUL":       `{"id":"x","a":"\u0000"}`,
+		"surrogate": `{"id":"x","a":"\ud800","b":"\udc00\ud83d\ude00"}`,
+		"number":    `{"id":"x","a":1` + strings.Repeat("0", 400) + `}`,
+		"nested":    `{"id":"x","type":"t","data":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+		"large":     `{"id":"x","type":"t","data":"` + strings.Repeat("é", 450_000) + `"}`,
+	}
+	everyProvider(t, func(t *testing.T, p *Provider, _ *Request) {
+		for name, body := range bodies {
+			r := p.Sample("", "evt_1", testNow)
+			r.URL = parseURL(t, "https://hooks.example.com/x?a=1")
+			r.Body = []byte(body)
+			require.NoError(t, p.Sign(r, keyOf(p), testNow), name)
+			require.NoError(t, verifies(t, p, r), name)
+			if _, err := p.Events(r); err != nil {
+				require.IsType(t, &EventError{}, err, name)
+			}
+			require.Equal(t, body, string(r.Body), name)
+		}
+	})
+}
+
+// TestAnyBitCounts flips every bit of the signature and of a signed time, and
+// a sample of the body's.
+func TestAnyBitCounts(t *testing.T) {
+	t.Parallel()
+	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
+		require.NoError(t, verifies(t, p, r))
+		for _, name := range []string{
+			"Stripe-Signature", "X-Hub-Signature-256", "X-Shopify-Hmac-Sha256", "X-Twilio-Signature", "X-Slack-Signature",
+			"X-Slack-Request-Timestamp", "Webhook-Signature", "Webhook-Timestamp", "Webhook-Id", "X-Sig", "X-Ts", "X-Id",
+		} {
+			value := r.Header.Get(name)
+			for bit := range len(value) * 8 {
+				r.Header[name] = []string{flip(value, bit)}
+				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
+			}
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		body := string(r.Body)
+		for bit := 0; bit < len(body)*8; bit += 7 {
+			r.Body = []byte(flip(body, bit))
+			if p.Name == "twilio" && sameForm(t, body, string(r.Body)) {
+				continue // Twilio signs the fields, not their spelling
+			}
+			require.Error(t, verifies(t, p, r), "%q", r.Body)
+		}
+	})
+}
+
+func flip(s string, bit int) string {
+	b := []byte(s)
+	b[bit/8] ^= 1 << (bit % 8)
+	return string(b)
+}
+
+// sameForm tells whether two forms sign alike.
+func sameForm(t *testing.T, a, b string) bool {
+	t.Helper()
+	signed := func(body string) string {
+		r := &Request{URL: parseURL(t, ""), Header: http.Header{"Content-Type": {formType}}, Body: []byte(body)}
+		params, err := twilioSigned(r)
+		if err != nil {
+			return err.Error()
+		}
+		return string(params)
+	}
+	return signed(a) == signed(b)
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
+		require.NoError(t, p.CheckSecret(keyOf(p)))
+		require.Error(t, p.CheckSecret(secret.Value{}))
+		require.Error(t, p.Sign(r, secret.Value{}, testNow))
+
+		// Without a usable secret nothing is proven, and nobody is to blame but us.
+		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
+			_, err := p.Verify(t.Context(), r, secrets, testNow)
+			require.Error(t, err)
+			var refused *VerifyError
+			require.NotErrorAs(t, err, &refused)
+		}
+		verified, err := p.Verify(t.Context(), r, []secret.Value{{}, keyOf(p), keyOf(p)}, testNow)
+		require.NoError(t, err)
+		require.Equal(t, 1, verified.SecretIndex)
+	})
+
+	p := provide(t, "standard-webhooks", Options{})
+	err := p.CheckSecret(secret.New("whsec_#canary#"))
+	require.ErrorContains(t, err, "not base64")
+	require.NotContains(t, err.Error(), "canary")
+	require.Error(t, p.CheckSecret(secret.New("whsec_")))
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	twilio := provide(t, "twilio", Options{})
+	require.Equal(t, &Answer{Status: 200, ContentType: "text/xml", Body: []byte("<Response/>")}, twilio.Answer(&Request{}))
+	slack := provide(t, "slack", Options{})
+	require.Equal(t, &Answer{Status: 200}, slack.Answer(&Request{}))
+}
+
+// TestSamplesAreReal finds in samples what the demo routes and most users read.
+func TestSamplesAreReal(t *testing.T) {
+	t.Parallel()
+	var body struct {
+		Data struct {
+			Object struct {
+				ID            string
+				CustomerEmail string `json:"customer_email"`
+				AmountPaid    int    `json:"amount_paid"`
+			}
+		}
+	}
+	r := provide(t, "stripe", Options{}).Sample("invoice.paid", "evt_7", testNow)
+	require.NoError(t, json.Unmarshal(r.Body, &body))
+	require.Equal(t, "in_7", body.Data.Object.ID)
+	require.Equal(t, "jenny.rosen@example.com", body.Data.Object.CustomerEmail)
+	require.Positive(t, body.Data.Object.AmountPaid)
+}

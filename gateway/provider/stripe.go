@@ -1,0 +1,69 @@
+package provider
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// newStripe knows Stripe's snapshot and thin events.
+// Source: docs.stripe.com/webhooks, stripe-go webhook/client.go.
+func newStripe(o Options) (*Provider, error) {
+	s := &scheme{
+		headers:   []headerNames{{signature: "Stripe-Signature"}},
+		pairs:     &pairs{separator: ",", assign: "=", signature: "v1", timestamp: "t"},
+		hash:      sha256.New,
+		encoding:  hexDigits,
+		template:  template{inTimestamp, ".", inBody},
+		secret:    keySpelling{encoding: rawBytes}, // whsec_ is part of the key here
+		unit:      seconds,
+		tolerance: o.tolerance(standardTolerance),
+	}
+	f := facts{
+		id:       verbatim(at("/id")),
+		kind:     at("/type"),
+		version:  at("/api_version"),
+		occurred: Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
+	}
+	return &Provider{
+		Name:        "stripe",
+		Title:       "Stripe",
+		Verify:      s.verify,
+		Events:      f.events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.secret.check,
+		Sign:        s.sign,
+		Sample:      sampleStripe,
+		RetryWindow: 3 * day, ResendWindow: 30 * day,
+	}, nil
+}
+
+const day = 24 * time.Hour
+
+func sampleStripe(eventType, id string, now time.Time) *Request {
+	eventType = cmp.Or(eventType, "invoice.paid")
+	id = cmp.Or(id, freshID("evt_"))
+	suffix := strings.TrimPrefix(id, "evt_")
+	kind := eventType[:max(0, strings.LastIndexByte(eventType, '.'))]
+	data := object{"id": "obj_" + suffix, "object": kind, "created": now.Unix(), "livemode": false, "metadata": object{}}
+	switch kind {
+	case "invoice":
+		data = object{
+			"id": "in_" + suffix, "object": "invoice", "amount_due": 4200, "amount_paid": 4200, "amount_remaining": 0,
+			"currency": "usd", "customer": "cus_" + suffix, "customer_email": "jenny.rosen@example.com",
+			"customer_name": "Jenny Rosen", "number": "HL-0001", "status": "paid", "created": now.Unix(), "livemode": false,
+			"metadata": object{},
+		}
+	case "customer":
+		data["id"], data["email"], data["name"] = "cus_"+suffix, "jenny.rosen@example.com", "Jenny Rosen"
+	case "charge", "payment_intent":
+		data["amount"], data["currency"], data["status"] = 4200, "usd", "succeeded"
+	}
+	return sampleJSON(object{
+		"id": id, "object": "event", "api_version": "2026-10-29", "created": now.Unix(), "type": eventType,
+		"livemode": false, "pending_webhooks": 1, "request": object{"id": "req_" + suffix, "idempotency_key": nil},
+		"data": object{"object": data},
+	})
+}

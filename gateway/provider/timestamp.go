@@ -1,0 +1,72 @@
+package provider
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+// standardTolerance is what Stripe, Slack, Standard Webhooks and most others
+// allow between the signed time and now.
+const standardTolerance = 300 * time.Second
+
+// unit is how a sender spells a time.
+type unit string
+
+const (
+	seconds      unit = "s"
+	milliseconds unit = "ms"
+	rfc3339      unit = "rfc3339"
+)
+
+// maxDigits bounds a decimal time: more would overflow its milliseconds.
+const maxDigits = 15
+
+var errNotDecimal = errors.New("not a decimal number")
+
+// parse reads a signed time strictly: digits only, no sign, no fraction.
+func (u unit) parse(s string) (time.Time, error) {
+	if u == rfc3339 {
+		return time.Parse(time.RFC3339Nano, s)
+	}
+	if s == "" || len(s) > maxDigits {
+		return time.Time{}, errNotDecimal
+	}
+	var n int64
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return time.Time{}, errNotDecimal
+		}
+		n = n*10 + int64(s[i]-'0')
+	}
+	if u == milliseconds {
+		return time.UnixMilli(n), nil
+	}
+	return time.Unix(n, 0), nil
+}
+
+func (u unit) format(t time.Time) string {
+	switch u {
+	case milliseconds:
+		return strconv.FormatInt(t.UnixMilli(), 10)
+	case rfc3339:
+		return t.UTC().Format(time.RFC3339)
+	}
+	return strconv.FormatInt(t.Unix(), 10)
+}
+
+// within refuses a signed time more than tolerance before or after now; a
+// tolerance of 0 allows any.
+func within(signedAt, now time.Time, tolerance time.Duration) error {
+	if tolerance <= 0 {
+		return nil
+	}
+	age := now.Sub(signedAt)
+	switch {
+	case age > tolerance:
+		return &VerifyError{Reason: ReasonOldTimestamp, Detail: "signed " + age.Round(time.Second).String() + " ago"}
+	case age < -tolerance:
+		return &VerifyError{Reason: ReasonFutureTimestamp, Detail: "signed " + (-age).Round(time.Second).String() + " ahead"}
+	}
+	return nil
+}

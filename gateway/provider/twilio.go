@@ -1,0 +1,276 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Twilio signs the public URL: with the fields of a form behind it, or, for
+// any other body, with the hash of the body in its query.
+// Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
+// src/webhooks/webhooks.ts.
+const (
+	twilioSignature = "X-Twilio-Signature"
+	twilioToken     = "I-Twilio-Idempotency-Token"
+	twilioBodyHash  = "bodySHA256"
+)
+
+// twilioSecret is the auth token as it stands in the console.
+var twilioSecret = keySpelling{encoding: rawBytes}
+
+func newTwilio(Options) (*Provider, error) {
+	return &Provider{
+		Name:    "twilio",
+		Title:   "Twilio",
+		Verify:  verifyTwilio,
+		Events:  twilioEvents,
+		Methods: []string{http.MethodPost},
+		// What answers a message or a call is TwiML; an empty one does nothing.
+		Answer: func(*Request) *Answer {
+			return &Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}
+		},
+		CheckSecret: twilioSecret.check,
+		Sign:        signTwilio,
+		Sample:      sampleTwilio,
+		Deadline:    15 * time.Second,
+		RetryWindow: 15 * time.Second, // all of its retries are within the deadline
+	}, nil
+}
+
+func verifyTwilio(_ context.Context, r *Request, secrets []secret.Value, _ time.Time) (Verified, error) {
+	header, err := theHeader(r.Header, twilioSignature, ReasonMissingSignature)
+	if err != nil {
+		return Verified{}, err
+	}
+	for _, name := range []string{twilioToken, "Content-Type"} {
+		if len(r.Header[http.CanonicalHeaderKey(name)]) > 1 {
+			return Verified{}, &VerifyError{Reason: ReasonDuplicateHeader, Detail: name}
+		}
+	}
+	signature, err := base64Std.decode(header)
+	if err != nil {
+		return Verified{}, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <base64>"}
+	}
+	if r.URL == nil {
+		return Verified{}, errNoURL
+	}
+	params, err := twilioSigned(r)
+	if err != nil {
+		return Verified{}, err
+	}
+	urls := twilioURLs(r.URL)
+	index, err := twilioSecret.match(secrets, [][]byte{signature}, func(key []byte) [][]byte {
+		return twilioMACs(key, params, urls...)
+	})
+	return Verified{SecretIndex: index}, err
+}
+
+func twilioMACs(key, params []byte, urls ...string) [][]byte {
+	macs := make([][]byte, len(urls))
+	mac := hmac.New(sha1.New, key)
+	for i, u := range urls {
+		mac.Reset()
+		mac.Write([]byte(u))
+		mac.Write(params)
+		macs[i] = mac.Sum(nil)
+	}
+	return macs
+}
+
+// twilioSigned returns what is signed behind the URL. A body that neither a
+// hash in the URL nor its own fields bind to the signature is refused: any
+// signature of the same URL would fit it.
+func twilioSigned(r *Request) ([]byte, error) {
+	var hashes []string
+	if strings.Contains(r.URL.RawQuery, twilioBodyHash) { // Twilio never escapes it
+		hashes = r.URL.Query()[twilioBodyHash]
+	}
+	switch {
+	case len(hashes) > 1:
+		return nil, &VerifyError{Reason: ReasonMalformedSignature, Detail: "more than one " + twilioBodyHash}
+	case len(hashes) == 1:
+		want, err := hexDigits.decode(hashes[0])
+		if err != nil {
+			return nil, &VerifyError{Reason: ReasonMalformedSignature, Detail: twilioBodyHash + " is not hex"}
+		}
+		if sum := sha256.Sum256(r.Body); !hmac.Equal(sum[:], want) {
+			return nil, &VerifyError{Reason: ReasonWrongSignature, Detail: twilioBodyHash + " is of another body"}
+		}
+		return nil, nil
+	case len(r.Body) == 0:
+		return nil, nil
+	case !isForm(r):
+		return nil, &VerifyError{Reason: ReasonMissingSignature, Detail: "a body that is no form needs " + twilioBodyHash + " in the URL"}
+	}
+	params, ok := twilioParams(string(r.Body))
+	if !ok {
+		return nil, &VerifyError{Reason: ReasonMalformedSignature, Detail: "the signed form cannot be read"}
+	}
+	return params, nil
+}
+
+// twilioParams writes names and values without separators, names in byte order
+// and the distinct values of a name sorted, as Twilio's libraries do. It reads
+// the form as url.ParseQuery does, without building a map of it.
+func twilioParams(form string) ([]byte, bool) {
+	type field struct{ name, value string }
+	fields := make([]field, 0, strings.Count(form, "&")+1)
+	for pair := range strings.SplitSeq(form, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, badName := url.QueryUnescape(name)
+		value, badValue := url.QueryUnescape(value)
+		if badName != nil || badValue != nil || strings.Contains(pair, ";") {
+			return nil, false
+		}
+		fields = append(fields, field{name, value})
+	}
+	slices.SortFunc(fields, func(a, b field) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.value, b.value)
+	})
+	params := make([]byte, 0, len(form))
+	for _, f := range slices.Compact(fields) {
+		params = append(append(params, f.name...), f.value...)
+	}
+	return params, true
+}
+
+// twilioURLs lists the spellings of the URL that Twilio is known to sign:
+// without the port and with it, each also with the query escaped anew.
+func twilioURLs(u *url.URL) []string {
+	without, with := *u, *u
+	without.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
+	if u.Port() == "" {
+		with.Host += map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	}
+	urls := []string{without.String(), with.String()}
+	if query := twilioLegacyQuery(u.RawQuery); query != u.RawQuery {
+		without.RawQuery, with.RawQuery = query, query
+		urls = append(urls, without.String(), with.String())
+	}
+	return urls
+}
+
+// twilioLegacyQuery escapes a query as Node's querystring does: equal names
+// together, a space as %20, and !'()*-._~ as they are.
+func twilioLegacyQuery(query string) string {
+	if query == "" {
+		return ""
+	}
+	var names []string
+	values := map[string][]string{}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, value = twilioUnescape(name), twilioUnescape(value)
+		if _, known := values[name]; !known {
+			names = append(names, name)
+		}
+		values[name] = append(values[name], value)
+	}
+	pairs := make([]string, 0, len(names))
+	for _, name := range names {
+		for _, value := range values[name] {
+			pairs = append(pairs, nodeEscape.Replace(url.QueryEscape(name))+"="+nodeEscape.Replace(url.QueryEscape(value)))
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
+func twilioUnescape(s string) string {
+	text, err := url.QueryUnescape(s)
+	if err != nil { // Node leaves alone what it cannot decode
+		return s
+	}
+	return text
+}
+
+// signTwilio signs r for its URL. A body that is no form gets its hash into
+// the query of the URL, which is then the one to call.
+func signTwilio(r *Request, key secret.Value, _ time.Time) error {
+	k, err := twilioSecret.key(key)
+	if err != nil {
+		return err
+	}
+	if r.URL == nil {
+		return errNoURL
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	u := *r.URL
+	pairs := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return pair == "" || twilioUnescape(name) == twilioBodyHash
+	})
+	if len(r.Body) > 0 && !isForm(r) {
+		sum := sha256.Sum256(r.Body)
+		pairs = append(pairs, twilioBodyHash+"="+hex.EncodeToString(sum[:]))
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	r.URL = &u
+	params, err := twilioSigned(r)
+	if err != nil {
+		return err
+	}
+	r.Header.Set(twilioSignature, base64Std.encode(twilioMACs(k, params, u.String())[0]))
+	return nil
+}
+
+func sampleTwilio(eventType, id string, now time.Time) *Request {
+	name, status, ok := strings.Cut(cmp.Or(eventType, "message.delivered"), ".")
+	if !ok {
+		name, status = "message", name
+	}
+	sid := func(prefix string) string { return cmp.Or(id, freshID(prefix)) }
+	form := url.Values{"AccountSid": {"AC00000000000000000000000000000000"}, "ApiVersion": {"2010-04-01"}}
+	set := func(pairs ...string) {
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+	}
+	switch name {
+	case "call":
+		set("CallSid", sid("CA"), "CallStatus", status, "CallbackSource", "call-progress-events", "SequenceNumber", "0",
+			"Timestamp", now.UTC().Format(time.RFC1123Z), "Direction", "outbound-api", "From", "+15005550006", "To", "+18005551212")
+	case "recording":
+		set("RecordingSid", sid("RE"), "RecordingStatus", status, "CallSid", freshID("CA"), "RecordingDuration", "42")
+	case "transcription":
+		set("TranscriptionSid", sid("TR"), "TranscriptionStatus", status, "RecordingSid", freshID("RE"))
+	case "conference":
+		set("ConferenceSid", sid("CF"), "StatusCallbackEvent", status, "SequenceNumber", "1", "FriendlyName", "demo")
+	case "room":
+		set("RoomSid", sid("RM"), "StatusCallbackEvent", status, "SequenceNumber", "1", "RoomName", "demo")
+	case "conversation":
+		set("EventType", status, "ConversationSid", freshID("CH"), "MessageSid", sid("IM"), "DateCreated", now.UTC().Format(time.RFC3339))
+	default:
+		message := sid("SM")
+		set("MessageSid", message, "SmsSid", message, "SmsStatus", status, "From", "+15005550006", "To", "+18005551212")
+		if status == "received" {
+			set("Body", "Hello from Hooklatch", "NumMedia", "0")
+		} else {
+			set("MessageStatus", status)
+		}
+	}
+	return sample([]byte(form.Encode()), formType, twilioToken, freshID(""))
+}

@@ -1,0 +1,125 @@
+package provider
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// vector is a published test vector: testdata/vectors.json names the source of
+// each.
+type vector struct {
+	Provider  string            `json:"provider"`
+	Name      string            `json:"name"`
+	Secret    string            `json:"secret"`
+	URL       string            `json:"url"`
+	Params    map[string]string `json:"params"`
+	Timestamp int64             `json:"timestamp"`
+	Headers   map[string]string `json:"headers"`
+	Body      string            `json:"body"`
+	Signature string            `json:"signature"`
+}
+
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/vectors.json")
+	require.NoError(t, err)
+	var vectors []vector
+	require.NoError(t, json.Unmarshal(text, &vectors))
+	require.Len(t, vectors, 8)
+	for _, v := range vectors {
+		t.Run(v.Provider+"/"+v.Name, func(t *testing.T) {
+			t.Parallel()
+			p, err := New(v.Provider, Options{})
+			require.NoError(t, err)
+			r, now := v.request(t)
+
+			verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("bm90IGl0"), secret.New(v.Secret)}, now)
+			require.NoError(t, err)
+			require.Equal(t, 1, verified.SecretIndex)
+
+			_, err = p.Verify(t.Context(), r, []secret.Value{secret.New("bm90IGl0")}, now)
+			require.ErrorContains(t, err, string(ReasonWrongSignature))
+		})
+	}
+}
+
+func (v vector) request(t *testing.T) (*Request, time.Time) {
+	t.Helper()
+	r := &Request{Method: http.MethodPost, URL: parseURL(t, v.URL), Header: http.Header{}, Body: []byte(v.Body)}
+	r.Header.Set("Content-Type", jsonType)
+	r.Header.Set(signatureHeader(v.Provider, Options{}), v.Signature)
+	for name, value := range v.Headers {
+		r.Header.Set(name, value)
+	}
+	now := time.Unix(v.Timestamp, 0)
+	switch v.Provider {
+	case "slack":
+		r.Header.Set(slackTimestamp, strconv.FormatInt(v.Timestamp, 10))
+	case "standard-webhooks":
+		var err error
+		now, err = seconds.parse(v.Headers["webhook-timestamp"])
+		require.NoError(t, err)
+	case "twilio":
+		if v.Params != nil {
+			form := url.Values{}
+			for name, value := range v.Params {
+				form.Set(name, value)
+			}
+			r.Body = []byte(form.Encode())
+			r.Header.Set("Content-Type", formType)
+		}
+	}
+	return r, now
+}
+
+// TestTwilioURLs covers the spellings twilio-node accepts beyond those of the
+// vectors.
+func TestTwilioURLs(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string][]string{
+		"https://a.example/x":      {"https://a.example/x", "https://a.example:443/x"},
+		"http://a.example/x":       {"http://a.example/x", "http://a.example:80/x"},
+		"https://a.example:8443/x": {"https://a.example/x", "https://a.example:8443/x"},
+		"http://[::1]:8080/x":      {"http://[::1]/x", "http://[::1]:8080/x"},
+		"https://a.example/x?b=1+2&a=(')&b=3&c": {
+			"https://a.example/x?b=1+2&a=(')&b=3&c", "https://a.example:443/x?b=1+2&a=(')&b=3&c",
+			"https://a.example/x?b=1%202&b=3&a=(')&c=", "https://a.example:443/x?b=1%202&b=3&a=(')&c=",
+		},
+		"https://a.example/x?e=%zz&p=%2B%7E": {
+			"https://a.example/x?e=%zz&p=%2B%7E", "https://a.example:443/x?e=%zz&p=%2B%7E",
+			"https://a.example/x?e=%25zz&p=%2B~", "https://a.example:443/x?e=%25zz&p=%2B~",
+		},
+	} {
+		require.ElementsMatch(t, want, twilioURLs(parseURL(t, given)), given)
+	}
+}
+
+// TestTwilioParams joins fields as url.ParseQuery reads them.
+func TestTwilioParams(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string]string{
+		"":                      "",
+		"b=2&a=1":               "a1b2",
+		"a=2&a=1&a=2&b=":        "a1a2b",
+		"a+b=%2B&&c":            "a b+c",
+		"a=1=2":                 "a1=2",
+		"A=1&a=2&%C3%A9=3&aa=4": "A1a2aa4é3",
+	} {
+		params, ok := twilioParams(form)
+		require.True(t, ok, form)
+		require.Equal(t, want, string(params), form)
+	}
+	for _, form := range []string{"a=%zz", "%=1", "a=1;b=2"} {
+		_, ok := twilioParams(form)
+		require.False(t, ok, form)
+	}
+}

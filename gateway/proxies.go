@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// proxies are the peers whose X-Forwarded-* headers are believed. Nobody's
+// are by default: everybody can send them.
+type proxies []netip.Prefix
+
+// ipExtractor finds the address of the sender for the log. Echo's own default
+// believes X-Forwarded-For from anybody, and its trusted ranges begin with all
+// private networks; both are turned off.
+func (p proxies) ipExtractor() echo.IPExtractor {
+	if len(p) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, prefix := range p {
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{
+			IP:   prefix.Addr().AsSlice(),
+			Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+		}))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+func (p proxies) trust(remote string) bool {
+	peer, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return false
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	for _, prefix := range p {
+		if prefix.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// publicURL is the URL the sender called, as URL-signing senders sign it: path
+// and query exactly as they came. A forged one only makes the signature wrong.
+func (g *Gateway) publicURL(src *source, r *http.Request) *url.URL {
+	called := &url.URL{RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+	switch {
+	case src.PublicURL != nil:
+		called.Scheme, called.Host = src.PublicURL.Scheme, src.PublicURL.Host
+		called.Path, called.RawPath = src.PublicURL.Path, src.PublicURL.RawPath
+	case g.opts.PublicURL != nil:
+		base := g.opts.PublicURL
+		called.Scheme, called.Host = base.Scheme, base.Host
+		called.Path = strings.TrimRight(base.Path, "/") + r.URL.Path
+		called.RawPath = strings.TrimRight(base.EscapedPath(), "/") + r.URL.EscapedPath()
+	default:
+		called.Scheme, called.Host = g.calledAt(r)
+		called.Path, called.RawPath = r.URL.Path, r.URL.RawPath
+	}
+	return called
+}
+
+func (g *Gateway) calledAt(r *http.Request) (scheme, host string) {
+	scheme, host = "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if !g.proxies.trust(r.RemoteAddr) {
+		return scheme, host
+	}
+	// In a chain the first value is what the sender itself used.
+	if proto := strings.ToLower(firstForwarded(r.Header, "X-Forwarded-Proto")); proto == "http" || proto == "https" {
+		scheme = proto
+	}
+	if forwarded := firstForwarded(r.Header, "X-Forwarded-Host"); forwarded != "" {
+		host = forwarded
+	}
+	return scheme, host
+}
+
+func firstForwarded(header http.Header, name string) string {
+	first, _, _ := strings.Cut(header.Get(name), ",")
+	return strings.TrimSpace(first)
+}
+
+func validatePublicURL(u *url.URL) error {
+	switch {
+	case u == nil:
+		return nil
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("gateway: PublicURL needs the scheme http or https, got %q", u.Scheme)
+	case u.Host == "":
+		return errors.New("gateway: PublicURL needs a host")
+	case u.User != nil, u.RawQuery != "", u.Fragment != "":
+		return errors.New("gateway: PublicURL takes no user, query or fragment")
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// proofTimeout bounds the proof of a request, for providers that must fetch a
+// key. The shortest deadline of a sender is 3 s, and the commit needs its share.
+const proofTimeout = 1 * time.Second
+
+// reception is one request to a source on its way from header to answer.
+type reception struct {
+	gateway *Gateway
+	source  *source // nil when there is none of that name
+	echo    echo.Context
+	ctx     context.Context // carries the span
+	span    trace.Span
+	started time.Time
+
+	inFlight bool
+	bodyRead bool
+	bodySize int
+}
+
+func (g *Gateway) receive(c echo.Context) error {
+	rx := &reception{
+		gateway: g,
+		source:  (*g.sources.Load())[c.Param("source")],
+		echo:    c,
+		started: g.opts.Now(),
+	}
+	rx.ctx, rx.span = g.startSpan(c, rx.source)
+	defer rx.leave()
+
+	reply, refused := rx.take()
+	if refused != nil {
+		rx.observeRefusal(refused)
+		rx.hangUpIfNeeded(refused)
+		return refused.write(c)
+	}
+	rx.observeReply(reply)
+	rx.hangUpIfNeeded(nil)
+	return reply.write(c)
+}
+
+func (rx *reception) leave() {
+	if rx.inFlight {
+		rx.gateway.flights.leave()
+	}
+	rx.span.End()
+}
+
+// take is the receive path up to the answer. Exactly one of its results is set.
+// A panic in it is a refusal: it fails closed, never 2xx.
+func (rx *reception) take() (_ *reply, refused *refusal) {
+	defer func() {
+		if value := recover(); value != nil {
+			refused = refusePanic(value)
+		}
+	}()
+	if refused := rx.admit(); refused != nil {
+		return nil, refused
+	}
+	request, refused := rx.read()
+	if refused != nil {
+		return nil, refused
+	}
+	proof, cancel := context.WithTimeout(rx.ctx, proofTimeout)
+	defer cancel()
+	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {
+		return handshake, refused
+	}
+	if _, err := rx.source.Provider.Verify(proof, request, rx.source.Secrets, rx.started); err != nil {
+		return nil, refuseProof(err)
+	}
+	return rx.accept(request)
+}
+
+// admit decides on the header alone, before any byte of the body is read.
+func (rx *reception) admit() *refusal {
+	request := rx.echo.Request()
+	switch {
+	case rx.source == nil:
+		return refuseUnknownSource()
+	case !rx.source.allows(request.Method):
+		return refuseMethod(rx.source.allow())
+	case encoded(request.Header):
+		return refuseEncoding()
+	}
+	switch rx.gateway.flights.enter() {
+	case refusedFull:
+		return refuseUnavailable("overload", nil)
+	case refusedDraining:
+		return refuseUnavailable("shutting_down", nil)
+	case admitted:
+		rx.inFlight = true
+	}
+	return nil
+}
+
+func (rx *reception) read() (*provider.Request, *refusal) {
+	r := rx.echo.Request()
+	// The Writer inside Echo's is net/http's own, which MaxBytesReader tells to
+	// close the connection.
+	body, refused := readBody(rx.echo.Response().Writer, r, rx.source.maxBody)
+	if refused != nil {
+		return nil, refused
+	}
+	rx.bodyRead, rx.bodySize = true, len(body)
+	return &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body}, nil
+}
+
+// handshake answers the sender's own check of the endpoint. Both results are
+// nil when the request is an ordinary delivery.
+func (rx *reception) handshake(ctx context.Context, request *provider.Request) (*reply, *refusal) {
+	if rx.source.Provider.Handshake == nil {
+		return nil, nil
+	}
+	answer, err := rx.source.Provider.Handshake(ctx, request, rx.source.Secrets, rx.started)
+	switch {
+	case err != nil:
+		return nil, refuseProof(err)
+	case answer == nil:
+		return nil, nil
+	}
+	return &reply{result: resultHandshake, answer: *answer}, nil
+}
+
+// accept finds the events of a proven request and commits them. Only after that
+// is there a reply (I1, I3).
+func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
+	events, err := rx.source.Provider.Events(request)
+	if err != nil {
+		return nil, refuseEvents(err)
+	}
+	// Before the commit: should it panic, the answer is 500 and nothing stored.
+	var answer *provider.Answer
+	if rx.source.Provider.Answer != nil {
+		answer = rx.source.Provider.Answer(request)
+	}
+	if len(events) == 0 {
+		return replyTo(outbox.Acceptance{}, answer), nil
+	}
+	// The request's context: a client that hangs up while it waits in the queue
+	// is dropped there, and the outbox never commits on it.
+	acceptance, err := rx.gateway.opts.Accepter.Accept(rx.ctx, rx.delivery(request, events))
+	if err != nil {
+		return nil, refuseAccept(err)
+	}
+	if len(acceptance.Events) != len(events) {
+		return nil, refuseFault("accepter", errors.New("accept: other events came back than were given"))
+	}
+	return replyTo(acceptance, answer), nil
+}
+
+func (rx *reception) delivery(request *provider.Request, events []provider.Event) outbox.Delivery {
+	incoming := make([]outbox.Incoming, len(events))
+	for i, e := range events {
+		incoming[i] = outbox.Incoming{ID: e.ID, Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item}
+	}
+	return outbox.Delivery{
+		Source:      rx.source.Name,
+		Provider:    rx.source.Provider.Name,
+		Headers:     rx.source.storedHeaders(request.Header),
+		ContentType: request.Header.Get(echo.HeaderContentType),
+		Body:        request.Body,
+		Events:      incoming,
+		Handlers:    rx.source.Handlers,
+		Traceparent: traceparent(rx.ctx),
+	}
+}
+
+// hangUpIfNeeded closes the connection after the answer: when a body was left
+// unread, when we shut down, and after every chunked body. A request with both
+// Content-Length and Transfer-Encoding reaches us as chunked only; if a proxy
+// in front believed the length, what follows on the connection is not what it
+// thinks (RFC 9112, 6.3).
+func (rx *reception) hangUpIfNeeded(refused *refusal) {
+	switch {
+	case !rx.bodyRead:
+		hangUpOnUnreadBody(rx.echo)
+	case len(rx.echo.Request().TransferEncoding) > 0:
+		hangUp(rx.echo)
+	}
+	if refused != nil && refused.reason == "shutting_down" {
+		hangUp(rx.echo)
+	}
+}
+
+// startSpan begins the span of a delivery. What the sender says of its trace is
+// a link: a stranger decides neither our trace ids nor what is sampled. Unknown
+// sources get no span.
+func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
+	ctx := c.Request().Context()
+	if src == nil {
+		return ctx, trace.SpanFromContext(context.Background())
+	}
+	return g.tracer.Start(ctx, "receive "+src.Name, spanOptions(c.Request(), src)...)
+}

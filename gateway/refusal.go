@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// refusal is the answer to a request that gets no 2xx. What its sender is told
+// and what the log is told are apart.
+type refusal struct {
+	status  int
+	result  result // label of the metric
+	reason  string // label of the metric and the log, from a fixed set
+	message string // for the sender
+	cause   error  // for the log, or nil
+	allow   string // of a 405
+}
+
+// ours tells whether the sender did nothing wrong.
+func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
+
+func refuseUnknownSource() *refusal {
+	return &refusal{status: http.StatusNotFound, result: resultUnknownSource, reason: "unknown_source", message: "no such source"}
+}
+
+func refuseMethod(allow string) *refusal {
+	return &refusal{status: http.StatusMethodNotAllowed, result: resultMethod, reason: "method", message: "use " + allow, allow: allow}
+}
+
+func refuseEncoding() *refusal {
+	return &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding",
+		message: "send the body without content encoding"}
+}
+
+func refuseTooLarge(limit int64) *refusal {
+	return &refusal{status: http.StatusRequestEntityTooLarge, result: resultTooLarge, reason: "too_large",
+		message: fmt.Sprintf("the body has more than %d bytes", limit)}
+}
+
+// refuseUnavailable is the answer to every fault of ours that may pass: never
+// 4xx, which some senders take as a reason to give up, and never 410.
+func refuseUnavailable(reason string, cause error) *refusal {
+	return &refusal{status: http.StatusServiceUnavailable, result: resultUnavailable, reason: reason,
+		message: "unavailable, try again later", cause: cause}
+}
+
+// refuseFault is the answer to a bug of ours.
+func refuseFault(reason string, cause error) *refusal {
+	return &refusal{status: http.StatusInternalServerError, result: resultFault, reason: reason,
+		message: "internal error", cause: cause}
+}
+
+// refuseProof maps what a provider could not prove. Whatever a proof lacks, the
+// answer is one and the same: it must not help a forger.
+func refuseProof(err error) *refusal {
+	if unproven, ok := errors.AsType[*provider.VerifyError](err); ok {
+		return &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: string(unproven.Reason),
+			message: "unauthorized", cause: err}
+	}
+	if unusable, ok := errors.AsType[*provider.EventError](err); ok {
+		return refuseUnusable(unusable)
+	}
+	return refuseUnavailable("proof", err)
+}
+
+func refuseEvents(err error) *refusal {
+	if unusable, ok := errors.AsType[*provider.EventError](err); ok {
+		return refuseUnusable(unusable)
+	}
+	return refuseFault("provider", err)
+}
+
+func refuseUnusable(e *provider.EventError) *refusal {
+	r := &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "no_usable_event", message: e.Message}
+	if e.Unreadable {
+		r.status, r.reason = http.StatusBadRequest, "unreadable_body"
+	}
+	return r
+}
+
+func refuseAccept(err error) *refusal {
+	if invalid, ok := errors.AsType[*outbox.InvalidEventError](err); ok {
+		return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "invalid_event", message: invalid.Error()}
+	}
+	switch {
+	case errors.Is(err, outbox.ErrBusy):
+		return refuseUnavailable("busy", err)
+	case errors.Is(err, outbox.ErrClosed):
+		return refuseUnavailable("closed", err)
+	case errors.Is(err, outbox.ErrUnavailable):
+		return refuseUnavailable("database", err)
+	}
+	// Unknown: it may well pass, and a repeated delivery is harmless.
+	return refuseUnavailable("accept_error", err)
+}
+
+// refusePanic is for use with recover. It keeps the value's text only when the
+// runtime made it: anything else may quote the body or a secret (I12).
+func refusePanic(value any) *refusal {
+	text := fmt.Sprintf("%T", value)
+	if fault, ok := value.(runtime.Error); ok {
+		text = fault.Error()
+	}
+	return refuseFault("panic", fmt.Errorf("panic: %s at %s", text, panicSite()))
+}
+
+// panicSite names the function and line that panicked: the first frame above
+// the runtime's own.
+func panicSite() string {
+	var counters [64]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		ofRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		switch {
+		case frame.Function == "runtime.gopanic":
+			panicking = true
+		case panicking && !ofRuntime:
+			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+const webhookPath = "/webhooks/:source"
+
+// routes has no middleware: no decompression (a bomb would unpack here), no
+// body limit that trusts Content-Length, no request log with query strings.
+func (g *Gateway) routes() *echo.Echo {
+	e := echo.New()
+	e.IPExtractor = g.proxies.ipExtractor()
+	e.HTTPErrorHandler = g.fallback
+	// Not Any, which knows only some methods: the provider says which ones a
+	// source takes, and every other one is ours to refuse, with Allow.
+	e.RouteNotFound(webhookPath, g.receive)
+	return e
+}
+
+// fallback answers what Echo itself refuses: paths without a route.
+func (g *Gateway) fallback(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	status := http.StatusInternalServerError
+	if refused, ok := errors.AsType[*echo.HTTPError](err); ok {
+		status = refused.Code
+	}
+	hangUpOnUnreadBody(c)
+	_ = writeError(c, status, http.StatusText(status)) // the peer is gone
+}
+
+func (g *Gateway) newServer() *http.Server {
+	return &http.Server{
+		Handler:           g.echo,
+		ReadHeaderTimeout: g.opts.ReadHeaderTimeout,
+		ReadTimeout:       g.opts.ReadTimeout,
+		WriteTimeout:      g.opts.WriteTimeout,
+		IdleTimeout:       g.opts.IdleTimeout,
+		// net/http adds 4096 bytes of its own to what is asked for.
+		MaxHeaderBytes: g.opts.MaxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// Start binds the address of Options.Listen and serves until Stop. The error
+// names the address.
+func (g *Gateway) Start() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.stopped:
+		return errors.New("gateway: is stopped")
+	case g.listener != nil:
+		return errors.New("gateway: is started already")
+	}
+	listener, err := net.Listen("tcp", g.opts.Listen)
+	if err != nil {
+		return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
+	}
+	g.listener = listener
+	g.serving.Go(func() {
+		// net.ErrClosed: Stop closes the listener before the server.
+		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			g.opts.Logger.Error("gateway stopped serving", slog.Any(logkey.Err, err))
+		}
+	})
+	return nil
+}
+
+// Addr is the address Start bound, nil before.
+func (g *Gateway) Addr() net.Addr {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.listener == nil {
+		return nil
+	}
+	return g.listener.Addr()
+}
+
+// Stop drains: it closes the listener, answers 503 with Retry-After and
+// Connection: close to what still arrives on open connections, and waits for
+// the deliveries in flight. When ctx is done first it cuts their connections
+// and returns an error that says how many there were; what their transactions
+// committed stays committed. It may be called again, and before Start.
+func (g *Gateway) Stop(ctx context.Context) error {
+	drained := g.flights.drain()
+	g.stopListening()
+
+	// Not Shutdown at once: it closes the connections of requests that arrive
+	// from now on without an answer.
+	var err error
+	select {
+	case <-drained: // also those that came through Handler
+		err = ignoreClosed(g.server.Shutdown(ctx))
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		err = fmt.Errorf("drain gateway, %d deliveries in flight: %w", g.flights.inFlight(), err)
+		err = errors.Join(err, ignoreClosed(g.server.Close()))
+	}
+	g.serving.Wait()
+	g.log.flush()
+	return errors.Join(err, g.meters.stop())
+}
+
+func (g *Gateway) stopListening() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopped = true
+	if g.listener != nil {
+		_ = g.listener.Close() // closed already by an earlier Stop
+	}
+}
+
+// ignoreClosed drops what http.Server has to say about a listener that
+// stopListening closed before it.
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Source is one inbound endpoint: POST /webhooks/{Name}.
+type Source struct {
+	// Name is the last part of the path and the scope of every dedup key: 1 to
+	// 63 of a-z, 0-9, - and _, beginning with a letter or digit.
+	Name string
+	// Provider knows the sender. Required.
+	Provider *provider.Provider
+	// Secrets that are accepted at the moment; several while one is rotated.
+	// At least one is required.
+	Secrets []secret.Value
+	// MaxBody overrides the body cap for this source, in bytes. Zero: the
+	// larger one of Options.MaxBody and Provider.MaxBody.
+	MaxBody int64
+	// Handlers tells that Go handlers are registered for the source:
+	// see outbox.Delivery.Handlers.
+	Handlers bool
+	// PublicURL is the complete URL the sender was given, without query, where
+	// it is not Options.PublicURL with /webhooks/{Name} behind it.
+	PublicURL *url.URL
+}
+
+// source is a Source as the receive path uses it: immutable.
+type source struct {
+	Source
+
+	maxBody       int64
+	methods       []string
+	secretHeaders []string // canonical
+	labels        []attribute.KeyValue
+	counted       countedAs
+}
+
+// sourceSet is all sources of one moment, by name.
+type sourceSet map[string]*source
+
+var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+func newSourceSet(sources []Source, maxBody int64) (*sourceSet, error) {
+	set := make(sourceSet, len(sources))
+	for _, s := range sources {
+		if err := s.validate(); err != nil {
+			return nil, err
+		}
+		if set[s.Name] != nil {
+			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
+		}
+		set[s.Name] = newSource(s, maxBody)
+	}
+	return &set, nil
+}
+
+func newSource(s Source, maxBody int64) *source {
+	// The caller's slices may change later; a source in use may not.
+	s.Secrets = slices.Clone(s.Secrets)
+	src := &source{
+		Source:  s,
+		maxBody: cmp.Or(s.MaxBody, max(maxBody, s.Provider.MaxBody)),
+		methods: slices.Clone(s.Provider.Methods),
+		labels:  sourceLabels(s.Name, s.Provider.Name),
+	}
+	if len(src.methods) == 0 {
+		src.methods = []string{http.MethodPost}
+	}
+	for _, name := range s.Provider.SecretHeaders {
+		src.secretHeaders = append(src.secretHeaders, http.CanonicalHeaderKey(name))
+	}
+	src.counted = newCountedAs(src.labels)
+	return src
+}
+
+func (s Source) validate() error {
+	switch {
+	case !sourceName.MatchString(s.Name):
+		return fmt.Errorf("gateway: source name %q must match %s", s.Name, sourceName)
+	case s.Provider == nil || s.Provider.Verify == nil || s.Provider.Events == nil:
+		return fmt.Errorf("gateway: source %q needs a provider that can verify and find events", s.Name)
+	case len(s.Secrets) == 0:
+		return fmt.Errorf("gateway: source %q has no secret", s.Name)
+	case slices.ContainsFunc(s.Secrets, secret.Value.IsZero):
+		// An empty HMAC key verifies what anybody can sign.
+		return fmt.Errorf("gateway: source %q has an empty secret", s.Name)
+	case s.MaxBody < 0:
+		return fmt.Errorf("gateway: source %q: MaxBody cannot be less than zero", s.Name)
+	}
+	if check := s.Provider.CheckSecret; check != nil {
+		for i, value := range s.Secrets {
+			if err := check(value); err != nil {
+				return fmt.Errorf("gateway: source %q, secret %d: %w", s.Name, i+1, err)
+			}
+		}
+	}
+	if err := validatePublicURL(s.PublicURL); err != nil {
+		return fmt.Errorf("source %q: %w", s.Name, err)
+	}
+	return nil
+}
+
+// neverStored are the headers that may carry credentials of other parties:
+// those of a proxy, of a browser, of the sender's own account.
+var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
+
+// storedHeaders are the headers of a delivery without any that is itself a
+// secret (I12). Several values of one name stay several.
+func (s *source) storedHeaders(header http.Header) map[string][]string {
+	stored := make(map[string][]string, len(header))
+	for name, values := range header {
+		if slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name) {
+			continue
+		}
+		stored[name] = values
+	}
+	return stored
+}
+
+func (s *source) allows(method string) bool { return slices.Contains(s.methods, method) }
+
+func (s *source) allow() string { return strings.Join(s.methods, ", ") }

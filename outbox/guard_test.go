@@ -1,0 +1,191 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// signed is a delivery whose proof is remembered.
+func signed(proof string, refuse bool, ids ...string) Delivery {
+	d := delivery("github", ids...)
+	d.ReplayGuard = &ReplayGuard{Proof: []byte(proof), Refuse: refuse}
+	return d
+}
+
+func TestReplayGuardFlags(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a, err := b.Accept(t.Context(), signed("sig-1", false, "a"))
+	require.NoError(t, err)
+	require.False(t, a.Events[0].ReplaySuspect)
+
+	again, err := b.Accept(t.Context(), signed("sig-1", false, "a"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, again.Events[0].Status, "the provider's own redelivery")
+	require.False(t, again.Events[0].ReplaySuspect)
+
+	replay, err := b.Accept(t.Context(), signed("sig-1", false, "fresh"))
+	require.NoError(t, err)
+	require.Equal(t, Accepted, replay.Events[0].Status)
+	require.True(t, replay.Events[0].ReplaySuspect)
+	e, err := b.Event(t.Context(), EventRef{Source: "github", EventID: "fresh"})
+	require.NoError(t, err)
+	require.True(t, e.ReplaySuspect)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE replay_suspect`))
+}
+
+func TestReplayGuardRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Accept(t.Context(), signed("sig-1", true, "a", "b"))
+	require.NoError(t, err)
+	mixed, err := b.Accept(t.Context(), signed("sig-1", true, "a", "fresh"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, mixed.Events[0].Status)
+	require.Equal(t, Refused, mixed.Events[1].Status)
+	require.Equal(t, 1, mixed.Refused())
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+}
+
+// Many copies of one captured request under ids of their own, in one batch and
+// through two gateways: one is stored.
+func TestReplayGuardRefusesConcurrently(t *testing.T) {
+	t.Parallel()
+	one := setup(t)
+	two := onPool(t, one.pool)
+	var mu sync.Mutex
+	statuses := make(map[AcceptStatus]int)
+	var all sync.WaitGroup
+	for i := range 64 {
+		o := []*Outbox{one.Outbox, two.Outbox}[i%2]
+		all.Go(func() {
+			a, err := o.Accept(context.Background(), signed("sig-1", true, fmt.Sprintf("id_%d", i)))
+			if err != nil {
+				t.Errorf("accept: %v", err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[a.Events[0].Status]++
+		})
+	}
+	all.Wait()
+	require.Equal(t, map[AcceptStatus]int{Accepted: 1, Refused: 63}, statuses)
+}
+
+func content(window time.Duration, id, body string) Delivery {
+	d := delivery("odd", id)
+	d.Body, d.ContentWindow = []byte(body), window
+	return d
+}
+
+func TestContentWindow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, err := b.Accept(t.Context(), content(time.Minute, "a", "same"))
+	require.NoError(t, err)
+	require.Equal(t, 1, first.New())
+
+	copied, err := b.Accept(t.Context(), content(time.Minute, "b", "same"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, copied.Events[0].Status)
+	require.Equal(t, "a", copied.Events[0].SameAs)
+	require.Equal(t, first.Events[0].AcceptanceID, copied.Events[0].AcceptanceID)
+
+	other, err := b.Accept(t.Context(), content(time.Minute, "c", "other"))
+	require.NoError(t, err)
+	require.Equal(t, 1, other.New())
+
+	sameID, err := b.Accept(t.Context(), content(time.Minute, "a", "changed"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, sameID.Events[0].Status, "the window stands beside the ids")
+
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.content_guards SET expires_at = now()`)
+	require.NoError(t, err)
+	later, err := b.Accept(t.Context(), content(time.Minute, "d", "same"))
+	require.NoError(t, err)
+	require.Equal(t, 1, later.New(), "after the window it is a new event")
+	copied, err = b.Accept(t.Context(), content(time.Minute, "e", "same"))
+	require.NoError(t, err)
+	require.Equal(t, "d", copied.Events[0].SameAs, "and opens a window of its own")
+}
+
+func TestContentWindowThroughTwoGateways(t *testing.T) {
+	t.Parallel()
+	one := setup(t)
+	two := onPool(t, one.pool)
+	var mu sync.Mutex
+	isNew := make(map[string]int)
+	var all sync.WaitGroup
+	for i := range 60 {
+		o := []*Outbox{one.Outbox, two.Outbox}[i%2]
+		body := fmt.Sprintf("content %d", i%3)
+		all.Go(func() {
+			a, err := o.Accept(context.Background(), content(time.Minute, fmt.Sprintf("id_%d", i), body))
+			if err != nil {
+				t.Errorf("accept: %v", err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			isNew[body] += a.New()
+		})
+	}
+	all.Wait()
+	require.Equal(t, map[string]int{"content 0": 1, "content 1": 1, "content 2": 1}, isNew)
+	require.Equal(t, 3, one.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+}
+
+// What a replay guard refuses opens no content window: nothing would stand for
+// the copies that come after.
+func TestRefusedReplayOpensNoContentWindow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Accept(t.Context(), signed("sig-1", true, "a"))
+	require.NoError(t, err)
+	refused := signed("sig-1", true, "b")
+	refused.Body, refused.ContentWindow = []byte("new content"), time.Minute
+	a, err := b.Accept(t.Context(), refused)
+	require.NoError(t, err)
+	require.Equal(t, 1, a.Refused())
+	genuine := signed("sig-2", true, "c")
+	genuine.Body, genuine.ContentWindow = []byte("new content"), time.Minute
+	a, err = b.Accept(t.Context(), genuine)
+	require.NoError(t, err)
+	require.Equal(t, 1, a.New())
+}
+
+// Our own retry after a lost COMMIT answer finds its guard and is not refused.
+func TestGuardsSurviveALostCommit(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t)
+	f.Arm("lose_answer", 1)
+	d := signed("sig-1", true, "a", "b")
+	d.ContentWindow = time.Minute
+	d.Events[0].Part, d.Events[1].Part = []byte("1"), []byte("2")
+	a, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	require.Equal(t, 1, f.Count())
+	require.Equal(t, 2, a.New())
+	require.False(t, a.Events[0].ReplaySuspect)
+	require.Equal(t, 2, sound.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE NOT replay_suspect`))
+}
+
+func TestRetryOfTheProviderIsStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := delivery("slack", "Ev1")
+	d.RetryNumber, d.RetryReason = 2, "http_timeout\x00"
+	_, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	e, err := b.Event(t.Context(), EventRef{Source: "slack", EventID: "Ev1"})
+	require.NoError(t, err)
+	require.Equal(t, 2, e.RetryNumber)
+	require.Equal(t, "http_timeout\uFFFD", e.RetryReason)
+}

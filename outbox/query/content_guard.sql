@@ -1,0 +1,17 @@
+-- Opens a window for each content that has none, in key order, before any event
+-- is inserted. No row for one means that its window is still open: the row lock
+-- decides between two gateways. A retry of the same acceptance gets its own back.
+INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
+SELECT g.source, g.hash, g.event_id, g.acceptance_id, now(), now() + make_interval(secs => g.window_seconds)
+FROM unnest($1::text[], $2::bytea[], $3::text[], $4::uuid[], $5::float8[])
+    AS g (source, hash, event_id, acceptance_id, window_seconds)
+ORDER BY g.source COLLATE "C", g.hash
+ON CONFLICT (source, hash) DO UPDATE
+SET
+    event_id = EXCLUDED.event_id,
+    acceptance_id = EXCLUDED.acceptance_id,
+    accepted_at = EXCLUDED.accepted_at,
+    expires_at = EXCLUDED.expires_at
+WHERE open.expires_at <= now()
+    OR open.acceptance_id = EXCLUDED.acceptance_id
+RETURNING source, hash

@@ -1,0 +1,166 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// A parent that is killed takes its server along, where the system helps.
+func TestServerDiesWithItsParent(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	h := startHelper(t, exec.Command(os.Args[0]), "server")
+	connect(t, h.URL)
+	h.kill(t)
+	require.True(t, gone(h.PID, 20*time.Second))
+	server := startServer(t, Options{}) // sweeps
+	require.NoDirExists(t, filepath.Dir(h.DataDir))
+	require.NotEqual(t, h.DataDir, server.DataDir())
+}
+
+// Where it does not, the next start ends what the last one left.
+func TestSweepEndsAnOrphan(t *testing.T) {
+	t.Parallel()
+	living := startHelper(t, exec.Command(os.Args[0]), "server")
+	h := startHelper(t, exec.Command(os.Args[0]), "orphan")
+	h.kill(t)
+	startServer(t, Options{})
+	require.True(t, gone(h.PID, 20*time.Second)) // another test may be sweeping it
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Dir(h.DataDir))
+		return os.IsNotExist(err)
+	}, 20*time.Second, 5*time.Millisecond)
+
+	connect(t, living.URL) // the servers of the living are left alone
+	living.stop(t)
+	require.NoDirExists(t, filepath.Dir(living.DataDir))
+}
+
+func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	left := filepath.Join(base, runPrefix+"1")
+	require.NoError(t, os.MkdirAll(filepath.Join(left, dataName), 0o700))
+	innocent := exec.Command("sleep", "60")
+	require.NoError(t, innocent.Start())
+	defer func() {
+		require.NoError(t, innocent.Process.Kill())
+		_ = innocent.Wait()
+	}()
+	pid := []byte(strconv.Itoa(innocent.Process.Pid) + "\n")
+	require.NoError(t, os.WriteFile(filepath.Join(left, dataName, "postmaster.pid"), pid, 0o600))
+	young := filepath.Join(base, newPrefix+"young")
+	old := filepath.Join(base, newPrefix+"old")
+	require.NoError(t, os.Mkdir(young, 0o700))
+	require.NoError(t, os.Mkdir(old, 0o700))
+	long := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(old, long, long))
+
+	sweep(base, func(line string) { t.Error(line) })
+	require.NoDirExists(t, left)
+	require.True(t, alive(innocent.Process.Pid), "a process id that was given to another program")
+	require.DirExists(t, young)
+	require.NoDirExists(t, old)
+}
+
+// The persistent server of a killed parent is shut down in good order.
+func TestOrphanOfPersistentDataDir(t *testing.T) {
+	t.Parallel()
+	opts := Options{DataDir: openDir(t), orphan: true}
+	server := startServer(t, opts)
+	pid := server.PID()
+	// A killed parent: nobody holds the lock, the server runs.
+	server.dir.lock.Close()
+
+	next := startServer(t, Options{DataDir: opts.DataDir})
+	require.False(t, alive(pid))
+	require.NotEqual(t, pid, next.PID())
+	connect(t, next.URL("postgres"))
+}
+
+// Test binaries run at the same time and all want the same cluster.
+func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
+	t.Parallel()
+	cache := openDir(t)
+	const processes = 4
+	helpers := make([]*helper, processes)
+	var group sync.WaitGroup
+	for i := range helpers {
+		group.Go(func() {
+			helpers[i] = startHelper(t, exec.Command(os.Args[0]), "server", "XDG_CACHE_HOME="+cache, "HOME="+cache)
+		})
+	}
+	group.Wait()
+	made := 0
+	for _, h := range helpers {
+		require.NotNil(t, h)
+		made += len(h.Progress)
+		connect(t, h.URL)
+	}
+	require.Equal(t, 1, made)
+	for _, h := range helpers {
+		h.stop(t)
+	}
+	left, err := filepath.Glob(filepath.Join(cache, "*", "*.tmp*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// The same as an ordinary user, who has a home of their own and nothing else.
+func TestAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: all other tests run as an ordinary user")
+	}
+	own, err := serverOwner()
+	require.NoError(t, err)
+	home := openDir(t)
+	const nobody = 65534
+	require.NoError(t, os.Chown(home, nobody, nobody))
+	program := filepath.Join(home, "embedded.test") // the original lies in a closed directory
+	copyProgram(t, os.Args[0], program)
+
+	cmd := exec.Command(program)
+	cmd.Dir = home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	h := startHelper(t, cmd, "server", "HOME="+home, "XDG_CACHE_HOME=")
+	require.Equal(t, nobody, h.UID)
+	require.NotEqual(t, nobody, own.uid)
+	info, err := os.Stat(h.DataDir)
+	require.NoError(t, err)
+	uid, _ := idsOf(info)
+	require.Equal(t, nobody, uid)
+	conn, err := pgx.Connect(t.Context(), h.URL)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(context.Background()))
+	h.stop(t)
+	require.NoDirExists(t, filepath.Dir(h.DataDir))
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	require.NoError(t, err)
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
+	require.NoError(t, err)
+	_, err = io.Copy(out, in)
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+}

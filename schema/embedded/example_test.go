@@ -1,0 +1,33 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// A throw-away server. With DataDir and Durable set it is one for development,
+// that keeps its data.
+func ExampleStart() {
+	ctx := context.Background()
+	server, err := embedded.Start(ctx, embedded.Options{})
+	if err != nil {
+		fmt.Println(err) // says what to install when there is no Postgres
+		return
+	}
+	defer server.Stop(ctx)
+
+	conn, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close(ctx)
+	var answer int
+	err = conn.QueryRow(ctx, "SELECT 6 * 7").Scan(&answer)
+	fmt.Println(answer, err)
+	// Output: 42 <nil>
+}

@@ -1,0 +1,136 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// helperEnv makes the test binary another program: one that starts a server,
+// says so, and waits for the end of its input.
+const helperEnv = "EMBEDDED_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(helperEnv); mode != "" {
+		if err := help(mode); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// hello is what a helper prints once its server is ready.
+type hello struct {
+	PID      int
+	UID      int
+	DataDir  string
+	URL      string
+	Progress []string
+}
+
+func help(mode string) error {
+	h := hello{UID: os.Getuid()}
+	opts := Options{
+		orphan:   mode == "orphan",
+		Progress: func(line string) { h.Progress = append(h.Progress, line) },
+	}
+	ctx := context.Background()
+	server, err := Start(ctx, opts)
+	if err != nil {
+		return err
+	}
+	h.PID, h.DataDir, h.URL = server.PID(), server.DataDir(), server.URL("postgres")
+	if err := json.NewEncoder(os.Stdout).Encode(h); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	return server.Stop(ctx)
+}
+
+// helper is a process that has a server.
+type helper struct {
+	hello
+	cmd *exec.Cmd
+	in  io.Closer
+}
+
+// startHelper runs a helper until its server is ready.
+func startHelper(t *testing.T, cmd *exec.Cmd, mode string, env ...string) *helper {
+	t.Helper()
+	cmd.Env = append(append(os.Environ(), helperEnv+"="+mode), env...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	h := &helper{cmd: cmd, in: in}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		in.Close()
+		t.Fatalf("helper ended: %v", cmd.Wait())
+	}
+	require.NoError(t, json.Unmarshal(line, &h.hello))
+	return h
+}
+
+// stop ends the helper in good order.
+func (h *helper) stop(t *testing.T) {
+	t.Helper()
+	require.NoError(t, h.in.Close())
+	require.NoError(t, h.cmd.Wait())
+}
+
+// kill ends the helper as a crash would.
+func (h *helper) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, h.cmd.Process.Kill())
+	require.Error(t, h.cmd.Wait())
+}
+
+// openDir is t.TempDir that every account can reach.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hooklatch-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
+func startServer(t *testing.T, opts Options) *Server {
+	t.Helper()
+	server, err := Start(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.Background())) })
+	return server
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func show(t *testing.T, conn *pgx.Conn, setting string) (value string) {
+	t.Helper()
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting($1)", setting).Scan(&value))
+	return value
+}

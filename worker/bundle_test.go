@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+const testSource = "stripe"
+
+// bundle is an outbox on a database of its own, and what a worker needs to run
+// on it.
+type bundle struct {
+	pool    *pgxpool.Pool
+	outbox  *outbox.Outbox
+	metrics *sdkmetric.ManualReader
+	logs    *syncBuffer
+	opts    Options
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	pool := pgtest.New(t, pgtest.MaxConns(20))
+	o, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, o.Stop(ctx))
+	})
+	b := &bundle{pool: pool, outbox: o, metrics: sdkmetric.NewManualReader(), logs: &syncBuffer{}}
+	b.opts = Options{
+		Pool:          pool,
+		Outbox:        o,
+		ConfigHash:    "test",
+		Logger:        slog.New(slog.NewJSONHandler(b.logs, nil)),
+		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.metrics)),
+		SoftStop:      5 * time.Second,
+	}
+	return b
+}
+
+// worker makes a Worker that is not started yet.
+func (b *bundle) worker(t *testing.T) *Worker {
+	t.Helper()
+	w, err := New(b.opts)
+	require.NoError(t, err)
+	w.noStagger = true
+	return w
+}
+
+// start starts w and stops it at the end of the test.
+func (b *bundle) start(t *testing.T, w *Worker) <-chan *river.Event {
+	t.Helper()
+	require.NoError(t, w.Start(t.Context()))
+	events, unsubscribe := w.client.Subscribe(river.EventKindJobCancelled, river.EventKindJobCompleted,
+		river.EventKindJobFailed, river.EventKindJobInterrupted, river.EventKindJobSnoozed)
+	t.Cleanup(func() {
+		stop(t, w)
+		unsubscribe()
+	})
+	return events
+}
+
+func stop(t *testing.T, w *Worker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, w.Stop(ctx))
+}
+
+// to adds an HTTP destination for a receiver, with a route that forwards
+// everything there.
+func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Destination)) {
+	t.Helper()
+	server := httptest.NewServer(receiver)
+	t.Cleanup(server.Close)
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: server.URL, Timeout: 5 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sender.Close()) })
+	d := Destination{Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}}
+	for _, f := range change {
+		f(&d)
+	}
+	b.opts.Destinations = append(b.opts.Destinations, d)
+	b.opts.Routes = append(b.opts.Routes, Route{Name: "everything", From: []string{"*"}, To: "app"})
+}
+
+// accept commits one event whose source has handlers or not.
+func (b *bundle) accept(t *testing.T, id string, handlers bool) {
+	t.Helper()
+	_, err := b.outbox.Accept(t.Context(), outbox.Delivery{
+		Source:      testSource,
+		Provider:    "stripe",
+		ContentType: "application/json",
+		Headers:     map[string][]string{"X-Test": {"1"}},
+		Body:        []byte(`{"id":"` + id + `","amount":5}`),
+		Events:      []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+		Handlers:    handlers,
+		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	})
+	require.NoError(t, err)
+}
+
+func (b *bundle) event(t *testing.T, id string) *outbox.Event {
+	t.Helper()
+	e, err := b.outbox.Event(t.Context(), outbox.EventRef{Source: testSource, EventID: id})
+	require.NoError(t, err)
+	return e
+}
+
+// count returns the one number a query yields.
+func (b *bundle) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, b.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// next waits for the event of a run that ends as wanted, of a job of the kind.
+// Runs of upkeep and of other kinds are passed over.
+func next(t *testing.T, events <-chan *river.Event, kind string, want river.EventKind) *rivertype.JobRow {
+	t.Helper()
+	timeout := time.After(30 * time.Second)
+	for {
+		select {
+		case e := <-events:
+			if e.Job.Kind != kind {
+				continue
+			}
+			require.Equal(t, want, e.Kind, "errors: %v", e.Job.Errors)
+			return e.Job
+		case <-timeout:
+			t.Fatalf("no %s of a job of kind %s", want, kind)
+		}
+	}
+}
+
+// outputOf is what a run recorded for River UI.
+func outputOf(t *testing.T, job *rivertype.JobRow) output {
+	t.Helper()
+	var out output
+	require.NoError(t, json.Unmarshal(job.Output(), &out))
+	return out
+}
+
+// counted sums the points of a counter that have all the given attributes.
+func (b *bundle) counted(t *testing.T, name string, attrs map[string]any) int64 {
+	t.Helper()
+	var data metricdata.ResourceMetrics
+	require.NoError(t, b.metrics.Collect(t.Context(), &data))
+	var sum int64
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			points, ok := m.Data.(metricdata.Sum[int64])
+			if m.Name != name || !ok {
+				continue
+			}
+			for _, p := range points.DataPoints {
+				matches := true
+				for key, want := range attrs {
+					got, found := p.Attributes.Value(attribute.Key(key))
+					matches = matches && found && got.AsInterface() == want
+				}
+				if matches {
+					sum += p.Value
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// lines are the log lines with the message.
+func (b *bundle) lines(t *testing.T, message string) []map[string]any {
+	t.Helper()
+	var lines []map[string]any
+	for line := range bytes.Lines(b.logs.bytes()) {
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(line, &fields))
+		if fields["msg"] == message {
+			lines = append(lines, fields)
+		}
+	}
+	return lines
+}
+
+// syncBuffer is a log several goroutines write to.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}
+
+// rescue makes River's rescuer run once the running job of the kind is overdue.
+// The rescuer looks every 30 seconds, and when its process begins to lead.
+func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
+	t.Helper()
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job
+		WHERE kind = $1 AND state = 'running' AND attempted_at < now() - make_interval(secs => $2)`, kind, b.opts.RescueAfter.Seconds())
+	require.NoError(t, w.client.Notify().RequestResign(t.Context()))
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND metadata ? 'river:rescue_count'`, kind)
+}
+
+// waitFor polls the database until the query counts something.
+func waitFor(t *testing.T, b *bundle, query string, args ...any) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.count(t, query, args...) > 0 }, 30*time.Second, 20*time.Millisecond, query)
+}

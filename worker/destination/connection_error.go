@@ -1,0 +1,83 @@
+package destination
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// notConnected is the outcome of an attempt that got no connection: nothing
+// was sent. Only the guard's refusal is for good.
+func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
+	if blocked, ok := errors.AsType[*blockedError](err); ok {
+		return refused(blocked.Error())
+	}
+	return Outcome{
+		Verdict: outbox.VerdictNotApplied,
+		Err:     errors.New(oneLine(connectionError(ctx, host, timeout, err))),
+	}
+}
+
+func connectionError(ctx context.Context, host string, timeout time.Duration, err error) string {
+	if text := contextError(ctx, "no connection to "+host, timeout, err); text != "" {
+		return text
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("look up %s: %s", host, dns.Err)
+	}
+	if isTLSError(err) {
+		return fmt.Sprintf("TLS handshake with %s: %v", host, err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return fmt.Sprintf("connect to %s: %v", host, err)
+}
+
+// noAnswer says why a connection that was made brought no usable answer. It
+// never quotes: the errors of net/http show pieces of what the receiver sent.
+func noAnswer(ctx context.Context, host string, timeout time.Duration, err error) error {
+	if text := contextError(ctx, "no answer of "+host, timeout, err); text != "" {
+		return errors.New(oneLine(text))
+	}
+	text := "sent no valid answer"
+	switch {
+	case errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
+		text = "reset the connection before its answer"
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		text = "closed the connection before its answer"
+	case isTLSError(err):
+		text = "broke the TLS connection before its answer"
+	}
+	return errors.New(oneLine(host + " " + text))
+}
+
+// contextError is empty when the attempt was not cut short.
+func contextError(ctx context.Context, what string, timeout time.Duration, err error) string {
+	netErr, isNet := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return what + ": the attempt was interrupted"
+	case ctx.Err() != nil || isNet && netErr.Timeout():
+		return fmt.Sprintf("%s within %s", what, timeout)
+	}
+	return ""
+}
+
+func isTLSError(err error) bool {
+	_, verification := errors.AsType[*tls.CertificateVerificationError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
+	_, hostname := errors.AsType[x509.HostnameError](err)
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	return verification || record || alert || authority || hostname || invalid
+}

@@ -1,0 +1,126 @@
+package destination
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// EmailContentType is the content type of a request that holds a Message.
+const EmailContentType = "application/vnd.hooklatch.email+json"
+
+const (
+	maxRecipients = 100 // what every SMTP server takes (RFC 5321, section 4.5.3.1.8)
+	maxSubject    = 900 // bytes; a line of a message has at most 998 (RFC 5322, section 2.1.1)
+	maxAddress    = 320 // bytes
+)
+
+// Message is the body of an effect at an email destination.
+type Message struct {
+	// To are the recipients, 1 to 100, as "a@example.com" or "Ann <a@example.com>".
+	To []string `json:"to"`
+	// Subject is one line of at most 900 bytes; it may be empty.
+	Subject string `json:"subject"`
+	// Text and HTML are the same content twice; at least one is not empty.
+	Text string `json:"text,omitempty"`
+	HTML string `json:"html,omitempty"`
+}
+
+// Encode returns the message as the body of a request, if it is valid.
+func (m Message) Encode() ([]byte, error) {
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("encode email: %w", err)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // The ledger is read by people.
+	if err := encoder.Encode(m); err != nil {
+		return nil, fmt.Errorf("encode email: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// DecodeMessage reads the body of a request. Fields it does not know are
+// refused: they would be lost in silence.
+func DecodeMessage(body []byte) (Message, error) {
+	var m Message
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&m); err != nil {
+		return Message{}, fmt.Errorf("decode email: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Message{}, errors.New("decode email: something follows the message")
+	}
+	if err := m.Validate(); err != nil {
+		return Message{}, fmt.Errorf("decode email: %w", err)
+	}
+	return m, nil
+}
+
+// Validate says what keeps the message from being sent.
+func (m Message) Validate() error {
+	if _, err := m.recipients(); err != nil {
+		return err
+	}
+	switch {
+	case len(m.Subject) > maxSubject:
+		return fmt.Errorf("subject has %d bytes, at most %d are allowed", len(m.Subject), maxSubject)
+	case strings.ContainsFunc(m.Subject, unicode.IsControl):
+		return errors.New("subject has a line break or control character")
+	case m.Text == "" && m.HTML == "":
+		return errors.New("text and html are both empty")
+	case !utf8.ValidString(m.Subject) || !utf8.ValidString(m.Text) || !utf8.ValidString(m.HTML):
+		return errors.New("subject, text or html is not valid UTF-8")
+	}
+	return nil
+}
+
+func (m Message) recipients() ([]*mail.Address, error) {
+	if len(m.To) == 0 || len(m.To) > maxRecipients {
+		return nil, fmt.Errorf("to must have 1 to %d addresses, got %d", maxRecipients, len(m.To))
+	}
+	addresses := make([]*mail.Address, 0, len(m.To))
+	for i, to := range m.To {
+		address, err := parseAddress(to)
+		if err != nil {
+			return nil, fmt.Errorf("to, address %d: %w", i+1, err)
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}
+
+// parseAddress takes one mailbox (RFC 5322). Its errors do not quote it: an
+// address is personal data.
+func parseAddress(s string) (*mail.Address, error) {
+	if len(s) > maxAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return nil, fmt.Errorf("is longer than %d bytes or has characters an address cannot have", maxAddress)
+	}
+	address, err := mail.ParseAddress(s)
+	if err != nil {
+		return nil, errors.New("is not a mail address")
+	}
+	if strings.ContainsFunc(address.Name+address.Address, unicode.IsControl) {
+		// An encoded word may hide a line break.
+		return nil, errors.New("has a line break or control character")
+	}
+	return address, nil
+}
+
+// domainOf is what follows the @ of an address.
+func domainOf(address *mail.Address) string {
+	return address.Address[strings.LastIndexByte(address.Address, '@')+1:]
+}
+
+// envelope is an address as MAIL and RCPT take it: in angle brackets, the
+// local part quoted where it must be.
+func envelope(address *mail.Address) string {
+	return (&mail.Address{Address: address.Address}).String()
+}

@@ -1,0 +1,69 @@
+package destination
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExcerptIsSafeText(t *testing.T) {
+	t.Parallel()
+	r := newRedactor()
+	for body, want := range map[string]string{
+		"plain":                                "plain",
+		"two\r\nlines\tand a tab":              "two  lines and a tab",
+		"nul\x00 esc\x1b[31m del\x7f c1\u0085": "nul esc[31m del c1",
+		"bad \xff\xfe utf-8":                   "bad \ufffd\ufffd utf-8",
+		"reordered \u202eevil":                 "reordered evil",
+		"  trimmed \n":                         "trimmed",
+	} {
+		require.Equal(t, want, r.excerpt([]byte(body), false))
+	}
+}
+
+func TestExcerptEndsOnACharacter(t *testing.T) {
+	t.Parallel()
+	text := newRedactor().excerpt([]byte(strings.Repeat("ä", 5000)), false)
+	require.True(t, utf8.ValidString(text))
+	require.Len(t, text, maxExcerpt)
+	text = newRedactor().excerpt([]byte("x"+strings.Repeat("€", 5000)), false)
+	require.True(t, utf8.ValidString(text))
+	require.LessOrEqual(t, len(text), maxExcerpt)
+}
+
+func TestRedactorKnowsSecretsInDisguise(t *testing.T) {
+	t.Parallel()
+	secret := `can/ary"+secret`
+	r := newRedactor(secret, "abc")
+	for _, body := range []string{
+		`{"auth":"can\/ary"+secret"}`, `can/ary\"+secret`, "q=can%2Fary%22%2Bsecret", "Y2FuL2FyeSIrc2VjcmV0", secret + secret,
+	} {
+		text := r.excerpt([]byte(body), false)
+		require.Contains(t, text, redacted, body)
+		require.NotContains(t, text, "ary", body)
+	}
+	require.Equal(t, "abc is too short to look for", r.excerpt([]byte("abc is too short to look for"), false))
+}
+
+func TestRedactorFindsASecretThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	r := newRedactor("canary-secret")
+	require.Equal(t, "token <secret>", r.excerpt([]byte("token canary-se"), true))
+	require.Equal(t, "token canary-se", r.excerpt([]byte("token canary-se"), false))
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add([]byte("canary\x00-secret"), false)
+	f.Add([]byte("a\x00b\xff\u202e canary-secret"), true)
+	r := newRedactor("canary-secret")
+	f.Fuzz(func(t *testing.T, body []byte, cutOff bool) {
+		text := r.excerpt(body, cutOff)
+		require.True(t, utf8.ValidString(text))
+		require.LessOrEqual(t, len(text), maxExcerpt)
+		require.False(t, strings.ContainsFunc(text, unicode.IsControl))
+		require.NotContains(t, text, "canary-secret")
+	})
+}

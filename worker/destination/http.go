@@ -1,0 +1,214 @@
+package destination
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+const (
+	// idleTimeout is how long a connection waits for its next request. It is
+	// below what servers use (5 s in Node.js, 60 s and more elsewhere): one that
+	// closes just as we send leaves the attempt in doubt.
+	idleTimeout = 4 * time.Second
+	// maxIdle is how many connections wait.
+	maxIdle = 64
+)
+
+// HTTP sends effects of kind "http".
+//
+// It follows no redirects, uses no proxy and asks for no compression. Once it
+// has got a connection, every attempt without an answer may have been applied.
+type HTTP struct {
+	name              string
+	url               *url.URL
+	method            string
+	headers           map[string]string // canonical names
+	secretHeaders     map[string]string // canonical names
+	signer            *signer
+	idempotencyHeader string
+	userAgent         string
+	timeout           time.Duration
+	maxResponse       int
+	propagateTrace    bool
+	redactor          *redactor
+	tracer            trace.Tracer
+	now               func() time.Time
+
+	transport *http.Transport
+	// bodiless is for requests without a body, each on a connection of its own:
+	// net/http sends them a second time when a kept connection breaks, which it
+	// cannot do with a body it has read.
+	bodiless *http.Transport
+}
+
+// NewHTTP checks the options. It does not connect.
+func NewHTTP(o HTTPOptions) (*HTTP, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
+	}
+	target, err := parseTarget(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
+	}
+	signer, err := newSigner(o.SignStandardWebhooks)
+	if err != nil {
+		return nil, fmt.Errorf("http destination %q: sign standard webhooks: %w", o.Name, err)
+	}
+	guard, err := newGuard(target.Hostname(), portOf(target), o.AllowPrivate, o.Resolver)
+	if err != nil {
+		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
+	}
+	h := &HTTP{
+		name: o.Name, url: target, method: o.Method,
+		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
+		signer: signer, idempotencyHeader: o.IdempotencyHeader, userAgent: o.UserAgent,
+		timeout: o.Timeout, maxResponse: o.MaxResponse, propagateTrace: o.PropagateTrace,
+		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
+	}
+	for name, value := range o.Headers {
+		if err := h.CheckHeader(name, value); err != nil {
+			return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
+		}
+		h.headers[http.CanonicalHeaderKey(name)] = value
+	}
+
+	h.transport = newTransport(o, guard)
+	h.bodiless = newTransport(o, guard)
+	h.bodiless.DisableKeepAlives = true
+	h.bodiless.Protocols = new(http.Protocols)
+	h.bodiless.Protocols.SetHTTP1(true) // HTTP/2 resends on its own, too.
+	return h, nil
+}
+
+func newTransport(o HTTPOptions, guard *guard) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	return &http.Transport{
+		Proxy:                  nil, // A proxy of the environment would bypass the guard.
+		DialContext:            guard.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    o.Timeout,
+		DisableCompression:     true,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: int64(o.MaxResponseHeaders),
+		Protocols:              protocols,
+	}
+}
+
+// secretHeaders are the credentials as they go over the wire.
+func secretHeaders(o HTTPOptions) map[string]string {
+	headers := make(map[string]string, len(o.SecretHeaders)+1)
+	for name, value := range o.SecretHeaders {
+		headers[http.CanonicalHeaderKey(name)] = value.Reveal()
+	}
+	switch {
+	case !o.Bearer.IsZero():
+		headers["Authorization"] = "Bearer " + o.Bearer.Reveal()
+	case o.BasicUser != "" || !o.BasicPassword.IsZero():
+		credentials := o.BasicUser + ":" + o.BasicPassword.Reveal()
+		headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
+	}
+	return headers
+}
+
+// secretsOf are the texts that must not appear in an answer that is kept.
+func secretsOf(o HTTPOptions) []string {
+	secrets := []string{o.Bearer.Reveal(), o.BasicPassword.Reveal()}
+	for _, value := range secretHeaders(o) {
+		_, credentials, _ := strings.Cut(value, " ")
+		secrets = append(secrets, value, credentials)
+	}
+	for _, value := range o.SignStandardWebhooks {
+		secrets = append(secrets, strings.TrimPrefix(value.Reveal(), "whsec_"))
+	}
+	return secrets
+}
+
+// String keeps the secrets out of what prints the destination.
+func (h *HTTP) String() string { return "http destination " + h.name }
+
+// GoString does the same for %#v.
+func (h *HTTP) GoString() string { return h.String() }
+
+// Kind implements Sender.
+func (h *HTTP) Kind() string { return "http" }
+
+// Timeout is the longest an attempt takes.
+func (h *HTTP) Timeout() time.Duration { return h.timeout }
+
+// Close closes the connections that wait for a request. A Send in progress
+// goes on.
+func (h *HTTP) Close() error {
+	h.transport.CloseIdleConnections()
+	return nil
+}
+
+// Send implements Sender.
+func (h *HTTP) Send(ctx context.Context, e *outbox.Effect) Outcome {
+	ctx, span := h.tracer.Start(ctx, h.method+" "+h.name, trace.WithSpanKind(trace.SpanKindClient), spanOf(h.name, e))
+	defer span.End()
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+
+	var out Outcome
+	if req, err := h.request(ctx, e); err != nil {
+		out = refused(err.Error())
+	} else {
+		span.SetName(req.Method + " " + h.name)
+		span.SetAttributes(
+			attribute.String("http.request.method", req.Method),
+			attribute.String("server.address", req.URL.Hostname()),
+			attribute.String("server.port", portOf(req.URL)),
+		)
+		out = h.exchange(ctx, e, req)
+	}
+	recordOutcome(span, "http.response.status_code", out)
+	return out
+}
+
+// exchange sends the request and reads the answer.
+func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request) Outcome {
+	transport := h.transport
+	if req.Body == http.NoBody {
+		transport = h.bodiless
+	}
+	var connected atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		host := clean(req.URL.Host, 100)
+		if !connected.Load() {
+			return notConnected(ctx, host, h.timeout, err)
+		}
+		return Outcome{Verdict: outbox.VerdictMaybeApplied, Err: noAnswer(ctx, host, h.timeout, err)}
+	}
+	defer resp.Body.Close()
+
+	out := answered(e, resp.StatusCode, resp.Header, h.now())
+	// The status is the answer, whatever becomes of the body. Read to its end
+	// the connection can be used again; closed before that it is given up.
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
+	cutOff := err != nil || len(body) > h.maxResponse
+	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)
+	return out
+}

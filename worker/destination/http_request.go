@@ -1,0 +1,229 @@
+package destination
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// Headers every request carries.
+const (
+	headerAttempt     = "Hooklatch-Attempt"      // from 1
+	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded where a header cannot hold it
+	headerEventType   = "Hooklatch-Event-Type"   // likewise
+	headerEventSource = "Hooklatch-Event-Source" // likewise
+)
+
+// FirstRequest implements Sender: method, URL and headers for a request that
+// has none. It is the same for every effect, so that e may be nil.
+func (h *HTTP) FirstRequest(*outbox.Effect) outbox.Request {
+	headers := make(map[string][]string, len(h.headers))
+	for name, value := range h.headers {
+		headers[name] = []string{value}
+	}
+	return outbox.Request{Method: h.method, URL: h.url.String(), Headers: headers}
+}
+
+// completed is the request of an effect as its first claim completed it. An
+// effect that was never claimed has no URL yet.
+func (h *HTTP) completed(r outbox.Request) outbox.Request {
+	if r.URL != "" && r.Method != "" {
+		return r
+	}
+	first := h.FirstRequest(nil)
+	maps.Copy(first.Headers, r.Headers)
+	r.URL, r.Method, r.Headers = cmp.Or(r.URL, first.URL), cmp.Or(r.Method, first.Method), first.Headers
+	return r
+}
+
+// CheckHeader says why a request may not bring a header of its own, so that
+// this is found out when a configuration is loaded.
+func (h *HTTP) CheckHeader(name, value string) error {
+	if _, ok := h.secretHeaders[http.CanonicalHeaderKey(name)]; ok {
+		return fmt.Errorf("header %s is a secret of the destination, a request may not set it", http.CanonicalHeaderKey(name))
+	}
+	return h.checkHeader(name, value)
+}
+
+func (h *HTTP) checkHeader(name, value string) error {
+	canonical := http.CanonicalHeaderKey(name)
+	switch {
+	case !isToken(name):
+		return fmt.Errorf("header name %q is not valid", clean(name, 64))
+	case reservedHeader(canonical) || canonical == h.idempotencyHeader:
+		return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
+	}
+	return checkHeaderValue(canonical, value)
+}
+
+// request builds what one attempt sends. Its error is for good: the ledger
+// keeps the request as it is.
+func (h *HTTP) request(ctx context.Context, e *outbox.Effect) (*http.Request, error) {
+	r := h.completed(e.Request)
+	target, err := parseTarget(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(methods[:], r.Method) {
+		return nil, fmt.Errorf("method %q is not one of %s", clean(r.Method, 20), strings.Join(methods[:], ", "))
+	}
+	header, err := h.header(ctx, e, r, target)
+	if err != nil {
+		return nil, err
+	}
+	req := (&http.Request{
+		Method: r.Method, URL: target, Host: target.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: http.NoBody,
+	}).WithContext(ctx)
+	if len(r.Body) > 0 {
+		// Without GetBody net/http cannot send the body a second time: it would,
+		// on a reused connection that breaks, because of the Idempotency-Key.
+		req.Body = io.NopCloser(bytes.NewReader(r.Body))
+		req.ContentLength = int64(len(r.Body))
+	}
+	return req, nil
+}
+
+func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, target *url.URL) (http.Header, error) {
+	header := make(http.Header, len(r.Headers)+12)
+	for _, name := range headerOrder(r.Headers) {
+		canonical := http.CanonicalHeaderKey(name)
+		delete(header, canonical)
+		for _, value := range r.Headers[name] {
+			if err := h.checkHeader(name, value); err != nil {
+				return nil, err
+			}
+			header.Add(canonical, value)
+		}
+	}
+	if r.ContentType != "" {
+		if checkHeaderValue("Content-Type", r.ContentType) != nil {
+			return nil, errors.New("content type has a character headers cannot have")
+		}
+		header.Set("Content-Type", r.ContentType)
+	}
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", h.userAgent)
+	}
+
+	header.Set(h.idempotencyHeader, e.IdempotencyKey)
+	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
+	if e.Event != (outbox.EventRef{}) {
+		header.Set(headerEventID, headerText(e.Event.EventID))
+		header.Set(headerEventType, headerText(e.EventType))
+		header.Set(headerEventSource, headerText(e.Event.Source))
+	}
+	if len(h.signer.keys) > 0 {
+		timestamp, signature := h.signer.sign(e.IdempotencyKey, h.now(), r.Body)
+		header.Set(headerWebhookID, e.IdempotencyKey)
+		header.Set(headerWebhookTimestamp, timestamp)
+		header.Set(headerWebhookSignature, signature)
+	}
+	if h.sameOrigin(target) {
+		for name, value := range h.secretHeaders {
+			header.Set(name, value)
+		}
+	}
+	if h.propagateTrace {
+		propagate(ctx, e.Traceparent, header)
+	}
+	return header, nil
+}
+
+// headerOrder puts names in another spelling last, so that they win: the
+// ledger keeps a request's "x-key" beside the destination's own "X-Key".
+func headerOrder(headers map[string][]string) []string {
+	return slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
+		return cmp.Or(
+			cmp.Compare(spelling(a), spelling(b)),
+			cmp.Compare(a, b),
+		)
+	})
+}
+
+func spelling(name string) int {
+	if name == http.CanonicalHeaderKey(name) {
+		return 0
+	}
+	return 1
+}
+
+// sameOrigin tells whether a request goes where the configuration says, and
+// may carry the credentials that are meant for that place.
+func (h *HTTP) sameOrigin(target *url.URL) bool {
+	return target.Scheme == h.url.Scheme && portOf(target) == portOf(h.url) &&
+		canonicalHost(target.Hostname()) == canonicalHost(h.url.Hostname())
+}
+
+// propagate sends the trace of the attempt, or that of the event when nobody
+// traces the attempt.
+func propagate(ctx context.Context, traceparent string, header http.Header) {
+	w3c := propagation.TraceContext{}
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		ctx = w3c.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
+	}
+	w3c.Inject(ctx, propagation.HeaderCarrier(header))
+}
+
+// reservedHeader tells which headers, in canonical form, are not for a
+// configuration or a request to set: the destination does, or the connection.
+func reservedHeader(canonical string) bool {
+	switch canonical {
+	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",
+		"Te", "Traceparent", "Tracestate", "Trailer", "Transfer-Encoding", "Upgrade",
+		headerWebhookID, headerWebhookSignature, headerWebhookTimestamp:
+		return true
+	}
+	return strings.HasPrefix(canonical, "Hooklatch-") || strings.HasPrefix(canonical, "Proxy-")
+}
+
+// isToken tells whether a name can be that of a header (RFC 9110, section 5.6.2).
+func isToken(name string) bool {
+	for _, c := range []byte(name) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && !('0' <= c && c <= '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// checkHeaderValue refuses control characters: a line break would begin
+// another header.
+func checkHeaderValue(name, value string) error {
+	for _, c := range []byte(value) {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return fmt.Errorf("header %s has a line break or control character", name)
+		}
+	}
+	return nil
+}
+
+// headerText percent-encodes all but visible ASCII, and the percent sign: ids
+// and types of events are the provider's text.
+func headerText(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,252 @@
+package destination
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// capture is a receiver that keeps the last request.
+type capture struct {
+	*http.Request
+
+	body []byte
+}
+
+func (c *capture) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	c.Request = r
+	c.body, _ = io.ReadAll(r.Body)
+}
+
+func TestHTTPRequest(t *testing.T) {
+	t.Parallel()
+	var got capture
+	h := newTestHTTP(t, HTTPOptions{
+		URL: receive(t, got.ServeHTTP) + "/hooks?a=1", Headers: map[string]string{"x-team": "billing", "X-Kind": "static"},
+		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New("s3cret-key")},
+		Bearer:               secret.New("b3arer"),
+		SignStandardWebhooks: []secret.Value{secret.New("one"), secret.New("two")},
+	})
+	h.now = func() time.Time { return time.Unix(1614265330, 0) }
+	e := testEffect()
+	e.Attempt = 3
+	e.Request.Body = []byte("{\"exact\":\"bytes\\u0000 \xff\"}  ")
+	e.Request.ContentType = "application/vnd.custom+json; charset=utf-8"
+	e.Request.Headers = map[string][]string{"x-kind": {"rendered"}}
+
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, http.MethodPost, got.Method)
+	require.Equal(t, "/hooks?a=1", got.RequestURI)
+	require.Equal(t, e.Request.Body, got.body)
+	for name, want := range map[string]string{
+		"Authorization":          "Bearer b3arer",
+		"Content-Type":           "application/vnd.custom+json; charset=utf-8",
+		"Hooklatch-Attempt":      "3",
+		"Hooklatch-Event-Id":     "evt_1",
+		"Hooklatch-Event-Source": "stripe",
+		"Hooklatch-Event-Type":   "invoice.paid",
+		"Idempotency-Key":        e.IdempotencyKey,
+		"User-Agent":             "hooklatch",
+		"Webhook-Id":             e.IdempotencyKey,
+		"Webhook-Timestamp":      "1614265330",
+		"X-Api-Key":              "s3cret-key",
+		"X-Kind":                 "rendered",
+		"X-Team":                 "billing",
+	} {
+		require.Equal(t, []string{want}, got.Header.Values(name), name)
+	}
+	require.Len(t, strings.Fields(got.Header.Get("Webhook-Signature")), 2)
+	require.Empty(t, got.Header.Get("Accept-Encoding"))
+	require.Empty(t, got.Header.Get("Traceparent"))
+}
+
+func TestHTTPSendsWhatTheFirstClaimCommitted(t *testing.T) {
+	t.Parallel()
+	var got capture
+	address := receive(t, got.ServeHTTP)
+	before := newTestHTTP(t, HTTPOptions{URL: address + "/old", Method: http.MethodPut, Headers: map[string]string{"X-Version": "1"}})
+	e := testEffect()
+	e.Request.Body = nil
+	first := before.FirstRequest(e)
+	require.Equal(t, outbox.Request{Method: "PUT", URL: address + "/old", Headers: map[string][]string{"X-Version": {"1"}}}, first)
+	e.Request.Method, e.Request.URL, e.Request.Headers = first.Method, first.URL, first.Headers
+
+	// The configuration changes between two attempts.
+	after := newTestHTTP(t, HTTPOptions{URL: address + "/new", Headers: map[string]string{"X-Version": "2", "X-New": "yes"}})
+	require.Equal(t, outbox.VerdictDone, after.Send(t.Context(), e).Verdict)
+	require.Equal(t, "PUT /old 1 ", fmt.Sprintf("%s %s %s %s", got.Method, got.RequestURI, got.Header.Get("X-Version"), got.Header.Get("X-New")))
+	require.Zero(t, got.ContentLength)
+	require.Equal(t, first, before.FirstRequest(nil))
+}
+
+func TestHTTPEventTextInHeaders(t *testing.T) {
+	t.Parallel()
+	var got capture
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP)})
+	e := testEffect()
+	e.Event.EventID, e.EventType = "a b\r\nX-Evil: 1", "größe 100%"
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, "a%20b%0D%0AX-Evil:%201", got.Header.Get("Hooklatch-Event-Id"))
+	require.Equal(t, "gr%C3%B6%C3%9Fe%20100%25", got.Header.Get("Hooklatch-Event-Type"))
+
+	e.Event, e.EventType = outbox.EventRef{}, ""
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.NotContains(t, got.Header, "Hooklatch-Event-Id")
+}
+
+func TestHTTPCredentialsStayWithTheirOrigin(t *testing.T) {
+	t.Parallel()
+	var got capture
+	own, other := receive(t, got.ServeHTTP), receive(t, got.ServeHTTP)
+	h := newTestHTTP(t, HTTPOptions{
+		URL: own, BasicUser: "user", BasicPassword: secret.New("p4ssword"), SecretHeaders: map[string]secret.Value{"X-Api-Key": secret.New("k3y")},
+		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	e := testEffect()
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	user, password, ok := got.BasicAuth()
+	require.Equal(t, "user p4ssword true k3y", fmt.Sprint(user, " ", password, " ", ok, " ", got.Header.Get("X-Api-Key")))
+
+	e.Request.URL = other
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Empty(t, got.Header.Get("Authorization")+got.Header.Get("X-Api-Key"))
+	require.Equal(t, e.IdempotencyKey, got.Header.Get("Idempotency-Key"))
+}
+
+func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{
+		URL:               receive(t, func(http.ResponseWriter, *http.Request) { t.Error("was sent") }),
+		IdempotencyHeader: "X-Request-Id",
+	})
+	header := func(name, value string) func(*outbox.Request) {
+		return func(r *outbox.Request) { r.Headers = map[string][]string{name: {value}} }
+	}
+	for want, change := range map[string]func(*outbox.Request){
+		"header X-A has a line break or control character":                      header("X-A", "1\r\nHost: evil"),
+		"header X-B has a line break or control character":                      header("X-B", "nul\x00"),
+		`header name "X C" is not valid`:                                        header("X C", "1"),
+		`header name "" is not valid`:                                           header("", "1"),
+		"header Authorization is set by the destination, a request may not":     header("authorization", "Bearer x"),
+		"header Host is set by the destination, a request may not":              header("HOST", "evil"),
+		"header Content-Length is set by the destination, a request may not":    header("content-length", "0"),
+		"header X-Request-Id is set by the destination, a request may not":      header("x-request-id", "other"),
+		"header Webhook-Signature is set by the destination, a request may not": header("webhook-signature", "v1,x"),
+		"header Hooklatch-Attempt is set by the destination, a request may not": header("Hooklatch-Attempt", "9"),
+		"header Proxy-Connection is set by the destination, a request may not":  header("Proxy-Connection", "x"),
+		"header Transfer-Encoding is set by the destination, a request may not": header("Transfer-Encoding", "chunked"),
+		"header Traceparent is set by the destination, a request may not":       header("traceparent", "x"),
+		"content type has a character headers cannot have":                      func(r *outbox.Request) { r.ContentType = "a/b\r\nX: 1" },
+		`method "CONNECT" is not one of POST, PUT, PATCH, DELETE, GET`:          func(r *outbox.Request) { r.Method = "CONNECT" },
+		`method "POST /  HTTP/1.1" is not one of POST, PUT, PATCH, DELETE, GET`: func(r *outbox.Request) { r.Method = "POST /\r\nHTTP/1.1" },
+		`url has scheme "ftp", only http and https are allowed`:                 func(r *outbox.Request) { r.URL = "ftp://example.com" },
+		"url is not valid":                func(r *outbox.Request) { r.URL = "http://exa mple.com/?token=canary" },
+		"url contains a user or password": func(r *outbox.Request) { r.URL = "http://user:canary@example.com" },
+	} {
+		e := testEffect()
+		change(&e.Request)
+		out := h.Send(t.Context(), e)
+		require.Equal(t, outbox.VerdictRefused, out.Verdict, want)
+		require.EqualError(t, out.Err, want)
+	}
+	require.NoError(t, h.CheckHeader("X-Fine", "value"))
+	require.Error(t, h.CheckHeader("x-request-id", "value"))
+}
+
+func TestHTTPKeepsSecretsToItself(t *testing.T) {
+	t.Parallel()
+	secrets := map[string]string{
+		"bearer": "canary-bearer/1", "password": "canary-password", "header": "canary-header", "key": "canary-key-0123456789",
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte("user:" + secrets["password"]))
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(len(r.Header.Values("X-Fail"))*300 + 200)
+		for name, values := range r.Header {
+			fmt.Fprintf(w, "%s: %q\n", name, values)
+		}
+		fmt.Fprintln(w, strings.ReplaceAll(r.Header.Get("Authorization"), "/", `\/`), secrets["key"])
+	}
+	common := HTTPOptions{
+		URL:                  receive(t, echo) + "/?token=canary-query",
+		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New(secrets["header"])},
+		SignStandardWebhooks: []secret.Value{secret.New(secrets["key"])},
+	}
+	bearer, password := common, common
+	bearer.Bearer = secret.New(secrets["bearer"])
+	password.BasicUser, password.BasicPassword = "user", secret.New(secrets["password"])
+	down := bearer
+	down.URL = "http://" + closedAddress(t) + "/?token=canary-query"
+	for _, o := range []HTTPOptions{bearer, password, down} {
+		for _, fail := range []map[string][]string{nil, {"X-Fail": {"yes"}}} {
+			h := newTestHTTP(t, o)
+			e := testEffect()
+			e.Request.Headers = fail
+			out := h.Send(t.Context(), e)
+			for _, text := range []string{
+				out.Excerpt, fmt.Sprint(out.Err), fmt.Sprintf("%v %+v %#v", h, h, h), fmt.Sprintf("%+v", o.Bearer),
+			} {
+				require.NotContains(t, text, "canary")
+				require.NotContains(t, text, basic)
+			}
+		}
+	}
+}
+
+func TestNewHTTPSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*HTTPOptions){
+		`http destination "": name is empty`:                                                                       func(o *HTTPOptions) { o.Name = "" },
+		`http destination "app": url has scheme "", only http and https are allowed`:                               func(o *HTTPOptions) { o.URL = "" },
+		`http destination "app": url contains a user or password`:                                                  func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
+		`http destination "app": host "127.1" is not a valid address`:                                              func(o *HTTPOptions) { o.URL = "http://127.1/" },
+		`http destination "app": method must be one of POST, PUT, PATCH, DELETE, GET, got "HEAD"`:                  func(o *HTTPOptions) { o.Method = "HEAD" },
+		`http destination "app": timeout must be more than 0, got -1s`:                                             func(o *HTTPOptions) { o.Timeout = -time.Second },
+		`http destination "app": header Authorization is set by the destination, a request may not`:                func(o *HTTPOptions) { o.Headers = map[string]string{"Authorization": "x"} },
+		`http destination "app": idempotency header "Content-Length" cannot be used`:                               func(o *HTTPOptions) { o.IdempotencyHeader = "content-length" },
+		`http destination "app": bearer has a character headers cannot have`:                                       func(o *HTTPOptions) { o.Bearer = secret.New("canary\n") },
+		`http destination "app": sign standard webhooks: secret 1: what follows whsec_ is not Base64`:              func(o *HTTPOptions) { o.SignStandardWebhooks = []secret.Value{secret.New("whsec_?")} },
+		`http destination "app": at most one of bearer, basic user and a secret Authorization header can be given`: func(o *HTTPOptions) { o.Bearer, o.BasicUser = secret.New("a"), "b" },
+	} {
+		o := HTTPOptions{Name: "app", URL: "https://example.com"}
+		change(&o)
+		_, err := NewHTTP(o)
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestHTTPSpan(t *testing.T) {
+	t.Parallel()
+	var got capture
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP) + "/?token=canary", TracerProvider: provider, PropagateTrace: true})
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+
+	spans := exporter.GetSpans()
+	require.Len(t, spans, 1)
+	require.Equal(t, "POST app", spans[0].Name)
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", spans[0].SpanContext.TraceID(), spans[0].SpanContext.SpanID()), got.Header.Get("Traceparent"))
+	require.NotContains(t, fmt.Sprintf("%+v", spans), "canary")
+}
+
+func TestHTTPPropagatesTheTraceOfTheEvent(t *testing.T) {
+	t.Parallel()
+	var got capture
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP), PropagateTrace: true})
+	e := testEffect()
+	e.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, e.Traceparent, got.Header.Get("Traceparent"))
+}

@@ -1,0 +1,255 @@
+package destination
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func TestHTTPVerdictOfEveryStatus(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		_, err := fmt.Sscanf(r.URL.Path, "/%d", &status)
+		if err != nil {
+			status = http.StatusTeapot
+		}
+		if wait := r.URL.Query().Get("retry"); wait != "" {
+			w.Header().Set("Retry-After", wait)
+		}
+		w.WriteHeader(status)
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			fmt.Fprintf(w, "this is %d", status)
+		}
+	})})
+	send := func(path string, change func(*outbox.Effect)) Outcome {
+		e := testEffect()
+		e.Request.URL = h.url.String() + path
+		if change != nil {
+			change(e)
+		}
+		return h.Send(t.Context(), e)
+	}
+
+	for status, want := range map[int]outbox.Verdict{
+		200: outbox.VerdictDone, 201: outbox.VerdictDone, 202: outbox.VerdictDone, 204: outbox.VerdictDone, 299: outbox.VerdictDone,
+		301: outbox.VerdictRefused, 302: outbox.VerdictRefused, 304: outbox.VerdictRefused, 307: outbox.VerdictRefused, 308: outbox.VerdictRefused,
+		400: outbox.VerdictRefused, 401: outbox.VerdictRefused, 403: outbox.VerdictRefused, 404: outbox.VerdictRefused,
+		409: outbox.VerdictRefused, 410: outbox.VerdictRefused, 413: outbox.VerdictRefused, 422: outbox.VerdictRefused,
+		408: outbox.VerdictMaybeApplied, 425: outbox.VerdictNotApplied, 429: outbox.VerdictNotApplied,
+		500: outbox.VerdictMaybeApplied, 502: outbox.VerdictMaybeApplied, 503: outbox.VerdictMaybeApplied,
+		504: outbox.VerdictMaybeApplied, 599: outbox.VerdictMaybeApplied, 799: outbox.VerdictMaybeApplied,
+	} {
+		out := send(fmt.Sprintf("/%d", status), nil)
+		require.Equal(t, want, out.Verdict, status)
+		require.Equal(t, status, out.Status)
+		require.Equal(t, want == outbox.VerdictDone, out.Err == nil, status)
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			require.Equal(t, fmt.Sprintf("this is %d", status), out.Excerpt)
+		}
+	}
+
+	out := send("/429?retry=17", nil)
+	require.Equal(t, 17*time.Second, out.RetryAfter)
+	require.EqualError(t, out.Err, "HTTP 429 Too Many Requests")
+	require.Equal(t, 90*time.Second, send("/503?retry=90", nil).RetryAfter)
+	require.Equal(t, outbox.VerdictMaybeApplied, send("/409?retry=1", nil).Verdict, "a request with the key is in progress")
+	require.Equal(t, outbox.VerdictMaybeApplied, send("/409", func(e *outbox.Effect) { e.MaybeAppliedSince = time.Now() }).Verdict)
+	require.Zero(t, send("/200?retry=5", nil).RetryAfter)
+}
+
+func TestHTTPRetryAfterDate(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", "Thu, 01 Oct 2026 08:00:00 GMT")
+		w.Header().Set("Retry-After", "Thu, 01 Oct 2026 08:02:00 GMT")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})})
+	require.Equal(t, 2*time.Minute, h.Send(t.Context(), testEffect()).RetryAfter)
+}
+
+func TestHTTPFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/?canary=1", http.StatusTemporaryRedirect)
+	})})
+	out := h.Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictRefused, out.Verdict)
+	require.EqualError(t, out.Err, "HTTP 307 Temporary Redirect: redirects are not followed, the destination's url must name the final address")
+}
+
+func TestHTTPIgnoresProxiesOfTheEnvironment(t *testing.T) {
+	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	t.Setenv("HTTP_PROXY", proxy)
+	t.Setenv("ALL_PROXY", proxy)
+	h := newTestHTTP(t, HTTPOptions{URL: "http://hooks.example.com", Resolver: resolveTo(t, loopback)})
+	require.Equal(t, outbox.VerdictRefused, h.Send(t.Context(), testEffect()).Verdict)
+}
+
+func TestHTTPReceiverIsDown(t *testing.T) {
+	t.Parallel()
+	address := closedAddress(t)
+	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address + "/?token=canary"}).Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.EqualError(t, out.Err, "connect to "+address+": connect: connection refused")
+	require.Zero(t, out.Status)
+}
+
+func TestHTTPNameCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{
+		URL: "http://nowhere.example.com/?token=canary",
+		Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("the resolver is down")
+		}},
+	})
+	out := h.Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.EqualError(t, out.Err, "look up nowhere.example.com: the resolver is down")
+}
+
+func TestHTTPReceiverHangs(t *testing.T) {
+	t.Parallel()
+	t.Run("before the TLS handshake", func(t *testing.T) {
+		t.Parallel()
+		address := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		out := newTestHTTP(t, HTTPOptions{URL: "https://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
+		require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+		require.EqualError(t, out.Err, "no connection to "+address+" within 1s")
+	})
+	t.Run("after the request", func(t *testing.T) {
+		t.Parallel()
+		address := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
+		require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+		require.EqualError(t, out.Err, "no answer of "+address+" within 1s")
+	})
+	t.Run("within the body of its answer", func(t *testing.T) {
+		t.Parallel()
+		address := listen(t, func(c net.Conn) {
+			readRequest(t, c)
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of ")
+			_, _ = io.Copy(io.Discard, c)
+		})
+		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
+		require.Equal(t, outbox.VerdictDone, out.Verdict, "the status said so")
+		require.Equal(t, "half of", out.Excerpt)
+	})
+}
+
+func TestHTTPInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	address := listen(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1))
+		cancel()
+		_, _ = io.Copy(io.Discard, c)
+	})
+	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(ctx, testEffect())
+	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.EqualError(t, out.Err, "no answer of "+address+": the attempt was interrupted")
+}
+
+func TestHTTPReceiverResetsAfterReadingTheRequest(t *testing.T) {
+	t.Parallel()
+	address := listen(t, func(c net.Conn) {
+		readRequest(t, c)
+		require.NoError(t, c.(*net.TCPConn).SetLinger(0))
+	})
+	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.EqualError(t, out.Err, address+" reset the connection before its answer")
+}
+
+func TestHTTPAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nothing":          "",
+		"not HTTP":         "220 canary ESMTP\r\n\r\n",
+		"no status":        "HTTP/1.1 canary OK\r\n\r\n",
+		"a broken header":  "HTTP/1.1 200 OK\r\ncanary\r\n\r\n",
+		"too many headers": "HTTP/1.1 200 OK\r\nX-Canary: " + strings.Repeat("canary", 50_000) + "\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := listen(t, func(c net.Conn) {
+				readRequest(t, c)
+				_, _ = io.WriteString(c, answer)
+			})
+			out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(t.Context(), testEffect())
+			require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+			require.NotContains(t, fmt.Sprintf("%+v", out), "canary")
+		})
+	}
+}
+
+func TestHTTPEndlessBodyIsCutOff(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{MaxResponse: 10_000, URL: receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		for {
+			if _, err := io.WriteString(w, strings.Repeat("x", 1000)); err != nil {
+				return
+			}
+		}
+	})})
+	out := h.Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.Equal(t, 500, out.Status)
+	require.Equal(t, strings.Repeat("x", maxExcerpt), out.Excerpt)
+}
+
+func TestHTTPUnprintableBody(t *testing.T) {
+	t.Parallel()
+	h := newTestHTTP(t, HTTPOptions{URL: receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("nul \x00, \xff\xfe, esc \x1b[2J\nend"))
+	})})
+	require.Equal(t, "nul , \ufffd\ufffd, esc [2J end", h.Send(t.Context(), testEffect()).Excerpt)
+}
+
+func TestHTTPCertificates(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	trusted := x509.NewCertPool()
+	trusted.AddCert(server.Certificate())
+	host := strings.TrimPrefix(server.URL, "https://")
+	_, port, err := net.SplitHostPort(host)
+	require.NoError(t, err)
+
+	out := newTestHTTP(t, HTTPOptions{URL: server.URL}).Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.ErrorContains(t, out.Err, "TLS handshake with "+host+": ")
+
+	out = newTestHTTP(t, HTTPOptions{URL: "https://localhost:" + port, RootCAs: trusted}).Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.ErrorContains(t, out.Err, "not localhost")
+
+	h := newTestHTTP(t, HTTPOptions{URL: server.URL, RootCAs: trusted})
+	require.Equal(t, "HTTP/2.0", h.Send(t.Context(), testEffect()).Excerpt)
+	bodiless := testEffect()
+	bodiless.Request.Body = nil
+	require.Equal(t, "HTTP/1.1", h.Send(t.Context(), bodiless).Excerpt)
+
+	out = newTestHTTP(t, HTTPOptions{URL: "http://" + host}).Send(t.Context(), testEffect())
+	require.Equal(t, 400, out.Status, "plain HTTP at a TLS port")
+	out = newTestHTTP(t, HTTPOptions{URL: strings.Replace(receive(t, nil), "http:", "https:", 1)}).Send(t.Context(), testEffect())
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.ErrorContains(t, out.Err, "does not look like a TLS handshake")
+}

@@ -1,0 +1,52 @@
+package destination
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// answered is what an HTTP status means for the effect:
+//
+//	2xx            done
+//	3xx            refused: redirects are not followed
+//	425, 429       not applied: the receiver says it did not look at it
+//	408, 5xx       maybe applied, also 503: proxies send it after passing a request on
+//	409            maybe applied, see below; else refused
+//	other 4xx      refused
+//	anything else  maybe applied
+//
+// A 409 is the answer for "this exists already", which is for good, and also
+// for "a request with this key is in progress" (draft-ietf-httpapi-idempotency-key-header;
+// Stripe). The second can only be where an earlier attempt may have arrived,
+// or where the receiver asks to come back: then nobody knows. Should it have
+// meant the first, the attempts run out and the effect is parked as in doubt,
+// rather than called failed although an earlier attempt was applied.
+func answered(e *outbox.Effect, status int, header http.Header, now time.Time) Outcome {
+	out := Outcome{Status: status}
+	if status >= 200 && status <= 299 {
+		out.Verdict = outbox.VerdictDone
+		return out
+	}
+	out.RetryAfter = retryAfter(header, now)
+	out.Err = fmt.Errorf("HTTP %d %s", status, http.StatusText(status))
+	switch {
+	case status >= 300 && status <= 399:
+		out.Verdict = outbox.VerdictRefused
+		out.Err = fmt.Errorf("HTTP %d %s: redirects are not followed, the destination's url must name the final address",
+			status, http.StatusText(status))
+	case status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+		out.Verdict = outbox.VerdictNotApplied
+	case status == http.StatusRequestTimeout:
+		out.Verdict = outbox.VerdictMaybeApplied
+	case status == http.StatusConflict && (header.Get("Retry-After") != "" || !e.MaybeAppliedSince.IsZero()):
+		out.Verdict = outbox.VerdictMaybeApplied
+	case status >= 400 && status <= 499:
+		out.Verdict = outbox.VerdictRefused
+	default:
+		out.Verdict = outbox.VerdictMaybeApplied
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package destination
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func loopback() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
+
+// readRequest reads one whole request from a raw connection.
+func readRequest(t *testing.T, c net.Conn) {
+	t.Helper()
+	_, err := nextRequest(bufio.NewReader(c))
+	require.NoError(t, err)
+}
+
+func nextRequest(r *bufio.Reader) (*http.Request, error) {
+	req, err := http.ReadRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, req.Body)
+	return req, err
+}
+
+// breaksKeptConnections answers the first request of the first connection,
+// and closes that connection once it has read the second. It counts requests.
+func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32) {
+	t.Helper()
+	requests = new(atomic.Int32)
+	var connections atomic.Int32
+	return listen(t, func(c net.Conn) {
+		first := connections.Add(1) == 1
+		r := bufio.NewReader(c)
+		for answered := 0; ; answered++ {
+			if _, err := nextRequest(r); err != nil {
+				return
+			}
+			requests.Add(1)
+			if first && answered == 1 {
+				return
+			}
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); err != nil {
+				return
+			}
+		}
+	}), requests
+}
+
+func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	t.Run("net/http by itself sends again", func(t *testing.T) {
+		t.Parallel()
+		// Shows that the receiver of these tests would notice.
+		address, requests := breaksKeptConnections(t)
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		for range 2 {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address, strings.NewReader("{}"))
+			require.NoError(t, err)
+			req.Header.Set("Idempotency-Key", "k")
+			resp, err := transport.RoundTrip(req)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+		}
+		require.EqualValues(t, 3, requests.Load())
+	})
+	t.Run("with a body", func(t *testing.T) {
+		t.Parallel()
+		address, requests := breaksKeptConnections(t)
+		h := newTestHTTP(t, HTTPOptions{URL: "http://" + address})
+		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+		out := h.Send(t.Context(), testEffect())
+		require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+		require.EqualError(t, out.Err, address+" closed the connection before its answer")
+		require.EqualValues(t, 2, requests.Load())
+	})
+	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		t.Run("without a body, "+method, func(t *testing.T) {
+			t.Parallel()
+			address, requests := breaksKeptConnections(t)
+			h := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Method: method})
+			e := testEffect()
+			e.Request.Body = nil
+			for range 3 {
+				require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict, "a connection of its own")
+			}
+			require.EqualValues(t, 3, requests.Load())
+		})
+	}
+}
+
+func TestHTTPUsesConnectionsAgain(t *testing.T) {
+	t.Parallel()
+	var connections atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(bytes.Repeat([]byte("x"), 10_000))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	h := newTestHTTP(t, HTTPOptions{URL: server.URL, MaxResponse: 10_000})
+	for range 5 {
+		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+	}
+	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
+}
+
+func TestHTTP2RefusedStreamIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	certificate := httptest.NewTLSServer(nil)
+	certificate.Close()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(certificate.Certificate())
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2"},
+	})
+	require.NoError(t, err)
+	var requests atomic.Int32
+	address := serve(t, listener, func(c net.Conn) { refuseStreams(c, &requests) })
+
+	h := newTestHTTP(t, HTTPOptions{URL: "https://" + address, RootCAs: trusted})
+	for n := int32(1); n <= 3; n++ {
+		require.Equal(t, outbox.VerdictMaybeApplied, h.Send(t.Context(), testEffect()).Verdict)
+		require.Equal(t, n, requests.Load())
+	}
+}
+
+// refuseStreams is an HTTP/2 server (RFC 9113) that answers every request with
+// REFUSED_STREAM: "send it again".
+func refuseStreams(c net.Conn, requests *atomic.Int32) {
+	const (
+		preface                                    = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+		frameHeaders, frameRST, frameSettings byte = 1, 3, 4
+		flagAck                               byte = 1
+		refusedStream                         byte = 7
+	)
+	if _, err := io.CopyN(io.Discard, c, int64(len(preface))); err != nil {
+		return
+	}
+	if _, err := c.Write([]byte{0, 0, 0, frameSettings, 0, 0, 0, 0, 0}); err != nil {
+		return
+	}
+	for {
+		header := make([]byte, 9)
+		if _, err := io.ReadFull(c, header); err != nil {
+			return
+		}
+		length := int64(binary.BigEndian.Uint32(append([]byte{0}, header[:3]...)))
+		if _, err := io.CopyN(io.Discard, c, length); err != nil {
+			return
+		}
+		var answer []byte
+		switch {
+		case header[3] == frameSettings && header[4]&flagAck == 0:
+			answer = []byte{0, 0, 0, frameSettings, flagAck, 0, 0, 0, 0}
+		case header[3] == frameHeaders:
+			requests.Add(1)
+			answer = append([]byte{0, 0, 4, frameRST, 0}, header[5:9]...)
+			answer = append(answer, 0, 0, 0, refusedStream)
+		}
+		if _, err := c.Write(answer); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package destination
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testEffect is an effect as the first claim of an attempt returns it.
+func testEffect() *outbox.Effect {
+	id := outbox.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
+	return &outbox.Effect{
+		EffectID:       id,
+		IdempotencyKey: id.IdempotencyKey(),
+		Destination:    "app",
+		Event:          outbox.EventRef{Source: "stripe", EventID: "evt_1"},
+		EventType:      "invoice.paid",
+		Request:        outbox.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
+		State:          outbox.EffectStarted,
+		Attempt:        1,
+		CreatedAt:      time.Date(2026, 9, 30, 12, 0, 0, 123456000, time.FixedZone("", 7200)),
+	}
+}
+
+// newTestHTTP makes a destination that is closed with the test.
+func newTestHTTP(t *testing.T, o HTTPOptions) *HTTP {
+	t.Helper()
+	if o.Name == "" {
+		o.Name = "app"
+	}
+	h, err := NewHTTP(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h
+}
+
+// receive starts a receiver.
+func receive(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// listen serves raw connections, each closed when its handler returns.
+func listen(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return serve(t, listener, handle)
+}
+
+func serve(t *testing.T, listener net.Listener, handle func(net.Conn)) string {
+	t.Helper()
+	var (
+		handlers sync.WaitGroup
+		mu       sync.Mutex
+		open     []net.Conn
+	)
+	handlers.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			handlers.Go(func() {
+				defer conn.Close()
+				handle(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		mu.Lock()
+		for _, conn := range open {
+			conn.Close()
+		}
+		mu.Unlock()
+		handlers.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// closedAddress is one nobody listens on.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
+}

@@ -1,0 +1,38 @@
+package destination
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// retryAfter reads a Retry-After header (RFC 9110, section 10.2.3): seconds,
+// or an HTTP date. A date is taken relative to the Date header of the same
+// response where there is one, so that the clocks need not agree. What cannot
+// be read, or lies in the past, is 0; nothing is more than 24 h.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if value == "" {
+		return 0
+	}
+	if isDigits(value) {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(maxWait/time.Second) {
+			return maxWait // Only a number too large for 64 bits fails here.
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
+	return min(max(at.Sub(now), 0), maxWait)
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

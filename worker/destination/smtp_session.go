@@ -1,0 +1,245 @@
+package destination
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/textproto"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wneessen/go-mail/smtp"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+const (
+	// maxReplies is how many bytes one session reads, TLS handshake included:
+	// a server that never ends its line must not fill the memory.
+	maxReplies = 256 << 10
+	// quitTimeout is how long we say goodbye.
+	quitTimeout = time.Second
+)
+
+// stage is how far an SMTP session has come. It decides what a failure means.
+type stage string
+
+const (
+	// Before the message: what fails here is the connection or the login, which
+	// an operator can mend, also where the server says 5xx.
+	stageGreeting stage = "greeting"
+	stageHello    stage = "EHLO"
+	stageStartTLS stage = "STARTTLS"
+	stageAuth     stage = "AUTH"
+	// The message: 5xx is for good.
+	stageFrom stage = "MAIL FROM"
+	stageTo   stage = "RCPT TO"
+	stageData stage = "DATA"
+	// The content, until its final dot is sent: the server must not deliver it
+	// (RFC 5321, section 4.1.1.4).
+	stageContent stage = "message content"
+	// The final dot may have arrived.
+	stageEnd stage = "end of message"
+)
+
+// verdict is what a failure at this stage means for the effect. Code is the
+// server's reply, 0 without one.
+func (s stage) verdict(code int) outbox.Verdict {
+	switch s {
+	case stageFrom, stageTo, stageData, stageEnd:
+	case stageGreeting, stageHello, stageStartTLS, stageAuth, stageContent:
+		return outbox.VerdictNotApplied
+	}
+	switch {
+	case code == 530 || code == 534 || code == 535 || code == 538:
+		return outbox.VerdictNotApplied // about the login (RFC 4954, section 6)
+	case code >= 500 && code <= 599:
+		return outbox.VerdictRefused
+	case code >= 400 && code <= 499:
+		return outbox.VerdictNotApplied
+	case s == stageEnd:
+		return outbox.VerdictMaybeApplied
+	}
+	return outbox.VerdictNotApplied
+}
+
+// transmit hands the message to the server, in one session.
+func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Address, content []byte) Outcome {
+	address := net.JoinHostPort(m.host, m.port)
+	plain, err := m.guard.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return notConnected(ctx, address, m.timeout, err)
+	}
+	defer plain.Close()
+	// The SMTP client knows deadlines only; this also hears the cancellation.
+	defer context.AfterFunc(ctx, func() { plain.Close() })()
+	var conn net.Conn = &boundedConn{Conn: plain, left: maxReplies}
+	if m.tlsMode == TLSImplicit {
+		encrypted := tls.Client(conn, m.tls)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return notConnected(ctx, address, m.timeout, err)
+		}
+		conn = encrypted
+	}
+
+	client, err := smtp.NewClient(conn, m.host)
+	if err != nil {
+		return m.failed(ctx, stageGreeting, err)
+	}
+	if at, err := m.open(client); err != nil {
+		return m.failed(ctx, at, err)
+	}
+	if at, err := envelop(client, from, to); err != nil {
+		out := m.failed(ctx, at, err)
+		if out.Status != 0 {
+			quit(client, plain)
+		}
+		return out
+	}
+	writer, err := client.Data()
+	if err != nil {
+		return m.failed(ctx, stageData, err)
+	}
+	if _, err := writer.Write(content); err != nil {
+		// No QUIT: the client would end the message with a dot before it.
+		return m.failed(ctx, stageContent, err)
+	}
+	if err := writer.Close(); err != nil {
+		return m.failed(ctx, stageEnd, err)
+	}
+	out := Outcome{Verdict: outbox.VerdictDone, Status: 250}
+	if data, ok := writer.(*smtp.DataCloser); ok {
+		out.Excerpt = m.redactor.excerpt([]byte(data.ServerResponse()), false)
+	}
+	quit(client, plain)
+	return out
+}
+
+// open introduces the client, encrypts and logs in.
+func (m *Email) open(client *smtp.Client) (stage, error) {
+	if err := client.Hello(m.helo); err != nil {
+		return stageHello, err
+	}
+	if m.tlsMode == TLSStartTLS {
+		if ok, _ := client.Extension("STARTTLS"); !ok {
+			return stageStartTLS, errNoStartTLS
+		}
+		if err := client.StartTLS(m.tls.Clone()); err != nil {
+			return stageStartTLS, err
+		}
+	}
+	if m.username == "" {
+		return "", nil
+	}
+	auth, err := m.auth(client)
+	if err != nil {
+		return stageAuth, err
+	}
+	return stageAuth, client.Auth(auth)
+}
+
+var (
+	errNoStartTLS = errors.New("the server does not offer STARTTLS")
+	errNoAuth     = errors.New("the server offers none of SCRAM-SHA-256, PLAIN, LOGIN and CRAM-MD5")
+)
+
+func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
+	_, offered := client.Extension("AUTH")
+	mechanisms := strings.Fields(strings.ToUpper(offered))
+	password := m.password.Reveal()
+	inClear := m.tlsMode == TLSNone // only where the operator allowed it
+	switch {
+	case slices.Contains(mechanisms, "SCRAM-SHA-256"):
+		return smtp.ScramSHA256Auth(m.username, password), nil
+	case slices.Contains(mechanisms, "PLAIN"):
+		return smtp.PlainAuth("", m.username, password, m.host, inClear), nil
+	case slices.Contains(mechanisms, "LOGIN"):
+		return smtp.LoginAuth(m.username, password, m.host, inClear), nil
+	case slices.Contains(mechanisms, "CRAM-MD5"):
+		return smtp.CRAMMD5Auth(m.username, password), nil
+	}
+	return nil, errNoAuth
+}
+
+// envelop names sender and recipients. One refused recipient fails them all:
+// an effect is applied whole or not at all.
+func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage, error) {
+	international := !isASCII(from.Address) || slices.ContainsFunc(to, func(a *mail.Address) bool { return !isASCII(a.Address) })
+	client.SkipSMTPUTF8(!international)
+	if err := client.Mail(envelope(from)); err != nil {
+		return stageFrom, err
+	}
+	var worst error
+	for _, recipient := range to {
+		err := client.Rcpt(envelope(recipient))
+		if err == nil {
+			continue
+		}
+		reply, ok := errors.AsType[*textproto.Error](err)
+		if !ok {
+			return stageTo, err
+		}
+		// A recipient refused for good settles it, whatever the others are.
+		if kept, ok := errors.AsType[*textproto.Error](worst); !ok || reply.Code > kept.Code {
+			worst = err
+		}
+	}
+	return stageTo, worst
+}
+
+// failed is the outcome of a session that ended at a stage.
+func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
+	if reply, ok := errors.AsType[*textproto.Error](err); ok {
+		return Outcome{
+			Verdict: at.verdict(reply.Code),
+			Status:  reply.Code,
+			Excerpt: m.redactor.excerpt([]byte(reply.Msg), false),
+			Err:     fmt.Errorf("SMTP %d at %s", reply.Code, at),
+		}
+	}
+	address := net.JoinHostPort(m.host, m.port)
+	var why error
+	switch {
+	case errors.Is(err, errNoStartTLS) || errors.Is(err, errNoAuth):
+		why = err
+	case at == stageStartTLS && isTLSError(err):
+		return notConnected(ctx, address, m.timeout, err)
+	default:
+		why = fmt.Errorf("%w (%s)", noAnswer(ctx, address, m.timeout, err), at)
+	}
+	return Outcome{Verdict: at.verdict(0), Err: why}
+}
+
+// quit ends a session whose outcome is known; how it ends does not matter.
+func quit(client *smtp.Client, conn net.Conn) {
+	if conn.SetDeadline(time.Now().Add(quitTimeout)) == nil {
+		_ = client.Quit()
+	}
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// boundedConn reads so many bytes and no more.
+type boundedConn struct {
+	net.Conn
+
+	left int
+}
+
+var errTooMuch = errors.New("the server sent too much")
+
+func (c *boundedConn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
+}

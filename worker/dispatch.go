@@ -1,0 +1,209 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+const (
+	// commitTimeout bounds the end of a handlers' transaction. It does not
+	// depend on the job's context: a cancelled COMMIT has an unknown outcome.
+	commitTimeout = 5 * time.Second
+	// recordTimeout bounds recording that a dispatch failed.
+	recordTimeout = 5 * time.Second
+)
+
+// dispatchJob is outbox.DispatchArgs with what the run leaves for NextRetry.
+type dispatchJob struct {
+	outbox.DispatchArgs
+
+	ran bool // false when the rescuer asks
+}
+
+// dispatchWorker is T2 for one event.
+type dispatchWorker struct {
+	river.WorkerDefaults[dispatchJob]
+	*Worker
+}
+
+// NextRetry implements river.Worker.
+func (d *dispatchWorker) NextRetry(job *river.Job[dispatchJob]) time.Time {
+	if !job.Args.ran {
+		return time.Now()
+	}
+	return time.Now().Add(backoff(failures(job.JobRow), maxDispatchBackoff))
+}
+
+// dispatchRun is one run of a dispatch job.
+type dispatchRun struct {
+	job     *river.Job[dispatchJob]
+	started time.Time
+}
+
+func (r dispatchRun) first() bool { return r.job.Attempt <= 1 }
+func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
+
+// attrs are what every log line about the event carries.
+func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
+	return []slog.Attr{
+		slog.String(logkey.Source, e.Source),
+		slog.String(logkey.Provider, e.Provider),
+		slog.String(logkey.EventID, oneLine(e.EventID)),
+		slog.String(logkey.EventType, oneLine(e.Type)),
+		slog.Int(logkey.Attempt, r.job.Attempt),
+		slog.Bool(logkey.FirstAttempt, r.first()),
+		slog.Int64(logkey.JobID, r.job.ID),
+	}
+}
+
+// Work implements river.Worker.
+func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) error {
+	job.Args.ran = true
+	d.telemetry.jobStarted(ctx, job.JobRow)
+	run := dispatchRun{job: job, started: time.Now()}
+	ref := job.Args.Ref()
+	event, err := d.outbox.Event(ctx, ref)
+	if errors.Is(err, outbox.ErrNotFound) {
+		return river.JobCancel(fmt.Errorf("%s: there is no such event any more", ref))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: load event: %w", ref, err)
+	}
+	if event.Outcome != outbox.EventReceived {
+		return output{Outcome: outcomeAlready + " " + string(event.Outcome)}.record(ctx)
+	}
+
+	ctx, span := d.telemetry.startSpan(ctx, "process dispatch", event.Traceparent,
+		attribute.String(attrSource, event.Source),
+		attribute.String("messaging.message.id", event.EventID),
+		attribute.String("hooklatch.event_type", event.Type),
+		attribute.Int("hooklatch.attempt", job.Attempt))
+	dispatched, err := d.dispatch(ctx, run, event)
+	outcome := string(dispatched.Outcome)
+	switch {
+	case err != nil:
+		outcome = outcomeError
+		// A stop is not the event's failure: River gives such a run back.
+		if run.last() && !errors.Is(err, context.Canceled) {
+			outcome = outcomeFailed
+			err = errors.Join(err, d.recordFailure(ctx, event, err))
+		}
+	case !dispatched.Fenced:
+		outcome = outcomeAlready
+	}
+	endSpan(span, outcome, err)
+	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, event.Source, outcome, run.first()))
+	d.telemetry.logger.LogAttrs(ctx, levelOf(err), "event dispatched", append(run.attrs(event),
+		slog.String(logkey.Outcome, outcome),
+		slog.Int(logkey.Count, len(dispatched.Created)),
+		slog.Duration(logkey.Duration, time.Since(run.started)),
+		errAttr(err))...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	return nil
+}
+
+// dispatch plans the event and commits the plan.
+func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (outbox.Dispatched, error) {
+	if run.job.Queue == outbox.QueueHandlers && !d.handlers.knows(event.Source) {
+		return outbox.Dispatched{}, fmt.Errorf("no handler is registered for source %q in this process, but the event waits for one", event.Source)
+	}
+	table := d.routes.Load()
+	effects, err := plan(event, table)
+	if err != nil {
+		return outbox.Dispatched{}, err
+	}
+	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash}
+	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
+		return d.dispatchWithHandlers(ctx, run, planned, handlers)
+	}
+	dispatched, err := d.outbox.Dispatch(ctx, planned)
+	if err != nil {
+		return outbox.Dispatched{}, err
+	}
+	return dispatched, recordDispatched(ctx, run, dispatched)
+}
+
+// dispatchWithHandlers commits the fence, what the handlers write, the effects
+// and the completion of the job as one (I10). A run that was rescued and wakes
+// up does not pass the fence.
+func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchRun, planned outbox.Dispatch, handlers handlerSet) (outbox.Dispatched, error) {
+	planned.Handled = true
+	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: d.beginHandlers})
+	if err != nil {
+		return outbox.Dispatched{}, fmt.Errorf("begin: %w", err)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.JobTimeout+commitTimeout)
+	defer cancel()
+	committed := false
+	defer func() {
+		if !committed {
+			_ = tx.Rollback(ending) // the error that led here is the one to report
+		}
+	}()
+	dispatched, err := d.outbox.DispatchTx(ctx, tx, planned, func(ctx context.Context, tx pgx.Tx) error {
+		return handlers.run(ctx, tx, planned.Event, run, d.telemetry)
+	})
+	if err != nil {
+		return outbox.Dispatched{}, err
+	}
+	if err := recordDispatched(ctx, run, dispatched); err != nil {
+		return outbox.Dispatched{}, err
+	}
+	if !dispatched.Fenced {
+		return dispatched, nil
+	}
+	// A job that is no longer running was rescued from under this run. The
+	// fence is ours all the same; the next run finds the event dispatched.
+	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
+		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
+	}
+	if err := tx.Commit(ending); err != nil {
+		return outbox.Dispatched{}, fmt.Errorf("commit: %w", err)
+	}
+	committed = true
+	return dispatched, nil
+}
+
+// beginHandlers opens the transaction of handlers with the settings the
+// guarantees rest on. The server ends it when a handler that ignores its
+// context sits on it for longer than a run may take, so that its locks do not
+// outlive the rescue of its job.
+func beginHandlers(idle time.Duration) string {
+	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SET LOCAL synchronous_commit = on;
+SET LOCAL idle_in_transaction_session_timeout = %d`, idle.Milliseconds())
+}
+
+func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Dispatched) error {
+	out := output{
+		Outcome:    string(dispatched.Outcome),
+		Effects:    len(dispatched.Created),
+		DurationMS: time.Since(run.started).Milliseconds(),
+	}
+	if !dispatched.Fenced {
+		out.Outcome = outcomeAlready
+	}
+	return out.record(ctx)
+}
+
+// recordFailure marks the event failed. An event that was dispatched after all
+// stays what it is.
+func (d *dispatchWorker) recordFailure(ctx context.Context, event *outbox.Event, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	return d.outbox.FailDispatch(ctx, event, oneLine(cause.Error()))
+}

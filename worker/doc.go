@@ -1,0 +1,27 @@
+// Package worker does what accepted events call for: it dispatches each event
+// to routes and handlers, and brings every effect of it to an end.
+//
+// A Worker is a River client set up on purpose. River starts the runs; the
+// ledger of package outbox says what a run may do:
+//
+//	dispatch   load the event, plan its effects (a pure function of event and
+//	           routes), commit them (T2). With handlers: fence, handlers,
+//	           effects, jobs and the completion of the job in one transaction.
+//	effect     wait for a slot and a rate token, claim an attempt, call the
+//	           destination, settle the attempt (T3).
+//	upkeep     keep partitions ahead, enqueue again what lost its job.
+//
+// A row of river_job is only a wake-up. River rescues a run that still lives,
+// and completes a row whichever run asks for it. So a run that finds another
+// one in charge never completes the row: it snoozes, and the next run asks the
+// ledger again.
+//
+// How a run ends in River:
+//
+//	completed   the effect is done, or was done before; the event is dispatched
+//	retryable   the attempt failed and another follows, when the ledger says
+//	scheduled   snoozed: not due yet, another attempt holds the lease, no slot
+//	cancelled   the effect is failed, parked or cancelled. Not completed, so
+//	            that nobody who reads River UI takes it for done
+//	discarded   a dispatch that failed for the last time; its event is failed
+package worker

@@ -1,0 +1,282 @@
+package worker
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+func TestDispatchToEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	type call struct{ body, key string }
+	calls := make(chan call, 10)
+	b.to(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		calls <- call{body: string(body), key: r.Header.Get("Idempotency-Key")}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	w := b.worker(t)
+	events := b.start(t, w)
+	b.accept(t, "evt_1", false)
+
+	dispatch := next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	require.Equal(t, output{Outcome: "dispatched", Effects: 1, DurationMS: outputOf(t, dispatch).DurationMS}, outputOf(t, dispatch))
+	effect := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	require.Equal(t, "dst_app", effect.Queue)
+	require.Equal(t, output{Outcome: "done", HTTPStatus: 202, Applied: "yes", DurationMS: outputOf(t, effect).DurationMS}, outputOf(t, effect))
+
+	id := outbox.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
+	require.Equal(t, call{body: `{"id":"evt_1","amount":5}`, key: id.IdempotencyKey()}, <-calls)
+	require.Empty(t, calls)
+	e := b.event(t, "evt_1")
+	require.Equal(t, outbox.EventDispatched, e.Outcome)
+	require.Equal(t, "test", e.ConfigHash)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1`))
+
+	stop(t, w)
+	first := map[string]any{"outcome": "dispatched", "source": testSource, "first_attempt": true}
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatches", first))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": "done", "destination": "app", "first_attempt": true}))
+	lines := b.lines(t, "effect attempted")
+	require.Len(t, lines, 1)
+	require.Equal(t, "evt_1", lines[0]["event_id"])
+	require.Equal(t, "done", lines[0]["outcome"])
+	require.Len(t, b.lines(t, "event dispatched"), 1)
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			io.WriteString(w, "slow down\x00")
+		}
+	})
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+
+	failed := next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	out := outputOf(t, failed)
+	require.Equal(t, "pending", out.Outcome)
+	require.Equal(t, 429, out.HTTPStatus)
+	require.Equal(t, "no", out.Applied)
+	require.NotEmpty(t, out.NextAt)
+	require.Equal(t, "app: HTTP 429 Too Many Requests", failed.Errors[0].Error, "the receiver's body is not quoted")
+	var due time.Time
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT next_attempt_at FROM hooklatch.effects`).Scan(&due))
+	require.WithinDuration(t, due, failed.ScheduledAt, time.Millisecond, "River's schedule is the ledger's")
+
+	done := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	require.Equal(t, "done", outputOf(t, done).Outcome)
+	require.WithinRange(t, *done.AttemptedAt, due, due.Add(10*time.Second))
+	require.EqualValues(t, 2, calls.Load())
+}
+
+func TestRefusedEffectIsCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+
+	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	require.Equal(t, "failed", outputOf(t, job).Outcome)
+	require.Contains(t, job.Errors[0].Error, "app: failed: HTTP 400 Bad Request")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed' AND attempt = 1`))
+}
+
+func TestAttemptsUsedUpAreParked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		func(d *Destination) { d.Retry.MaxAttempts = 2 })
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+
+	require.Equal(t, "in_doubt", outputOf(t, next(t, events, outbox.KindEffect, river.EventKindJobFailed)).Outcome)
+	// The job's backoff may bring the run a little before the ledger's time.
+	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	require.Equal(t, "parked", outputOf(t, job).Outcome)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND attempt = 2`))
+}
+
+// A receiver must not reach River with a NUL byte, which stops its completer
+// for ever: neither through an answer nor through the name of an event.
+func TestNULDoesNotStopCompletions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.worker(t)
+	w.Handle("*", "*", failWithNUL)
+	events := b.start(t, w)
+	b.accept(t, "evt_poison", true)
+	b.accept(t, "evt_good", false)
+
+	seen := map[string]bool{}
+	for len(seen) < 2 {
+		e := <-events
+		if e.Job.Kind != outbox.KindDispatch {
+			continue
+		}
+		require.Equal(t, river.EventKindJobFailed, e.Kind)
+		require.NotContains(t, e.Job.Errors[0].Error, "\x00")
+		require.Contains(t, e.Job.Errors[0].Error, "bad body second line")
+		seen[e.Job.Queue] = true
+	}
+	require.Len(t, seen, 2)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'running'`))
+	require.NotContains(t, strings.Join(strings.Fields(string(b.logs.bytes())), " "), "Completer error")
+}
+
+// stubborn is a sender that ignores its context, as a bug would.
+type stubborn struct {
+	kindOnly
+
+	calls   chan int // attempt numbers
+	release chan struct{}
+}
+
+func (s *stubborn) Send(_ context.Context, e *outbox.Effect) destination.Outcome {
+	s.calls <- e.Attempt
+	if e.Attempt == 1 {
+		<-s.release
+	}
+	return destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
+}
+
+// A run that is rescued while its attempt lives keeps the effect: the ledger's
+// lease decides, not River.
+func TestRescuedRunKeepsItsLease(t *testing.T) {
+	t.Parallel()
+	for _, expired := range []bool{false, true} {
+		name := "LeaseLives"
+		if expired {
+			name = "LeaseExpired"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.opts.JobTimeout, b.opts.RescueAfter = time.Second, 1100*time.Millisecond
+			sender := &stubborn{kindOnly: "http", calls: make(chan int, 10), release: make(chan struct{})}
+			b.opts.Destinations = []Destination{{Name: "app", Sender: sender}}
+			b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+			w := b.worker(t)
+			events := b.start(t, w)
+			b.accept(t, "evt_1", false)
+			require.Equal(t, 1, <-sender.calls)
+			if expired {
+				_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second'`)
+				require.NoError(t, err)
+			}
+			rescue(t, b, w, outbox.KindEffect)
+			if !expired {
+				snoozed := next(t, events, outbox.KindEffect, river.EventKindJobSnoozed)
+				require.WithinRange(t, snoozed.ScheduledAt, time.Now(), time.Now().Add(time.Minute))
+				close(sender.release)
+				stop(t, w)
+				require.Empty(t, sender.calls, "the receiver was called once")
+				require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1`))
+				require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'scheduled'`),
+					"the next run completes the job")
+				return
+			}
+			require.Equal(t, 2, <-sender.calls)
+			next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+			close(sender.release)
+			stop(t, w)
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`))
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'completed'`))
+			require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": outcomeLate, "first_attempt": true}))
+			require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": "done", "first_attempt": false}))
+		})
+	}
+}
+
+func TestPanicOfSenderIsInDoubt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opts.Destinations = []Destination{{Name: "app", Sender: panicking("http"), Policy: outbox.AtMostOnce}}
+	b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	require.Equal(t, "app: parked: panic: oh no", job.Errors[0].Error)
+	require.Equal(t, "unknown", outputOf(t, job).Applied)
+}
+
+type panicking string
+
+func (p panicking) Kind() string                               { return string(p) }
+func (p panicking) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
+func (p panicking) Send(context.Context, *outbox.Effect) destination.Outcome {
+	panic("oh\x00no")
+}
+
+func TestNextRetry(t *testing.T) {
+	t.Parallel()
+	failed := func(texts ...string) *rivertype.JobRow {
+		row := &rivertype.JobRow{}
+		for _, text := range texts {
+			row.Errors = append(row.Errors, rivertype.AttemptError{Error: text})
+		}
+		return row
+	}
+	near := func(want time.Duration, got time.Time) {
+		t.Helper()
+		require.InDelta(t, want, time.Until(got), float64(want)/4+float64(300*time.Millisecond))
+	}
+	effects, dispatches := &effectWorker{}, &dispatchWorker{}
+	ledger := time.Now().Add(time.Hour)
+	require.Equal(t, ledger, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(), Args: effectJob{ran: true, next: ledger}}))
+	near(0, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(rescueError, "x", "x"), Args: effectJob{}}))
+	near(time.Second, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(rescueError), Args: effectJob{ran: true}}))
+	near(maxEffectBackoff, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(make([]string, 50)...), Args: effectJob{ran: true}}))
+	past := effects.NextRetry(&river.Job[effectJob]{JobRow: failed(), Args: effectJob{ran: true, next: time.Now().Add(-time.Hour)}})
+	require.True(t, past.After(time.Now()), "River takes a time that has passed for a mistake")
+
+	near(0, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", "x"), Args: dispatchJob{}}))
+	near(4*time.Second, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", rescueError, "x"), Args: dispatchJob{ran: true}}))
+	near(time.Hour, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed(make([]string, 24)...), Args: dispatchJob{ran: true}}))
+}
+
+// The trace of a run is its own, linked to that of the webhook.
+func TestSpansLinkToTheWebhook(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	b.opts.TracerProvider = provider
+	w := b.worker(t)
+	events := b.start(t, w)
+	b.accept(t, "evt_1", false)
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	stop(t, w)
+
+	names := map[string]bool{}
+	for _, span := range exporter.GetSpans() {
+		names[span.Name] = true
+		require.Len(t, span.Links, 1)
+		require.Equal(t, "0af7651916cd43dd8448eb211c80319c", span.Links[0].SpanContext.TraceID().String())
+		require.NotEqual(t, span.Links[0].SpanContext.TraceID(), span.SpanContext.TraceID())
+		require.False(t, span.Parent.IsValid())
+	}
+	require.Equal(t, map[string]bool{"process dispatch": true, "process effect": true}, names)
+}

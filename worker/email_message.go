@@ -1,0 +1,145 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	htmltemplate "html/template"
+	"io"
+	"strings"
+	texttemplate "text/template"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+const (
+	// renderTimeout bounds one template.
+	renderTimeout = 2 * time.Second
+	// maxSubject is what a message takes, in bytes; event data may be longer.
+	maxSubject = 900
+)
+
+// EmailMessage renders an e-mail. Its templates are Go templates over .event,
+// .body and .headers, named as in CEL; a missing key is an error. Rendering is
+// bounded to 4 MiB and 2 seconds.
+type EmailMessage struct {
+	Recipient string // CEL: an address, or a list of addresses
+	Subject   string // text/template; the result becomes one line
+	Text      string // text/template; empty: no text part
+	HTML      string // html/template; empty: no HTML part
+}
+
+// template is what text/template and html/template have in common.
+type template interface {
+	Execute(w io.Writer, data any) error
+}
+
+// emailRequest is an EmailMessage, compiled.
+type emailRequest struct {
+	recipient           *expression
+	subject, text, html template // nil when the field is empty
+}
+
+func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
+	compiled := &emailRequest{}
+	if m.Recipient == "" {
+		fail("email.recipient", "", errors.New("is required"))
+	} else if e, err := compileExpression(env, m.Recipient, wantStrings); err != nil {
+		fail("email.recipient", m.Recipient, err)
+	} else {
+		compiled.recipient = e
+	}
+	if m.Subject == "" {
+		fail("email.subject", "", errors.New("is required"))
+	}
+	if m.Text == "" && m.HTML == "" {
+		fail("email.text", "", errors.New("or email.html is required"))
+	}
+	parseText := func(field, text string) template {
+		if text == "" {
+			return nil
+		}
+		t, err := texttemplate.New(field).Option("missingkey=error").Parse(text)
+		if err != nil {
+			fail(field, text, err)
+			return nil
+		}
+		return t
+	}
+	compiled.subject = parseText("email.subject", m.Subject)
+	compiled.text = parseText("email.text", m.Text)
+	if m.HTML != "" {
+		t, err := htmltemplate.New("email.html").Option("missingkey=error").Parse(m.HTML)
+		if err != nil {
+			fail("email.html", m.HTML, err)
+		} else {
+			compiled.html = t
+		}
+	}
+	return compiled
+}
+
+func (m *emailRequest) build(scope *eventScope) (outbox.Request, error) {
+	to, err := m.recipients(scope)
+	if err != nil {
+		return outbox.Request{}, fmt.Errorf("email.recipient: %w", err)
+	}
+	message := destination.Message{To: to}
+	data := scope.templateData()
+	for _, part := range []struct {
+		template template
+		into     *string
+	}{{m.subject, &message.Subject}, {m.text, &message.Text}, {m.html, &message.HTML}} {
+		if part.template == nil {
+			continue
+		}
+		if *part.into, err = render(part.template, data); err != nil {
+			return outbox.Request{}, err
+		}
+	}
+	// A line break in event data must not become a second header.
+	message.Subject = singleLine(strings.Join(strings.Fields(message.Subject), " "), maxSubject)
+	body, err := message.Encode()
+	if err != nil {
+		return outbox.Request{}, fmt.Errorf("email: %w", err)
+	}
+	return outbox.Request{ContentType: destination.EmailContentType, Body: body}, nil
+}
+
+// render names the template in its errors, as both packages do.
+func render(t template, data any) (string, error) {
+	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
+	if err := t.Execute(&buffer, data); err != nil {
+		return "", err
+	}
+	return strings.ToValidUTF8(buffer.String(), "\uFFFD"), nil
+}
+
+func (m *emailRequest) recipients(scope *eventScope) ([]string, error) {
+	value, err := m.recipient.eval(scope)
+	if err != nil {
+		return nil, err
+	}
+	var to []string
+	switch v := value.(type) {
+	case types.String:
+		to = []string{string(v)}
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			item := it.Next()
+			address, ok := item.(types.String)
+			if !ok {
+				return nil, typeError(item, wanted{name: "string"})
+			}
+			to = append(to, string(address))
+		}
+	default:
+		return nil, typeError(value, wantStrings)
+	}
+	return to, nil
+}

@@ -1,0 +1,194 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+const (
+	jsonContentType = "application/json"
+	formContentType = "application/x-www-form-urlencoded"
+)
+
+var eventViewType = reflect.TypeFor[*eventView]()
+
+// eventScope is one event as expressions and templates see it. The payload is
+// parsed when something first asks for it: a forward of the raw body never
+// does. It belongs to one goroutine.
+type eventScope struct {
+	event   *outbox.Event
+	view    *eventView
+	headers map[string]string
+	body    any
+	parsed  bool
+}
+
+var _ cel.Activation = (*eventScope)(nil)
+
+func newEventScope(e *outbox.Event) *eventScope {
+	view := &eventView{
+		ID:         e.EventID,
+		Type:       e.Type,
+		Source:     e.Source,
+		Provider:   e.Provider,
+		OccurredAt: e.OccurredAt,
+		ReceivedAt: e.ReceivedAt,
+	}
+	if view.OccurredAt.IsZero() {
+		view.OccurredAt = view.ReceivedAt
+	}
+	return &eventScope{event: e, view: view}
+}
+
+// ResolveName implements cel.Activation.
+func (s *eventScope) ResolveName(name string) (any, bool) {
+	switch name {
+	case "event":
+		return s.view, true
+	case "body":
+		return s.parsedBody(), true
+	case "headers":
+		return s.lowerHeaders(), true
+	case "current":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Parent implements cel.Activation.
+func (s *eventScope) Parent() cel.Activation { return nil }
+
+// templateData gives templates the same names.
+func (s *eventScope) templateData() map[string]any {
+	return map[string]any{
+		"event": map[string]any{
+			"id":          s.view.ID,
+			"type":        s.view.Type,
+			"source":      s.view.Source,
+			"provider":    s.view.Provider,
+			"occurred_at": s.view.OccurredAt,
+			"received_at": s.view.ReceivedAt,
+		},
+		"body":    s.parsedBody(),
+		"headers": s.lowerHeaders(),
+	}
+}
+
+// lowerHeaders joins repeated headers with ", ", as RFC 9110 section 5.3 allows.
+func (s *eventScope) lowerHeaders() map[string]string {
+	if s.headers == nil {
+		s.headers = make(map[string]string, len(s.event.Headers))
+		for name, values := range s.event.Headers {
+			s.headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+		}
+	}
+	return s.headers
+}
+
+func (s *eventScope) parsedBody() any {
+	if !s.parsed {
+		s.parsed = true
+		contentType := s.event.ContentType
+		if s.event.Item != "" {
+			contentType = jsonContentType // only JSON has parts
+		}
+		s.body = parsePayload(contentType, s.event.Payload())
+	}
+	return s.body
+}
+
+// parsePayload returns the payload as maps, lists, strings, int64, uint64,
+// float64, bool and nil. A form becomes a map of strings, or of lists where a
+// field is repeated. What is neither JSON nor a form is nil.
+func parsePayload(contentType string, body []byte) any {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err == nil && mediaType == formContentType {
+		return parseForm(body)
+	}
+	value, err := parseJSON(body)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+func parseForm(body []byte) any {
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil
+	}
+	form := make(map[string]any, len(values))
+	for name, list := range values {
+		for i := range list {
+			list[i] = strings.ToValidUTF8(list[i], "\uFFFD")
+		}
+		name = strings.ToValidUTF8(name, "\uFFFD")
+		if len(list) == 1 {
+			form[name] = list[0]
+			continue
+		}
+		items := make([]any, len(list))
+		for i := range list {
+			items[i] = list[i]
+		}
+		form[name] = items
+	}
+	return form
+}
+
+func parseJSON(body []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("parse JSON: %w", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF itself
+		return nil, errors.New("parse JSON: more than one value")
+	}
+	return exactNumbers(value), nil
+}
+
+// exactNumbers turns every json.Number into the exact integer it is, or else
+// into the nearest double.
+func exactNumbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			v[key] = exactNumbers(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = exactNumbers(item)
+		}
+	case json.Number:
+		return exactNumber(string(v))
+	}
+	return value
+}
+
+func exactNumber(text string) any {
+	if !strings.ContainsAny(text, ".eE") {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return n
+		}
+	}
+	// Out of range is an infinity, which no rendered request can contain.
+	f, _ := strconv.ParseFloat(text, 64)
+	return f
+}

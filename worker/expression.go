@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/ext"
+)
+
+const (
+	// costLimit bounds one evaluation, in CEL's units: about one for each step
+	// and for each ten characters that a function reads.
+	costLimit = 1_000_000
+	// maxExpression bounds the text of one expression, in code points.
+	maxExpression = 10_000
+)
+
+// newExpressionEnv declares what expressions see: event, body, headers and
+// current, and the functions of CEL's strings, lists, math, sets and encoders
+// extensions and of optional types.
+func newExpressionEnv() (*cel.Env, error) {
+	env, err := cel.NewEnv(
+		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
+		cel.Variable("event", cel.ObjectType("worker.eventView")),
+		cel.Variable("body", cel.DynType),
+		cel.Variable("headers", cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable("current", cel.DynType),
+		cel.OptionalTypes(),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.ParserExpressionSizeLimit(maxExpression),
+		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("make CEL environment: %w", err)
+	}
+	return env, nil
+}
+
+// wanted is a set of result types an expression may have. Body and current
+// have the type dyn, so that is always allowed, and checked again at run time.
+type wanted struct {
+	name  string // for messages
+	types []*cel.Type
+}
+
+var (
+	wantBool    = wanted{name: "bool", types: []*cel.Type{cel.BoolType}}
+	wantKey     = wanted{name: "string or int", types: []*cel.Type{cel.StringType, cel.IntType, cel.UintType}}
+	wantText    = wanted{name: "string", types: []*cel.Type{cel.StringType, cel.IntType, cel.UintType, cel.BoolType}}
+	wantStrings = wanted{name: "string or list of strings", types: []*cel.Type{cel.StringType, cel.ListType(cel.StringType), cel.ListType(cel.DynType)}}
+	wantAny     = wanted{name: "any value"}
+)
+
+func (w wanted) allows(t *cel.Type) bool {
+	if len(w.types) == 0 || t.IsExactType(cel.DynType) {
+		return true
+	}
+	for _, allowed := range w.types {
+		if t.IsExactType(allowed) {
+			return true
+		}
+	}
+	return false
+}
+
+// expression is a compiled CEL expression.
+type expression struct{ program cel.Program }
+
+// compileExpression type-checks text. Its errors are one line each.
+func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
+	ast, issues := env.Compile(text)
+	if issues.Err() != nil {
+		var errs []error
+		for _, e := range issues.Errors() {
+			message, _, _ := strings.Cut(e.Message, " expecting {") // a list of all of CEL's tokens
+			errs = append(errs, fmt.Errorf("%s (line %d, column %d)", message, e.Location.Line(), e.Location.Column()+1))
+		}
+		return nil, errors.Join(errs...)
+	}
+	if !want.allows(ast.OutputType()) {
+		return nil, fmt.Errorf("yields %s, it must be %s", cel.FormatCELType(ast.OutputType()), want.name)
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit))
+	if err != nil {
+		return nil, fmt.Errorf("plan expression: %w", err)
+	}
+	return &expression{program: program}, nil
+}
+
+func (e *expression) eval(view *eventScope) (ref.Val, error) {
+	value, _, err := e.program.Eval(view)
+	if err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+func (e *expression) evalBool(view *eventScope) (bool, error) {
+	value, err := e.eval(view)
+	if err != nil {
+		return false, err
+	}
+	b, ok := value.(types.Bool)
+	if !ok {
+		return false, typeError(value, wantBool)
+	}
+	return bool(b), nil
+}
+
+// evalKey refuses doubles: two large numbers that differ may be one double,
+// and then one key.
+func (e *expression) evalKey(view *eventScope) (string, error) {
+	value, err := e.eval(view)
+	if err != nil {
+		return "", err
+	}
+	if _, ok := value.(types.Bool); ok {
+		return "", typeError(value, wantKey)
+	}
+	key, ok := scalarText(value)
+	if !ok {
+		return "", typeError(value, wantKey)
+	}
+	return key, nil
+}
+
+func (e *expression) evalText(view *eventScope) (string, error) {
+	value, err := e.eval(view)
+	if err != nil {
+		return "", err
+	}
+	text, ok := scalarText(value)
+	if !ok {
+		return "", typeError(value, wantText)
+	}
+	return text, nil
+}
+
+func scalarText(value ref.Val) (string, bool) {
+	switch v := value.(type) {
+	case types.String:
+		return string(v), true
+	case types.Int:
+		return strconv.FormatInt(int64(v), 10), true
+	case types.Uint:
+		return strconv.FormatUint(uint64(v), 10), true
+	case types.Bool:
+		return strconv.FormatBool(bool(v)), true
+	}
+	return "", false
+}
+
+func typeError(got ref.Val, want wanted) error {
+	return fmt.Errorf("yields %s, it must be %s", got.Type().TypeName(), want.name)
+}
+
+// eventView is the variable event.
+type eventView struct {
+	ID         string    `json:"id"`
+	Type       string    `json:"type"`
+	Source     string    `json:"source"`
+	Provider   string    `json:"provider"`
+	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt when the provider does not say
+	ReceivedAt time.Time `json:"received_at"`
+}

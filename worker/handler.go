@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// HandlerFunc handles one event inside the transaction of its dispatch. What
+// it writes with tx is committed together with the event's dispatch and its
+// effects, once for each event (I10), or not at all.
+//
+// It must use nothing but tx for what must happen once, must not commit or
+// roll back, and must return when ctx is done. An error rolls everything back,
+// and the event is dispatched again later. ctx carries the span of the
+// dispatch, but none of River's values.
+type HandlerFunc func(ctx context.Context, tx pgx.Tx, e outbox.Event) error
+
+// registration is one call of Worker.Handle.
+type registration struct {
+	source string // or everySource
+	types  string // pattern
+	handle HandlerFunc
+}
+
+// handlerSet holds registrations in the order they were made.
+type handlerSet []registration
+
+func (r registration) validate() error {
+	switch {
+	case r.source == "":
+		return errors.New("source is empty")
+	case r.types == "":
+		return errors.New("event type is empty")
+	case r.handle == nil:
+		return errors.New("function is nil")
+	}
+	return nil
+}
+
+// knows tells whether any handler is registered for the source.
+func (s handlerSet) knows(source string) bool {
+	for _, r := range s {
+		if r.source == source || r.source == everySource {
+			return true
+		}
+	}
+	return false
+}
+
+// matching returns the handlers of one event, in order.
+func (s handlerSet) matching(source, eventType string) handlerSet {
+	var matched handlerSet
+	for _, r := range s {
+		if (r.source == source || r.source == everySource) && matchType(r.types, eventType) {
+			matched = append(matched, r)
+		}
+	}
+	return matched
+}
+
+// run calls the handlers one after another and stops at the first error.
+func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *outbox.Event, run dispatchRun, t *telemetry) error {
+	for _, r := range s {
+		start := time.Now()
+		err := r.call(hideRiver(ctx), tx, *e)
+		outcome := outcomeDone
+		if err != nil {
+			outcome = outcomeError
+			err = fmt.Errorf("handler of %s %s: %w", r.source, r.types, err)
+		}
+		t.handlers.Add(ctx, 1, runAttributes(attrSource, e.Source, outcome, run.first()))
+		attrs := append(run.attrs(e),
+			slog.String(logkey.Outcome, outcome),
+			slog.Duration(logkey.Duration, time.Since(start)),
+			errAttr(err))
+		if panicked, ok := errors.AsType[*handlerPanicError](err); ok {
+			attrs = append(attrs, slog.String("stack", panicked.stack))
+		}
+		t.logger.LogAttrs(ctx, levelOf(err), "handler ran", attrs...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handlerPanicError keeps the stack of a panic for the log.
+type handlerPanicError struct {
+	*panicError
+
+	stack string
+}
+
+func (r registration) call(ctx context.Context, tx pgx.Tx, e outbox.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &handlerPanicError{panicError: newPanicError(v), stack: string(debug.Stack())}
+		}
+	}()
+	return r.handle(ctx, tx, e)
+}
+
+// hiddenContext has the deadline of the job, but none of its values: through
+// them a handler could record an output or metadata that stop River's
+// completer.
+type hiddenContext struct {
+	context.Context
+
+	values context.Context
+}
+
+func hideRiver(ctx context.Context) context.Context {
+	return hiddenContext{Context: ctx, values: trace.ContextWithSpan(context.Background(), trace.SpanFromContext(ctx))}
+}
+
+// Value implements context.Context.
+func (c hiddenContext) Value(key any) any { return c.values.Value(key) }

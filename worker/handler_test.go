@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func failWithNUL(context.Context, pgx.Tx, outbox.Event) error {
+	return errors.New("bad\x00body\nsecond line\xff")
+}
+
+// ledgerTable is where the handlers of these tests write.
+func (b *bundle) ledgerTable(t *testing.T) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `CREATE TABLE public.written (event_id text, note text)`)
+	require.NoError(t, err)
+}
+
+func write(ctx context.Context, tx pgx.Tx, id, note string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO public.written VALUES ($1, $2)`, id, note)
+	return err
+}
+
+func (b *bundle) written(t *testing.T) int {
+	t.Helper()
+	return b.count(t, `SELECT count(*) FROM public.written`)
+}
+
+func TestHandlersShareOneTransaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ledgerTable(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.worker(t)
+	var runs atomic.Int32
+	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
+			EffectID:    outbox.EffectID{Key: "from-handler"},
+			Destination: "app",
+			Request:     outbox.Request{ContentType: "text/plain", Body: []byte("hello")},
+		})
+		return errors.Join(err, write(ctx, tx, e.EventID, "first"))
+	})
+	w.Handle("*", "invoice.paid", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+		if err := write(ctx, tx, e.EventID, "second"); err != nil {
+			return err
+		}
+		if runs.Add(1) == 1 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { panic("of another source") })
+	events := b.start(t, w)
+	b.accept(t, "evt_1", true)
+
+	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	require.Equal(t, outbox.QueueHandlers, failed.Queue)
+	require.Equal(t, "stripe/evt_1: handler of * invoice.paid: not yet", failed.Errors[0].Error)
+	require.Zero(t, b.written(t), "the error rolled back what both handlers wrote")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
+
+	completed := next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	require.Equal(t, "dispatched", outputOf(t, completed).Outcome)
+	require.Equal(t, 2, b.written(t))
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "of the route and of the handler")
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	stop(t, w)
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.handlers", map[string]any{"outcome": "error", "first_attempt": true}))
+	require.EqualValues(t, 2, b.counted(t, "hooklatch.handlers", map[string]any{"outcome": "done", "first_attempt": false}))
+}
+
+func TestPanicOfHandlerIsAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.worker(t)
+	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { panic("a\x00b") })
+	events := b.start(t, w)
+	b.accept(t, "evt_1", true)
+	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	require.Equal(t, "stripe/evt_1: handler of * *: panic: a b", failed.Errors[0].Error)
+	require.Contains(t, b.lines(t, "handler ran")[0]["stack"], "TestPanicOfHandlerIsAnError")
+}
+
+// An event that waits for a handler is never skipped by a process that has
+// handlers, but none for its source.
+func TestMissingHandlerIsAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.worker(t)
+	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+	events := b.start(t, w)
+	b.accept(t, "evt_1", true)
+	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	require.Contains(t, failed.Errors[0].Error, `no handler is registered for source "stripe"`)
+	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
+}
+
+func TestLastFailureIsRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.worker(t)
+	w.Handle("*", "*", failWithNUL)
+	b.accept(t, "evt_1", true)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET max_attempts = 1`)
+	require.NoError(t, err)
+	events := b.start(t, w)
+	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	require.Equal(t, rivertype.JobStateDiscarded, failed.State)
+	e := b.event(t, "evt_1")
+	require.Equal(t, outbox.EventFailed, e.Outcome)
+	require.Equal(t, "handler of * *: bad body second line\uFFFD", e.Error)
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatches", map[string]any{"outcome": "failed"}))
+}
+
+// A run that stalls past its rescue and wakes up writes nothing more: where the
+// stall is in the handler, the transaction that was rescued first ends first.
+func TestStalledRunWritesOnce(t *testing.T) {
+	t.Parallel()
+	for _, waits := range []bool{true, false} {
+		name := "SecondRunWaitsAtTheFence"
+		idleLimit := time.Minute
+		if !waits {
+			name = "ServerEndsTheFirstTransaction"
+			idleLimit = 200 * time.Millisecond
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.ledgerTable(t)
+			b.to(t, func(http.ResponseWriter, *http.Request) {})
+			b.opts.JobTimeout, b.opts.RescueAfter = 3*time.Second, 3100*time.Millisecond
+
+			stalled, release := make(chan struct{}), make(chan struct{})
+			var runs atomic.Int32
+			handle := func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+				run := runs.Add(1)
+				if err := write(ctx, tx, e.EventID, fmt.Sprint("run ", run)); err != nil {
+					return err
+				}
+				if run == 1 {
+					close(stalled)
+					<-release // without a look at ctx
+				}
+				return nil
+			}
+			first, second := b.worker(t), b.worker(t)
+			for _, w := range []*Worker{first, second} {
+				w.beginHandlers = beginHandlers(idleLimit)
+				w.Handle(testSource, "*", handle)
+			}
+			b.start(t, first)
+			b.accept(t, "evt_1", true)
+			<-stalled
+			b.start(t, second)
+			rescue(t, b, second, outbox.KindDispatch)
+			const completed = `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`
+			if waits {
+				waitFor(t, b, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+				close(release)
+				waitFor(t, b, completed)
+			} else {
+				waitFor(t, b, completed)
+				close(release)
+			}
+			stop(t, first)
+			stop(t, second)
+			require.Equal(t, 1, b.written(t), "the handler's writes are applied once")
+			require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+			require.Equal(t, 1, b.count(t, completed))
+			require.EqualValues(t, 1, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}))
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"time"
+)
+
+var errTooSlow = errors.New("took too long to render")
+
+// limitedBuffer refuses to grow beyond limit bytes, and to be written to after
+// deadline. A template that loops ends at its next write.
+type limitedBuffer struct {
+	bytes.Buffer
+
+	limit    int
+	deadline time.Time // zero: none
+}
+
+// Write implements io.Writer.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.limit {
+		return 0, errTooLarge
+	}
+	if !b.deadline.IsZero() && time.Now().After(b.deadline) {
+		return 0, errTooSlow
+	}
+	return b.Buffer.Write(p)
+}

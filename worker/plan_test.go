@@ -1,0 +1,230 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// planCase is a file of testdata/plan: what an event and routes lead to.
+type planCase struct {
+	Event struct {
+		Source, Provider, Type, ID, Item string
+		Generation                       int
+		Headers                          map[string][]string
+		ContentType                      string `yaml:"content_type"`
+		Body                             string
+	}
+	Routes []Route
+	Want   []planned
+	Error  string // of plan, exactly
+}
+
+// planned is an effect as the files write it. What is not given is the zero value.
+type planned struct {
+	Route, Scope, Key, Destination, Queue, Policy, Method, URL string
+	Generation                                                 int
+	Headers                                                    map[string][]string
+	ContentType                                                string `yaml:"content_type"`
+	Body                                                       string
+	Forward                                                    bool
+}
+
+// kindOnly is a destination of which a plan needs nothing but the kind.
+type kindOnly string
+
+func (k kindOnly) Kind() string                               { return string(k) }
+func (k kindOnly) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
+func (k kindOnly) Send(context.Context, *outbox.Effect) destination.Outcome {
+	return destination.Outcome{}
+}
+
+// planDestinations are what the files of testdata may name.
+func planDestinations(t *testing.T) []Destination {
+	t.Helper()
+	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
+	require.NoError(t, err)
+	return Options{Destinations: []Destination{
+		{Name: "app", Sender: app},
+		{Name: "mail", Sender: kindOnly("email"), Policy: outbox.AtMostOnce},
+	}}.withDefaults().Destinations
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/plan/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			var c planCase
+			loadYAML(t, file, &c)
+			table, err := compileRoutes(c.Routes, planDestinations(t), "test")
+			require.NoError(t, err)
+			effects, err := plan(c.event(), table)
+			if c.Error != "" {
+				require.EqualError(t, err, c.Error)
+				require.Empty(t, effects)
+				return
+			}
+			require.NoError(t, err)
+			var got []planned
+			for _, e := range effects {
+				got = append(got, planned{
+					Route: e.Route, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
+					Destination: e.Destination, Queue: e.Queue, Policy: string(e.Policy),
+					Method: e.Request.Method, URL: e.Request.URL, Headers: e.Request.Headers,
+					ContentType: e.Request.ContentType, Body: string(e.Request.Body), Forward: e.Request.FromDelivery,
+				})
+			}
+			if diff := cmp.Diff(c.want(), got); diff != "" {
+				t.Errorf("effects differ from the file (-want +got):\n%s", diff)
+			}
+
+			again, err := plan(c.event(), table)
+			require.NoError(t, err)
+			require.Equal(t, effects, again, "the same plan every time")
+		})
+	}
+}
+
+func (c *planCase) event() *outbox.Event {
+	return &outbox.Event{
+		EventRef:         outbox.EventRef{Source: c.Event.Source, EventID: c.Event.ID},
+		Provider:         c.Event.Provider,
+		Type:             c.Event.Type,
+		Item:             c.Event.Item,
+		ReceivedAt:       time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC),
+		EffectGeneration: max(c.Event.Generation, 1),
+		Generation:       7,
+		Headers:          c.Event.Headers,
+		ContentType:      c.Event.ContentType,
+		Body:             []byte(c.Event.Body),
+	}
+}
+
+// want fills in what the files leave out because it is nearly always the same.
+func (c *planCase) want() []planned {
+	for i := range c.Want {
+		w := &c.Want[i]
+		w.Generation = max(w.Generation, 1)
+		if w.Scope == "" {
+			w.Scope = "route:" + c.Event.Source + ":" + w.Route
+		}
+		if w.Key == "" {
+			w.Key = c.Event.ID
+		}
+		w.Queue, w.Policy = "dst_"+w.Destination, "at_least_once"
+		if w.Destination == "mail" {
+			w.Policy = "at_most_once"
+		} else if !w.Forward && w.Headers == nil || w.Method != "" && w.Headers == nil {
+			w.Headers = map[string][]string{}
+		}
+	}
+	return c.Want
+}
+
+func loadYAML(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalWithOptions(data, into, yaml.Strict()))
+}
+
+// routesCase is a file of testdata/routes: routes that are refused, and why.
+type routesCase struct {
+	Routes []Route
+	Errors []string // lines of the error, in order
+}
+
+func TestRoutesRefused(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/routes/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			var c routesCase
+			loadYAML(t, file, &c)
+			err := CheckRoutes(c.Routes, planDestinations(t))
+			require.Error(t, err)
+			require.Equal(t, strings.Join(c.Errors, "\n"), err.Error())
+			var routeErr *RouteError
+			require.ErrorAs(t, err, &routeErr)
+		})
+	}
+}
+
+func TestMatchType(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, eventType string
+		want               bool
+	}{
+		{"invoice.paid", "invoice.paid", true},
+		{"invoice.paid", "invoice.paid.x", false},
+		{"invoice.*", "invoice.paid", true},
+		{"invoice.*", "invoice.", true},
+		{"invoice.*", "invoice", false},
+		{"*", "", true},
+		{"*", "a/b.c", true},
+		{"*.updated", "customer.subscription.updated", true},
+		{"a*b", "ab", true},
+		{"a*a", "a", false},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"**", "x", true},
+		{"[a]", "a", false},
+	} {
+		require.Equal(t, c.want, matchType(c.pattern, c.eventType), "%q against %q", c.pattern, c.eventType)
+	}
+}
+
+func TestLedgerKey(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "in_1", ledgerKey("in_1"))
+	require.Equal(t, strings.Repeat("k", 255), ledgerKey(strings.Repeat("k", 255)))
+	hashed := ledgerKey(strings.Repeat("k", 256))
+	require.Regexp(t, `^sha256:[0-9a-f]{64}$`, hashed)
+	require.NotEqual(t, hashed, ledgerKey(hashed), "a key cannot be chosen to be that of another")
+	require.Regexp(t, `^sha256:`, ledgerKey("a\x00b"))
+	require.Regexp(t, `^sha256:`, ledgerKey("a\xffb"))
+}
+
+func FuzzParsePayload(f *testing.F) {
+	f.Add("application/json", []byte(`{"a":[1,2.5,18446744073709551615,1e400,"\ud800"],"a":null}`))
+	f.Add("application/x-www-form-urlencoded", []byte("a=1&a=2&b=%00%ff"))
+	f.Add("", []byte(strings.Repeat("[", 5000)+strings.Repeat("]", 5000)))
+	env, err := newExpressionEnv()
+	require.NoError(f, err)
+	whole, err := compileExpression(env, "body", wantAny)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		scope := newEventScope(&outbox.Event{ContentType: contentType, Body: body})
+		value, err := whole.eval(scope)
+		require.NoError(t, err)
+		encoded, err := encodeJSON(value)
+		if err != nil {
+			return // a number out of range
+		}
+		require.True(t, json.Valid(encoded), "what is rendered is JSON: %q", encoded)
+		again, err := whole.eval(newEventScope(&outbox.Event{Body: encoded}))
+		require.NoError(t, err)
+		encodedAgain, err := encodeJSON(again)
+		require.NoError(t, err)
+		require.Equal(t, string(encoded), string(encodedAgain), "rendering changes nothing the second time")
+	})
+}

@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// What we set in River on purpose.
+const (
+	// fetchCooldown bounds how often a queue is fetched, and is the debounce of
+	// the notifications of what upkeep inserts.
+	fetchCooldown = 10 * time.Millisecond
+	// fetchPollInterval is the latency of a job nobody was notified of.
+	fetchPollInterval = time.Second
+
+	// Completed jobs are short-lived: history is in our own tables. Cancelled
+	// and discarded ones are for people to look at.
+	completedRetention = 2 * time.Hour
+	cancelledRetention = 24 * time.Hour
+	discardedRetention = 7 * 24 * time.Hour
+)
+
+// reindexed are River's indexes without its two GIN indexes, which our
+// migration drops.
+func reindexed() []string {
+	return []string{
+		"river_job_kind",
+		"river_job_pkey",
+		"river_job_prioritized_fetching_index",
+		"river_job_state_and_finalized_at_index",
+		"river_job_unique_idx",
+	}
+}
+
+// newRiverClient makes the client that runs our jobs.
+func (w *Worker) newRiverClient() (*river.Client[pgx.Tx], error) {
+	// Every process registers every kind: whichever leads, its rescuer discards
+	// jobs of kinds it does not know.
+	workers := river.NewWorkers()
+	err := errors.Join(
+		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &effectWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &partitionsWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &reconcileWorker{Worker: w}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("register jobs: %w", err)
+	}
+	client, err := river.NewClient(riverpgxv5.New(w.pool), &river.Config{
+		ID:                          w.opts.ID,
+		Schema:                      string(w.opts.Schema),
+		Queues:                      riverQueues(w.opts, len(w.handlers) > 0),
+		Workers:                     workers,
+		Logger:                      slog.New(warnings{w.opts.Logger.Handler()}),
+		Middleware:                  []rivertype.Middleware{&textGuard{logger: w.opts.Logger, running: &w.running}},
+		PeriodicJobs:                periodicJobs(),
+		FetchCooldown:               fetchCooldown,
+		FetchPollInterval:           fetchPollInterval,
+		FetchOnlyKnownKinds:         true,
+		JobTimeout:                  w.opts.JobTimeout,
+		RescueStuckJobsAfter:        w.opts.RescueAfter,
+		SoftStopTimeout:             w.opts.SoftStop,
+		CompletedJobRetentionPeriod: completedRetention,
+		CancelledJobRetentionPeriod: cancelledRetention,
+		DiscardedJobRetentionPeriod: discardedRetention,
+		ReindexerIndexNames:         reindexed(),
+		TestOnly:                    w.noStagger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configure River: %w", err)
+	}
+	return client, nil
+}
+
+// warnings drops what River says below a warning: it repeats our own lines.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }

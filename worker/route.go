@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// Kinds of destinations that decide how a route renders.
+const (
+	kindHTTP  = "http"
+	kindEmail = "email"
+)
+
+// everySource in Route.From, and in Handle, means all of them.
+const everySource = "*"
+
+// maxRouteName bounds the name of a route: it is part of effect keys.
+const maxRouteName = 100
+
+var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+// Route says which events lead to which effect at which destination.
+type Route struct {
+	Name string   // part of the keys of its effects; unique
+	From []string // sources, or "*"
+	// Types are event types, in which "*" stands for any run of characters.
+	// Empty: all types.
+	Types []string
+	When  string // CEL bool; empty: always
+	// Key is CEL, string or int: the business key. Two events of one source
+	// with the same key have one effect. Empty: the event id.
+	Key string
+	To  string // name of the destination
+
+	// At most one of the two. Both nil forwards the event as it came.
+	HTTP  *HTTPRequest  // for destinations of kind http
+	Email *EmailMessage // for destinations of kind email, where it is required
+}
+
+// RouteError says what is wrong with one field of a route.
+type RouteError struct {
+	Route      string
+	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...
+	Expression string // the text given; may be empty
+	Err        error
+}
+
+func (e *RouteError) Error() string {
+	if e.Expression == "" {
+		return fmt.Sprintf("route %q: %s: %s", e.Route, e.Field, e.Err)
+	}
+	return fmt.Sprintf("route %q: %s: %s, in %q", e.Route, e.Field, e.Err, e.Expression)
+}
+
+func (e *RouteError) Unwrap() error { return e.Err }
+
+// failFunc reports a RouteError.
+type failFunc func(field, expression string, err error)
+
+// requestBuilder renders what an effect sends. Its errors name the field.
+type requestBuilder interface {
+	build(scope *eventScope) (outbox.Request, error)
+}
+
+// compiledRoute is a Route that was checked, with its destination.
+type compiledRoute struct {
+	Route
+
+	when, key   *expression // nil when the field is empty
+	request     requestBuilder
+	destination Destination
+}
+
+// routeTable is one configuration of routes. It never changes.
+type routeTable struct {
+	routes     []*compiledRoute
+	configHash string
+}
+
+// compileRoutes checks everything that can be checked before an event comes.
+// Its error joins a *RouteError for each fault.
+func compileRoutes(routes []Route, destinations []Destination, configHash string) (*routeTable, error) {
+	env, err := newExpressionEnv()
+	if err != nil {
+		return nil, err
+	}
+	table := &routeTable{configHash: configHash}
+	var errs []error
+	seen := map[string]bool{}
+	for _, r := range routes {
+		fail := func(field, expression string, err error) {
+			errs = append(errs, &RouteError{Route: r.Name, Field: field, Expression: expression, Err: err})
+		}
+		if seen[r.Name] {
+			fail("name", "", errors.New("is given twice"))
+		}
+		seen[r.Name] = true
+		table.routes = append(table.routes, compileRoute(env, r, destinations, fail))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return table, nil
+}
+
+func compileRoute(env *cel.Env, r Route, destinations []Destination, fail failFunc) *compiledRoute {
+	compiled := &compiledRoute{Route: r}
+	if len(r.Name) > maxRouteName || !routeName.MatchString(r.Name) {
+		fail("name", "", fmt.Errorf("must be letters, digits, _, . and -, at most %d", maxRouteName))
+	}
+	if len(r.From) == 0 || slices.Contains(r.From, "") {
+		fail("from", "", errors.New("must name a source, or be \"*\""))
+	}
+	if slices.Contains(r.Types, "") {
+		fail("types", "", errors.New("must not be empty"))
+	}
+	compile := func(field, text string, want wanted) *expression {
+		if text == "" {
+			return nil
+		}
+		e, err := compileExpression(env, text, want)
+		if err != nil {
+			fail(field, text, err)
+		}
+		return e
+	}
+	compiled.when = compile("when", r.When, wantBool)
+	compiled.key = compile("key", r.Key, wantKey)
+
+	at := slices.IndexFunc(destinations, func(d Destination) bool { return d.Name == r.To })
+	if at < 0 {
+		fail("to", "", fmt.Errorf("names no destination: %q", r.To))
+		return compiled
+	}
+	compiled.destination = destinations[at]
+	kind := compiled.destination.Sender.Kind()
+	switch {
+	case r.HTTP != nil && r.Email != nil:
+		fail("http", "", errors.New("and email exclude each other"))
+	case r.HTTP != nil && kind != kindHTTP:
+		fail("http", "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
+	case r.Email != nil && kind != kindEmail:
+		fail("email", "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
+	case r.Email == nil && kind == kindEmail:
+		fail("email", "", fmt.Errorf("is required for destination %q of kind %s", r.To, kind))
+	case r.HTTP != nil:
+		compiled.request = compileHTTP(env, r.HTTP, compiled.destination.Sender, fail)
+	case r.Email != nil:
+		compiled.request = compileEmail(env, r.Email, fail)
+	default:
+		compiled.request = forwardRequest{}
+	}
+	return compiled
+}
+
+// wants tells whether the route is for events of this source and type.
+func (r *compiledRoute) wants(source, eventType string) bool {
+	if !slices.Contains(r.From, source) && !slices.Contains(r.From, everySource) {
+		return false
+	}
+	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(pattern string) bool {
+		return matchType(pattern, eventType)
+	})
+}
+
+// matchType matches a type against a pattern in which "*" stands for any run
+// of characters, also an empty one, and everything else for itself.
+func matchType(pattern, eventType string) bool {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return pattern == eventType
+	}
+	if len(eventType) < len(first)+len(last) || !strings.HasPrefix(eventType, first) || !strings.HasSuffix(eventType, last) {
+		return false
+	}
+	middle := eventType[len(first) : len(eventType)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(middle, part)
+		if !found {
+			return false
+		}
+		middle = after
+	}
+	return true
+}

@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+const instrumentationName = "github.com/hooklatch/hooklatch/worker"
+
+// rescueError is the text River's rescuer leaves as the error of a run it took
+// for dead.
+const rescueError = "Stuck job rescued by JobRescuer"
+
+// Attribute keys of metrics and spans.
+const (
+	attrDestination  = "destination"
+	attrFirstAttempt = "first_attempt"
+	attrKind         = "kind"
+	attrOutcome      = "outcome"
+	attrQueue        = "queue"
+	attrSource       = "source"
+)
+
+// Outcomes of a run beside the outcomes of events and the states of effects.
+const (
+	outcomeAlready = "already" // another run had dispatched the event
+	outcomeDone    = "done"    // a handler returned nil
+	outcomeError   = "error"   // another run follows
+	outcomeFailed  = "failed"  // the last run failed
+	outcomeLate    = "late"    // the attempt had lost its lease
+)
+
+// telemetry is what the worker tells about itself.
+type telemetry struct {
+	logger *slog.Logger
+	tracer trace.Tracer
+
+	dispatches     metric.Int64Counter
+	handlers       metric.Int64Counter
+	effects        metric.Int64Counter
+	rescued        metric.Int64Counter
+	reconciled     metric.Int64Counter
+	effectDuration metric.Float64Histogram
+	queueWait      metric.Float64Histogram
+}
+
+// durationBuckets are bounds in seconds, from a local call to a long time-out.
+var durationBuckets = metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
+
+func newTelemetry(o Options) (*telemetry, error) {
+	meter := o.MeterProvider.Meter(instrumentationName)
+	t := &telemetry{logger: o.Logger, tracer: o.TracerProvider.Tracer(instrumentationName)}
+	var errs []error
+	counter := func(name, unit, description string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		errs = append(errs, err)
+		return c
+	}
+	histogram := func(name, description string) metric.Float64Histogram {
+		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), durationBuckets)
+		errs = append(errs, err)
+		return h
+	}
+	t.dispatches = counter("hooklatch.dispatches", "{run}", "Runs of dispatches, by source, outcome and first_attempt.")
+	t.handlers = counter("hooklatch.handlers", "{run}", "Runs of Go handlers, by source, outcome and first_attempt.")
+	t.effects = counter("hooklatch.effects", "{attempt}", "Attempts of effects, by destination, outcome and first_attempt.")
+	t.rescued = counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind.")
+	t.reconciled = counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind.")
+	t.effectDuration = histogram("hooklatch.effect.duration", "How long attempts took at the destination.")
+	t.queueWait = histogram("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.")
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("make instruments: %w", err)
+	}
+	return t, nil
+}
+
+// startSpan starts a trace of its own, with a link to where the work comes
+// from: a job may run days after the webhook, and long after its trace ended.
+func (t *telemetry) startSpan(ctx context.Context, name, traceparent string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
+	opts := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attrs...)}
+	carrier := propagation.MapCarrier{"traceparent": traceparent}
+	origin := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+	if origin.IsValid() {
+		opts = append(opts, trace.WithLinks(trace.Link{SpanContext: origin}))
+	}
+	return t.tracer.Start(ctx, name, opts...)
+}
+
+// endSpan records what came of the run. Its error text is one line, as it is
+// in River and in the log.
+func endSpan(span trace.Span, outcome string, err error) {
+	span.SetAttributes(attribute.String(attrOutcome, outcome))
+	if err != nil {
+		span.SetStatus(codes.Error, oneLine(err.Error()))
+	}
+	span.End()
+}
+
+// jobStarted counts the wait in the queue and the rescue of an earlier run.
+func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
+	wait := time.Since(job.ScheduledAt)
+	t.queueWait.Record(ctx, max(wait, 0).Seconds(), metric.WithAttributes(attribute.String(attrQueue, job.Queue)))
+	if n := len(job.Errors); n > 0 && job.Errors[n-1].Error == rescueError {
+		t.rescued.Add(ctx, 1, metric.WithAttributes(attribute.String(attrKind, job.Kind)))
+	}
+}
+
+// runAttributes label an outcome. First tells the first try from repeats.
+func runAttributes(where, name, outcome string, first bool) metric.AddOption {
+	return metric.WithAttributes(
+		attribute.String(where, name),
+		attribute.String(attrOutcome, outcome),
+		attribute.Bool(attrFirstAttempt, first),
+	)
+}
+
+// errAttr is the logged cause. A nil error is left out.
+func errAttr(err error) slog.Attr {
+	if err == nil {
+		return slog.Attr{}
+	}
+	return slog.String(logkey.Err, oneLine(err.Error()))
+}
+
+// levelOf makes what needs eyes a warning.
+func levelOf(err error) slog.Level {
+	if err != nil {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}

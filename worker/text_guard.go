@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// maxText bounds every text that goes to River, in bytes.
+const maxText = 2048
+
+// textGuard is the outermost middleware of every job: nothing but safe text
+// leaves it. River stores errors as jsonb in batches, and repeats a batch that
+// fails for ever. One NUL byte, quoted from the answer of some receiver, would
+// stop all completions of the process.
+type textGuard struct {
+	river.MiddlewareDefaults
+
+	logger *slog.Logger
+	// running counts runs. River loses sight of a run that still lives when its
+	// job is rescued and fetched again by the same process, and would not wait
+	// for it to stop.
+	running *sync.WaitGroup
+}
+
+var _ rivertype.WorkerMiddleware = (*textGuard)(nil)
+
+// Work implements rivertype.WorkerMiddleware.
+func (g *textGuard) Work(ctx context.Context, job *rivertype.JobRow, doInner func(context.Context) error) (err error) {
+	g.running.Add(1)
+	defer g.running.Done()
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError(v)
+			g.logger.ErrorContext(ctx, "job panicked",
+				slog.Int64(logkey.JobID, job.ID),
+				slog.String(logkey.Queue, job.Queue),
+				slog.String(logkey.Err, oneLine(err.Error())),
+				slog.String("stack", string(debug.Stack())))
+		}
+		err = guardError(err)
+	}()
+	return doInner(ctx)
+}
+
+// guardedError shows a safe text. River stores the text of the outermost
+// error only, and still finds a cancel, a snooze or a cancelled context below.
+type guardedError struct {
+	text  string
+	cause error
+}
+
+func (e *guardedError) Error() string { return e.text }
+func (e *guardedError) Unwrap() error { return e.cause }
+
+func guardError(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if _, cancelled := errors.AsType[*river.JobCancelError](err); cancelled {
+		// The state says so already; the text begins with what matters.
+		text = strings.TrimPrefix(text, "JobCancelError: ")
+	}
+	return &guardedError{text: oneLine(text), cause: err}
+}
+
+// panicError is a panic in a handler, a destination or a job.
+type panicError struct{ text string }
+
+func newPanicError(v any) *panicError {
+	return &panicError{text: "panic: " + fmt.Sprint(v)}
+}
+
+func (e *panicError) Error() string { return e.text }
+
+// oneLine makes s safe for River, logs and spans.
+func oneLine(s string) string { return singleLine(s, maxText) }
+
+// singleLine makes s one line of valid UTF-8 without control characters, of at
+// most limit bytes.
+func singleLine(s string, limit int) string {
+	const ellipsis = "..."
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	s = strings.TrimSpace(s)
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len(ellipsis)
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + ellipsis
+}
+
+// output is what a run leaves in its job for River UI: flat, small and safe.
+type output struct {
+	Outcome    string `json:"outcome"`
+	HTTPStatus int    `json:"http_status,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Applied    string `json:"applied,omitempty"` // yes, no or unknown
+	NextAt     string `json:"next_at,omitempty"` // RFC 3339
+	Effects    int    `json:"effects,omitempty"` // new effects of a dispatch
+}
+
+// record is the only way to river.RecordOutput.
+func (o output) record(ctx context.Context) error {
+	o.Outcome = oneLine(o.Outcome)
+	if err := river.RecordOutput(ctx, o); err != nil {
+		return fmt.Errorf("record output: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Worker dispatches events and performs effects. It is used once: New, Handle,
+// Start, Stop.
+type Worker struct {
+	opts      Options
+	pool      *pgxpool.Pool
+	outbox    *outbox.Outbox
+	telemetry *telemetry
+	lanes     map[string]*lane // by name of the destination
+	routes    atomic.Pointer[routeTable]
+
+	running       sync.WaitGroup
+	beginHandlers string
+	noStagger     bool // tests do not wait for River's staggered start
+
+	mu       sync.Mutex // guards what follows
+	started  bool
+	handlers handlerSet // read without mu once started
+	misuse   []error    // of Handle, reported by Start
+	client   *river.Client[pgx.Tx]
+}
+
+// New checks the options and compiles all routes. It does not touch the
+// database. Its error names every fault; those of routes are *RouteError.
+func New(opts Options) (*Worker, error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	table, err := compileRoutes(opts.Routes, opts.Destinations, opts.ConfigHash)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	telemetry, err := newTelemetry(opts)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	w := &Worker{
+		opts:      opts,
+		pool:      opts.Pool,
+		outbox:    opts.Outbox,
+		telemetry: telemetry,
+		lanes:     make(map[string]*lane, len(opts.Destinations)),
+		// Between the end of a run and its rescue.
+		beginHandlers: beginHandlers(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
+	}
+	for _, d := range opts.Destinations {
+		w.lanes[d.Name] = newLane(d)
+	}
+	w.routes.Store(table)
+	return w, nil
+}
+
+// Handle registers a handler for the events of a source ("*": of all) whose
+// type matches; in eventType "*" stands for any run of characters. Several
+// handlers of one event run in the order they were registered, in one
+// transaction. The gateway must be told which sources have handlers
+// (outbox.Delivery.Handlers). It panics after Start.
+func (w *Worker) Handle(source, eventType string, fn func(ctx context.Context, tx pgx.Tx, e outbox.Event) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		panic("worker: Handle called after Start")
+	}
+	r := registration{source: source, types: eventType, handle: fn}
+	if err := r.validate(); err != nil {
+		w.misuse = append(w.misuse, fmt.Errorf("handler of %q %q: %w", source, eventType, err))
+		return
+	}
+	w.handlers = append(w.handlers, r)
+}
+
+// SetRoutes replaces all routes, or none when one of them is wrong. Runs under
+// way finish with the routes they began with. Destinations stay what they were
+// at New.
+func (w *Worker) SetRoutes(routes []Route, configHash string) error {
+	table, err := compileRoutes(routes, w.opts.Destinations, configHash)
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	w.routes.Store(table)
+	return nil
+}
+
+// CheckRoutes says what is wrong with routes, without a Worker. Of the
+// destinations it asks only names and kinds. Its error joins a *RouteError for
+// each fault.
+func CheckRoutes(routes []Route, destinations []Destination) error {
+	_, err := compileRoutes(routes, destinations, "")
+	return err
+}
+
+// Start validates the schema, registers the destinations and starts to work.
+// ctx bounds the start only; Stop ends the work. A Worker starts once.
+func (w *Worker) Start(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		return errors.New("start worker: it was started before")
+	}
+	if err := errors.Join(w.misuse...); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	migrator, err := schema.NewMigrator(w.pool, w.opts.Schema, w.opts.Logger)
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	if err := migrator.Validate(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	if err := w.registerDestinations(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	// Not only by the periodic job: after a long stop the days ahead may be
+	// used up, and then nothing can be accepted until it has run.
+	if err := w.makePartitions(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	client, err := w.newRiverClient()
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	w.client, w.started = client, true
+	return nil
+}
+
+// Stop takes no new jobs, lets running ones finish for Options.SoftStop, then
+// cancels them, and returns when all have ended or ctx is done. It may be
+// called again, also before Start and by several goroutines.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.mu.Lock()
+	client := w.client
+	w.started = true // a Worker that was stopped does not start
+	w.mu.Unlock()
+	if client == nil {
+		return nil
+	}
+	ended := make(chan struct{})
+	stopped := client.Stopped()
+	if err := client.Stop(ctx); err != nil {
+		return fmt.Errorf("stop worker: %w", err)
+	}
+	go func() {
+		<-stopped // a second caller finds the stop under way
+		w.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop worker: %w", ctx.Err())
+	}
+}

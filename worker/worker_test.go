@@ -1,0 +1,152 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestStopDrains(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	called, release := make(chan struct{}), make(chan struct{})
+	b.to(t, func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-release
+	})
+	w := b.worker(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	<-called
+
+	ended := make(chan error)
+	go func() { ended <- w.Stop(context.Background()) }()
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, w.Stop(impatient), context.Canceled, "one caller's patience is not the other's")
+	select {
+	case err := <-ended:
+		t.Fatalf("stopped with an attempt under way: %v", err)
+	default:
+	}
+	close(release)
+	require.NoError(t, <-ended)
+	require.NoError(t, w.Stop(t.Context()))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'running'`))
+	require.Error(t, w.Start(t.Context()))
+}
+
+func TestStartRefuses(t *testing.T) {
+	t.Parallel()
+	t.Run("EmptyDatabase", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		b.opts.Pool = pgtest.New(t, pgtest.Empty())
+		w := b.worker(t)
+		require.Error(t, w.Start(t.Context()))
+		require.NoError(t, w.Stop(t.Context()))
+	})
+	t.Run("BadHandler", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t).worker(t)
+		w.Handle("", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+		w.Handle("stripe", "*", nil)
+		err := w.Start(t.Context())
+		require.ErrorContains(t, err, `handler of "" "*": source is empty`)
+		require.ErrorContains(t, err, `handler of "stripe" "*": function is nil`)
+	})
+}
+
+func TestSetRoutes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.worker(t)
+	events := b.start(t, w)
+
+	require.NoError(t, w.SetRoutes(nil, "none"))
+	b.accept(t, "evt_1", false)
+	require.Equal(t, "skipped", outputOf(t, next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)).Outcome)
+	require.Equal(t, "none", b.event(t, "evt_1").ConfigHash)
+
+	require.Error(t, w.SetRoutes([]Route{{Name: "bad", From: []string{"*"}, To: "nowhere"}}, "bad"))
+	b.accept(t, "evt_2", false)
+	next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	require.Equal(t, "none", b.event(t, "evt_2").ConfigHash, "a bad set of routes changes nothing")
+
+	require.NoError(t, w.SetRoutes(b.opts.Routes, "all"))
+	b.accept(t, "evt_3", false)
+	require.Equal(t, "dispatched", outputOf(t, next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)).Outcome)
+}
+
+func TestUpkeepRunsAtStart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	events := b.start(t, b.worker(t))
+	seen := map[string]bool{}
+	for len(seen) < 2 {
+		e := <-events
+		require.Equal(t, river.EventKindJobCompleted, e.Kind)
+		require.Equal(t, outbox.QueueUpkeep, e.Job.Queue)
+		seen[e.Job.Kind] = true
+	}
+	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true}, seen)
+}
+
+// Effects that wait in a queue their destination had before are brought along.
+func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *Destination) { d.Queue = "before" })
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	b.accept(t, "evt_1", false)
+	effects, err := plan(b.event(t, "evt_1"), w.routes.Load())
+	require.NoError(t, err)
+	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
+	require.NoError(t, err)
+
+	b.opts.Destinations[0].Queue = "after"
+	events := b.start(t, b.worker(t))
+	require.Equal(t, "after", next(t, events, outbox.KindEffect, river.EventKindJobCompleted).Queue)
+}
+
+func TestOptionsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := New(Options{
+		Schema:      "Bad",
+		JobTimeout:  time.Minute,
+		RescueAfter: time.Second,
+		SoftStop:    -1,
+		ID:          strings.Repeat("i", 101),
+		Destinations: []Destination{
+			{Name: "a"},
+			{Name: "a", Sender: kindOnly("http"), Queue: "Upper"},
+			{Name: "b", Sender: kindOnly("http"), Queue: "upkeep"},
+			{Name: "c", Sender: kindOnly("http"), Policy: "exactly_once"},
+			{Name: "d", Sender: kindOnly("http"), Rate: -1},
+		},
+	})
+	require.Equal(t, `worker: Pool is required
+Outbox is required
+schema name "Bad" must consist of lower-case letters, digits and underscores and must not begin with a digit
+SoftStop is -1ns, it must be positive
+RescueAfter is 1s, it must be longer than JobTimeout (1m0s)
+ID has 101 characters, at most 100 are allowed
+destination "a": Sender is required
+destination "a" is given twice
+destination "a": Queue is "Upper", allowed are lower-case letters, digits and single _, - or | between them, at most 64
+destination "b": Queue "upkeep" is reserved
+destination "c": Policy is "exactly_once", allowed are "at_least_once" and "at_most_once"
+destination "d": Rate is -1, it must not be negative`, err.Error())
+}
