@@ -42,7 +42,7 @@ func BenchmarkReceive(b *testing.B) {
 	key := secret.New(testSecret)
 	g, err := gateway.New(gateway.Options{
 		Accepter:      yes{},
-		Sources:       []gateway.Source{{Name: "stripe", Provider: stripe, Secrets: []secret.Value{key}}},
+		Sources:       []gateway.Source{{Name: "stripe", Provider: stripe, Secrets: []gateway.Secret{{Value: key}}}},
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
 		Logger:        slog.New(slog.NewJSONHandler(io.Discard, nil)), //nolint:sloglint // formatting is part of the cost
 	})

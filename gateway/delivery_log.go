@@ -62,10 +62,25 @@ func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.Accept
 
 func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
 	attrs := append(eventAttrs(src, e), slog.Duration(logkey.Late, late))
+	if e.SameAs != "" {
+		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, e.SameAs))
+	}
 	if e.BodyDiffers {
 		attrs = append(attrs, slog.String(logkey.Reason, "body_differs"))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "duplicate received", attrs...)
+}
+
+// suspect is throttled: whoever captured one delivery can make any number.
+func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, events []outbox.AcceptedEvent) {
+	if suppressed, ok := l.refusals.allow(); ok {
+		attrs := append(sourceAttrs(src),
+			slog.String(logkey.EventID, events[0].EventID),
+			slog.String(logkey.Reason, "replayed"),
+			slog.String(logkey.Remote, remote),
+		)
+		l.write(ctx, slog.LevelWarn, "accepted, but its proof came before under another id", suppressed, attrs)
+	}
 }
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {

@@ -25,7 +25,7 @@ func ExampleNew() {
 	}
 	g, err := gateway.New(gateway.Options{
 		Accepter: &memory{first: make(map[outbox.EventRef]time.Time)},
-		Sources:  []gateway.Source{{Name: "stripe", Provider: stripe, Secrets: []secret.Value{key}}},
+		Sources:  []gateway.Source{{Name: "stripe", Provider: stripe, Secrets: []gateway.Secret{{Value: key}}}},
 		Listen:   "127.0.0.1:0",
 	})
 	if err != nil {

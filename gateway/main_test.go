@@ -126,7 +126,7 @@ func sign(key string, body []byte) string {
 }
 
 func source(name string, p *provider.Provider) gateway.Source {
-	return gateway.Source{Name: name, Provider: p, Secrets: []secret.Value{secret.New("old"), secret.New(testSecret)}}
+	return gateway.Source{Name: name, Provider: p, Secrets: []gateway.Secret{{Value: secret.New("old")}, {Value: secret.New(testSecret)}}}
 }
 
 type testBundle struct {

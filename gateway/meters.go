@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
 // result is what became of a request, as the metrics count it.
@@ -34,8 +37,8 @@ const (
 // attacker's choice; no configured name begins with an underscore.
 const noSource = "_unknown"
 
-func sourceLabels(source, provider string) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", provider)}
+func sourceLabels(source, kind string) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", kind)}
 }
 
 // countedAs are the attribute sets of one source, made once for all its
@@ -43,12 +46,17 @@ func sourceLabels(source, provider string) []attribute.KeyValue {
 type countedAs struct {
 	source  metric.MeasurementOption
 	results map[result]metric.MeasurementOption
+	secrets []metric.MeasurementOption // by place in the configuration, never by value
 }
 
-func newCountedAs(labels []attribute.KeyValue) countedAs {
+func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
 	c := countedAs{
 		source:  metric.WithAttributeSet(attribute.NewSet(labels[0])),
 		results: make(map[result]metric.MeasurementOption),
+	}
+	for i := range secrets {
+		set := attribute.NewSet(labels[0], attribute.String("secret", strconv.Itoa(i+1)))
+		c.secrets = append(c.secrets, metric.WithAttributeSet(set))
 	}
 	for _, r := range []result{
 		resultAccepted, resultDuplicate, resultEmpty, resultHandshake, resultRejected, resultInvalid, resultIncomplete,
@@ -66,6 +74,9 @@ type meters struct {
 	events         metric.Int64Counter
 	duplicates     metric.Int64Counter
 	rejected       metric.Int64Counter
+	replays        metric.Int64Counter
+	retries        metric.Int64Counter
+	secretsMatched metric.Int64Counter
 	acceptDuration metric.Float64Histogram
 	duplicateDelay metric.Float64Histogram
 
@@ -73,10 +84,10 @@ type meters struct {
 	callback metric.Registration
 }
 
-func newMeters(provider metric.MeterProvider, inFlight func() int64) (*meters, error) {
-	meter := provider.Meter(scopeName)
-	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource))}
-	var errs [8]error
+func newMeters(meterProvider metric.MeterProvider, inFlight func() int64) (*meters, error) {
+	meter := meterProvider.Meter(scopeName)
+	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource), 0)}
+	var errs [11]error
 	m.deliveries, errs[0] = meter.Int64Counter("hooklatch.deliveries", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Requests to sources, by what became of them."))
 	m.events, errs[1] = meter.Int64Counter("hooklatch.events.accepted", metric.WithUnit("{event}"),
@@ -91,6 +102,12 @@ func newMeters(provider metric.MeterProvider, inFlight func() int64) (*meters, e
 	m.duplicateDelay, errs[5] = meter.Float64Histogram("hooklatch.duplicate.delay", metric.WithUnit("s"),
 		metric.WithDescription("How long after the first delivery of an event a duplicate came."),
 		metric.WithExplicitBucketBoundaries(0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000))
+	m.replays, errs[8] = meter.Int64Counter("hooklatch.replays", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Deliveries with new ids under a proof that had come before, accepted as suspect or refused."))
+	m.retries, errs[9] = meter.Int64Counter("hooklatch.provider.retries", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Proven deliveries that their sender calls a retry, by its reason."))
+	m.secretsMatched, errs[10] = meter.Int64Counter("hooklatch.secrets.matched", metric.WithUnit("{delivery}"),
+		metric.WithDescription("Proven deliveries, by the place in the configuration of the secret that proved them."))
 	gauge, err := meter.Int64ObservableUpDownCounter("hooklatch.inflight", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Deliveries that are being read, committed or answered."))
 	errs[6] = err
@@ -116,6 +133,18 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 	}
 	m.answered(ctx, as, r.result, took)
 	m.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("source", name), attribute.String("reason", r.reason)))
+}
+
+// proven counts what a proof tells: which secret it was, and whether the sender
+// tries again. position is the place of the secret, -1 without one.
+func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
+	if position >= 0 && position < len(src.counted.secrets) {
+		m.secretsMatched.Add(ctx, 1, src.counted.secrets[position])
+	}
+	if retry.Number > 0 {
+		labels := append([]attribute.KeyValue{attribute.String("reason", retryReason(retry.Reason))}, src.labels...)
+		m.retries.Add(ctx, 1, metric.WithAttributes(labels...))
+	}
 }
 
 // stop takes the gauge away from a meter provider that outlives the gateway.

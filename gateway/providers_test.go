@@ -35,7 +35,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 			key := secret.New("whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))))
 			b := setup(t, func(o *gateway.Options) {
 				o.PublicURL = mustURL("https://hooks.example.com")
-				o.Sources = []gateway.Source{{Name: "real", Provider: p, Secrets: []secret.Value{key}}}
+				o.Sources = []gateway.Source{{Name: "real", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
 			})
 			sample := p.Sample("", "", testNow)
 			sample.Method = http.MethodPost
@@ -70,7 +70,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 
 			require.NoError(t, b.gateway.SetSources([]gateway.Source{{
 				Name: "real", Provider: p,
-				Secrets: []secret.Value{secret.New("whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 32))))},
+				Secrets: []gateway.Secret{{Value: secret.New("whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 32))))}},
 			}}))
 			require.Equal(t, http.StatusUnauthorized, send(as).status)
 			require.Len(t, b.accepter.all(), 2)
@@ -84,7 +84,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.NoError(t, err)
 	key := secret.New("slack-signing-secret")
 	b := setup(t, func(o *gateway.Options) {
-		o.Sources = []gateway.Source{{Name: "slack", Provider: p, Secrets: []secret.Value{key}}}
+		o.Sources = []gateway.Source{{Name: "slack", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
 	})
 	request := &provider.Request{
 		Method: http.MethodPost,

@@ -24,6 +24,8 @@ type reception struct {
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
+	secrets *usable            // accepted at that time
+	retry   provider.RetryInfo // what the sender of a proven request says of it
 
 	inFlight bool
 	bodyRead bool
@@ -75,12 +77,20 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	}
 	proof, cancel := context.WithTimeout(rx.ctx, proofTimeout)
 	defer cancel()
+	rx.secrets = rx.source.keys.at(rx.started)
+	if len(rx.secrets.values) == 0 && !rx.source.Provider.Keyless {
+		// Our configuration is at fault, not the sender: it shall come back.
+		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
+	}
 	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {
 		return handshake, refused
 	}
-	if _, err := rx.source.Provider.Verify(proof, request, rx.source.Secrets, rx.started); err != nil {
+	verified, err := rx.source.Provider.Verify(proof, request, rx.secrets.values, rx.started)
+	if err != nil {
 		return nil, refuseProof(err)
 	}
+	rx.retry = rx.source.retry(request)
+	rx.gateway.meters.proven(rx.ctx, rx.source, rx.secrets.position(verified), rx.retry)
 	return rx.accept(request)
 }
 
@@ -124,7 +134,7 @@ func (rx *reception) handshake(ctx context.Context, request *provider.Request) (
 	if rx.source.Provider.Handshake == nil {
 		return nil, nil
 	}
-	answer, err := rx.source.Provider.Handshake(ctx, request, rx.source.Secrets, rx.started)
+	answer, err := rx.source.Provider.Handshake(ctx, request, rx.secrets.values, rx.started)
 	switch {
 	case err != nil:
 		return nil, refuseProof(err)
@@ -158,23 +168,31 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(acceptance.Events) != len(events) {
 		return nil, refuseFault("accepter", errors.New("accept: other events came back than were given"))
 	}
+	if acceptance.Refused() > 0 {
+		rx.gateway.meters.replays.Add(rx.ctx, 1, rx.source.counted.source)
+		return nil, refuseReplay(acceptance)
+	}
 	return replyTo(acceptance, answer), nil
 }
 
 func (rx *reception) delivery(request *provider.Request, events []provider.Event) outbox.Delivery {
 	incoming := make([]outbox.Incoming, len(events))
 	for i, e := range events {
-		incoming[i] = outbox.Incoming{ID: e.ID, Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item}
+		incoming[i] = outbox.Incoming{ID: e.ID, Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item, Part: e.Part}
 	}
 	return outbox.Delivery{
-		Source:      rx.source.Name,
-		Provider:    rx.source.Provider.Name,
-		Headers:     rx.source.storedHeaders(request.Header),
-		ContentType: request.Header.Get(echo.HeaderContentType),
-		Body:        request.Body,
-		Events:      incoming,
-		Handlers:    rx.source.Handlers,
-		Traceparent: traceparent(rx.ctx),
+		Source:        rx.source.Name,
+		Provider:      rx.source.Provider.Name,
+		Headers:       rx.source.storedHeaders(request.Header),
+		ContentType:   request.Header.Get(echo.HeaderContentType),
+		Body:          request.Body,
+		Events:        incoming,
+		Handlers:      rx.source.Handlers,
+		ReplayGuard:   rx.source.replayGuard(request),
+		ContentWindow: rx.source.ContentWindow,
+		RetryNumber:   rx.retry.Number,
+		RetryReason:   rx.retry.Reason,
+		Traceparent:   traceparent(rx.ctx),
 	}
 }
 

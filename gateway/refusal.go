@@ -69,6 +69,13 @@ func refuseProof(err error) *refusal {
 	return refuseUnavailable("proof", err)
 }
 
+// refuseReplay is the answer to a captured delivery sent again: for its sender
+// it looks like any other that is not proven.
+func refuseReplay(a outbox.Acceptance) *refusal {
+	return &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: "replayed", message: "unauthorized",
+		cause: fmt.Errorf("the proof of this delivery came before, under other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
+}
+
 func refuseEvents(err error) *refusal {
 	if unusable, ok := errors.AsType[*provider.EventError](err); ok {
 		return refuseUnusable(unusable)

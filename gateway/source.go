@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.
@@ -22,9 +22,9 @@ type Source struct {
 	Name string
 	// Provider knows the sender. Required.
 	Provider *provider.Provider
-	// Secrets that are accepted at the moment; several while one is rotated.
-	// At least one is required.
-	Secrets []secret.Value
+	// Secrets that are accepted; several while one is rotated. At least one is
+	// required, unless the provider is Keyless.
+	Secrets []Secret
 	// MaxBody overrides the body cap for this source, in bytes. Zero: the
 	// larger one of Options.MaxBody and Provider.MaxBody.
 	MaxBody int64
@@ -34,12 +34,19 @@ type Source struct {
 	// PublicURL is the complete URL the sender was given, without query, where
 	// it is not Options.PublicURL with /webhooks/{Name} behind it.
 	PublicURL *url.URL
+	// ReplayGuard is for senders that sign neither id nor time. Defaults to
+	// ReplayFlag.
+	ReplayGuard ReplayGuard
+	// ContentWindow makes events of the same content one event for this long
+	// from the first, whatever their ids. 0: only ids count.
+	ContentWindow time.Duration
 }
 
 // source is a Source as the receive path uses it: immutable.
 type source struct {
 	Source
 
+	keys          keyring
 	maxBody       int64
 	methods       []string
 	secretHeaders []string // canonical
@@ -71,6 +78,7 @@ func newSource(s Source, maxBody int64) *source {
 	s.Secrets = slices.Clone(s.Secrets)
 	src := &source{
 		Source:  s,
+		keys:    newKeyring(s.Secrets, s.Provider),
 		maxBody: cmp.Or(s.MaxBody, max(maxBody, s.Provider.MaxBody)),
 		methods: slices.Clone(s.Provider.Methods),
 		labels:  sourceLabels(s.Name, s.Provider.Name),
@@ -81,7 +89,7 @@ func newSource(s Source, maxBody int64) *source {
 	for _, name := range s.Provider.SecretHeaders {
 		src.secretHeaders = append(src.secretHeaders, http.CanonicalHeaderKey(name))
 	}
-	src.counted = newCountedAs(src.labels)
+	src.counted = newCountedAs(src.labels, len(s.Secrets))
 	return src
 }
 
@@ -91,20 +99,24 @@ func (s Source) validate() error {
 		return fmt.Errorf("gateway: source name %q must match %s", s.Name, sourceName)
 	case s.Provider == nil || s.Provider.Verify == nil || s.Provider.Events == nil:
 		return fmt.Errorf("gateway: source %q needs a provider that can verify and find events", s.Name)
-	case len(s.Secrets) == 0:
+	case len(s.Secrets) == 0 && !s.Provider.Keyless:
 		return fmt.Errorf("gateway: source %q has no secret", s.Name)
-	case slices.ContainsFunc(s.Secrets, secret.Value.IsZero):
-		// An empty HMAC key verifies what anybody can sign.
-		return fmt.Errorf("gateway: source %q has an empty secret", s.Name)
 	case s.MaxBody < 0:
 		return fmt.Errorf("gateway: source %q: MaxBody cannot be less than zero", s.Name)
+	case s.ContentWindow < 0:
+		return fmt.Errorf("gateway: source %q: ContentWindow cannot be less than zero", s.Name)
 	}
-	if check := s.Provider.CheckSecret; check != nil {
-		for i, value := range s.Secrets {
-			if err := check(value); err != nil {
-				return fmt.Errorf("gateway: source %q, secret %d: %w", s.Name, i+1, err)
-			}
+	for i, one := range s.Secrets {
+		err := one.validate()
+		if check := s.Provider.CheckSecret; err == nil && check != nil {
+			err = check(one.Value)
 		}
+		if err != nil {
+			return fmt.Errorf("gateway: source %q, secret %d: %w", s.Name, i+1, err)
+		}
+	}
+	if err := s.ReplayGuard.validate(); err != nil {
+		return fmt.Errorf("gateway: source %q: %w", s.Name, err)
 	}
 	if err := validatePublicURL(s.PublicURL); err != nil {
 		return fmt.Errorf("source %q: %w", s.Name, err)

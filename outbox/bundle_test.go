@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -111,13 +110,4 @@ func (b *bundle) granted(t testing.TB, id EffectID, lease time.Duration) Effect 
 	c := b.claim(t, id, lease)
 	require.Equal(t, ClaimGranted, c.Status)
 	return c.Effect
-}
-
-// holdLock keeps f's locks until the returned function is called.
-func (b *bundle) holdLock(t testing.TB, f func(ctx context.Context, tx pgx.Tx)) (release func()) {
-	t.Helper()
-	tx, err := b.pool.Begin(t.Context())
-	require.NoError(t, err)
-	f(t.Context(), tx)
-	return func() { require.NoError(t, tx.Rollback(context.WithoutCancel(t.Context()))) }
 }

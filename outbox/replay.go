@@ -10,7 +10,7 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// ErrNotReplayable: the event waits for its dispatch already, or the effect is
+// ErrNotReplayable means that the event waits for its dispatch already, or the effect is
 // in a state that cannot be tried again.
 var ErrNotReplayable = errors.New("nothing to replay")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,7 +52,7 @@ func (m *Migrator) upTogether(ctx context.Context) ([]Step, error) {
 		if _, err := tx.Exec(ctx, m.name.query("partitions_make"), DaysAhead); err != nil {
 			return fmt.Errorf("make partitions: %w", err)
 		}
-		steps = append(river, ours...)
+		steps = slices.Concat(river, ours)
 		return nil
 	})
 	if err != nil {

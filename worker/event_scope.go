@@ -155,7 +155,7 @@ func parseJSON(body []byte) (any, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, fmt.Errorf("parse JSON: %w", err)
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF itself
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("parse JSON: more than one value")
 	}
 	return exactNumbers(value), nil

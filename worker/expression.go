@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,12 +63,7 @@ func (w wanted) allows(t *cel.Type) bool {
 	if len(w.types) == 0 || t.IsExactType(cel.DynType) {
 		return true
 	}
-	for _, allowed := range w.types {
-		if t.IsExactType(allowed) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.types, t.IsExactType)
 }
 
 // expression is a compiled CEL expression.

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,8 +79,7 @@ func TestQueueNames(t *testing.T) {
 	for i := range few {
 		few[i].Name = fmt.Sprint("d", i)
 	}
-	many := append(few[:len(few):len(few)], Destination{Name: "more"}, Destination{Name: "own", Queue: "own"})
-	many = append([]Destination(nil), many...)
+	many := slices.Concat(few, []Destination{{Name: "more"}, {Name: "own", Queue: "own"}})
 	assignQueues(few)
 	require.Equal(t, "dst_d7", few[7].Queue)
 	assignQueues(many)

@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )

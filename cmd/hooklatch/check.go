@@ -1,5 +1,266 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 
-func newCheck(p *process, g *globals) *cobra.Command { return &cobra.Command{Use:"check", Run: func(*cobra.Command,[]string){}} }
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// checkup collects what check finds.
+type checkup struct {
+	findings []doctor.Finding
+}
+
+func (c *checkup) add(level doctor.Level, check, message, mend string) {
+	c.findings = append(c.findings, doctor.Finding{Level: level, Check: check, Message: message, Mend: mend})
+}
+
+func (c *checkup) count(level doctor.Level) int {
+	n := 0
+	for _, f := range c.findings {
+		if f.Level == level {
+			n++
+		}
+	}
+	return n
+}
+
+func newCheck(p *process, g *globals) *cobra.Command {
+	var database databaseFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check configuration, database, schema and invariants",
+		Long: `Check the configuration, whether the database can be reached and keeps what it
+commits, its schema, and the invariants our guarantees rest on. It changes
+nothing, and calls nobody but the database. The exit code is 1 when there is a
+problem; warnings alone leave it 0.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := &checkup{}
+			cfg := c.configuration(p, g, &database)
+			c.database(cmd.Context(), p, &database, cfg)
+			if err := p.printCheckup(c, asJSON); err != nil {
+				return err
+			}
+			if c.count(doctor.Problem) > 0 {
+				return errFound
+			}
+			return nil
+		},
+	}
+	database.register(cmd.Flags())
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// configuration returns what the database is checked with, nil when there is
+// nothing to connect to.
+func (c *checkup) configuration(p *process, g *globals, d *databaseFlag) *config.Config {
+	cfg, err := g.loadToRun(p)
+	if err == nil {
+		c.add(doctor.OK, "configuration", fmt.Sprintf("%s: %s, %s, %s", cfg.Path(),
+			counted(len(cfg.Sources), "source"), counted(len(cfg.Destinations), "destination"), counted(len(cfg.Routes), "route")), "")
+		c.configured(cfg)
+		return cfg
+	}
+	if !c.problems(err) {
+		c.add(doctor.Problem, "configuration", err.Error(), "make one, or begin with `hooklatch dev`")
+	}
+	if d.given(p).IsZero() {
+		return cfg
+	}
+	if cfg == nil {
+		fallback := config.Default()
+		cfg = &fallback
+	}
+	return cfg
+}
+
+// problems adds every problem of a configuration, and tells whether err has any.
+func (c *checkup) problems(err error) bool {
+	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
+		for _, one := range all {
+			c.add(doctor.Problem, "configuration", one.Error(), "mend that line")
+		}
+		return true
+	}
+	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the parts of a Join are wanted
+	if !ok {
+		return false
+	}
+	found := false
+	for _, one := range several.Unwrap() {
+		found = c.problems(one) || found
+	}
+	return found
+}
+
+func joined(err error) bool {
+	if _, ok := err.(config.Problems); ok { //nolint:errorlint // not what is inside
+		return false
+	}
+	_, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // not what is inside
+	return ok
+}
+
+// varying are words of a key that differs from one event to the next.
+var varying = regexp.MustCompile(`event\.(id|occurred_at|received_at)|updated|version|timestamp|created|modified|sequence`)
+
+// configured warns of what is allowed and seldom meant.
+func (c *checkup) configured(cfg *config.Config) {
+	for name, s := range cfg.Sources {
+		if s.Handlers {
+			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),
+				"run a worker of your own with worker.Handle, or remove handlers: true")
+		}
+	}
+	for i, r := range cfg.Routes {
+		if r.Key == "" || varying.MatchString(r.Key) {
+			continue
+		}
+		for _, t := range r.Types {
+			if strings.Contains(t, "update") {
+				c.add(doctor.Warning, "keys", fmt.Sprintf("route %q (number %d): events of type %q repeat for one object, but its key %q may not change: later ones would have no effect", r.Name, i+1, t, r.Key),
+					"add what differs from one update to the next to the key, or remove it: the id of the event is the default")
+				break
+			}
+		}
+	}
+	if len(cfg.Sources) == 0 {
+		c.add(doctor.Warning, "sources", "there are no sources: nothing can be received", "add one, like sources: {stripe: {provider: stripe, secrets: [...]}}")
+	}
+	if len(cfg.Routes) == 0 {
+		c.add(doctor.Warning, "routes", "there are no routes: every event will be skipped", "add one, like routes: [{name: all, from: \"*\", to: app}]")
+	}
+}
+
+func (c *checkup) database(ctx context.Context, p *process, d *databaseFlag, cfg *config.Config) {
+	if cfg == nil {
+		c.add(doctor.Warning, "database", "not checked: without a configuration nothing says where it is", "give --database-url or set DATABASE_URL")
+		return
+	}
+	_, direct := d.databaseOf(p, cfg)
+	pool, err := openPool(ctx, direct)
+	if err != nil {
+		c.add(doctor.Problem, "database", err.Error(), "see the address above")
+		return
+	}
+	defer pool.Close()
+	found, err := doctor.Server(ctx, pool)
+	if err != nil {
+		c.add(doctor.Problem, "database", err.Error(), "start it, or correct address and password in --database-url, DATABASE_URL or database.url")
+		return
+	}
+	at := pool.Config().ConnConfig
+	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
+	c.findings = append(c.findings, found...)
+	if c.schema(ctx, pool, schema.Name(cfg.Database.Schema)) {
+		c.invariants(ctx, pool, schema.Name(cfg.Database.Schema))
+	}
+}
+
+// daysAhead is below which days of partitions are a warning, and a problem.
+const (
+	fewDaysAhead    = 7
+	tooFewDaysAhead = 2
+)
+
+// schema tells whether the tables are there.
+func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Name) bool {
+	const up = "run: hooklatch migrate up"
+	m, err := schema.NewMigrator(pool, name, nil)
+	if err != nil {
+		c.add(doctor.Problem, "schema", err.Error(), "correct database.schema")
+		return false
+	}
+	status, err := m.Status(ctx)
+	if err != nil {
+		c.add(doctor.Problem, "schema", err.Error(), "give this role the right to read the schema")
+		return false
+	}
+	ready := true
+	if status.River.Present < status.River.Wanted {
+		ready = false
+		c.add(doctor.Problem, "schema", fmt.Sprintf("River's tables in schema %q: %s", name, riverState(status.River)), up)
+	}
+	for _, one := range status.Migrations {
+		switch {
+		case one.AppliedAt == nil:
+			ready = false
+			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s of schema %q is pending", one, name), up)
+		case one.Changed:
+			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s is not the one that was applied", one), "use the program that applied it")
+		case one.Unknown:
+			c.add(doctor.Warning, "schema", fmt.Sprintf("migration %s was applied by a newer program", one), "finish the update of this one")
+		}
+	}
+	if !ready {
+		c.add(doctor.Problem, "partitions", "no partition of deliveries: nothing can be stored", up)
+		return false
+	}
+	c.add(doctor.OK, "schema", fmt.Sprintf("schema %q is up to date", name), "")
+	days := fmt.Sprintf("partitions of deliveries reach %s ahead", counted(max(status.DaysAhead, 0), "day"))
+	switch {
+	case status.DaysAhead < tooFewDaysAhead:
+		c.add(doctor.Problem, "partitions", days, "a running worker makes them; or "+up)
+	case status.DaysAhead < fewDaysAhead:
+		c.add(doctor.Warning, "partitions", days, "a running worker makes them: is one running?")
+	default:
+		c.add(doctor.OK, "partitions", days, "")
+	}
+	return true
+}
+
+func (c *checkup) invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) {
+	found, err := doctor.Invariants(ctx, pool, name)
+	if err != nil {
+		c.add(doctor.Problem, "invariants", err.Error(), "give this role the right to read the tables")
+		return
+	}
+	c.findings = append(c.findings, found...)
+}
+
+func (p *process) printCheckup(c *checkup, asJSON bool) error {
+	for i := range c.findings {
+		c.findings[i].Mend = p.asInvoked(c.findings[i].Mend)
+	}
+	if asJSON {
+		return printJSON(p.stdout, struct {
+			Problems int              `json:"problems"`
+			Warnings int              `json:"warnings"`
+			Findings []doctor.Finding `json:"findings"`
+		}{c.count(doctor.Problem), c.count(doctor.Warning), c.findings})
+	}
+	marks := map[doctor.Level]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Problem: "FAIL"}
+	for _, f := range c.findings {
+		first := true
+		for line := range strings.Lines(f.Message) {
+			mark, check := marks[f.Level], f.Check
+			if !first {
+				mark, check = "", ""
+			}
+			first = false
+			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, printable(strings.TrimRight(line, "\n")))
+		}
+		if f.Mend != "" {
+			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Mend)
+		}
+	}
+	problems, warnings := c.count(doctor.Problem), c.count(doctor.Warning)
+	if problems+warnings == 0 {
+		_, err := fmt.Fprintln(p.stdout, "all is well")
+		return err
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s, %s\n", counted(problems, "problem"), counted(warnings, "warning"))
+	return err
+}

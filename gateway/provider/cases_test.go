@@ -14,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -145,7 +146,10 @@ func (c testCase) run(t *testing.T, name string, marks map[string]string) {
 			occurred, err = time.Parse(time.RFC3339Nano, want.OccurredAt)
 			require.NoError(t, err)
 		}
-		got.ID = ""
+		if got.Item != "" {
+			require.Equal(t, lookup(gjson.ParseBytes(r.Body), got.Item).Raw, string(got.Part))
+		}
+		got.ID, got.Part = "", nil
 		require.Equal(t, Event{Type: want.Type, APIVersion: want.APIVersion, OccurredAt: occurred, Item: want.Item}, got)
 	}
 }

@@ -13,19 +13,30 @@ type entry struct {
 	make    func(o Options) (*Provider, error)
 }
 
-// catalog lists every provider there is.
+// catalog lists every provider there is, in alphabetical order.
 func catalog() []entry {
 	return []entry{
-		{"stripe", []string{"tolerance"}, newStripe},
+		{"basic", eventOptions, newBasic},
 		{"github", nil, newGitHub},
+		{"hmac", slices.Concat(hmacOptions, eventOptions), newHMAC},
+		{"jwt", slices.Concat(jwtOptions, eventOptions), newJWT},
 		{"shopify", nil, newShopify},
-		{"twilio", nil, newTwilio},
 		{"slack", []string{"tolerance"}, newSlack},
 		{"standard-webhooks", []string{"tolerance", "secret_encoding", "type", "occurred_at"}, newStandardWebhooks},
-		{"hmac", []string{
-			"tolerance", "secret_encoding", "header", "algorithm", "encoding", "prefix", "template", "timestamp_header",
-			"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator", "event_id", "type", "occurred_at",
-		}, newHMAC},
+		{"stripe", []string{"tolerance"}, newStripe},
+		{"token", append([]string{"header", "prefix", "query"}, eventOptions...), newToken},
+		{"twilio", nil, newTwilio},
+	}
+}
+
+// examples are options for the providers that cannot be made without any, as
+// the configuration spells them. The pages of docs/providers show them.
+func examples() map[string]string {
+	return map[string]string{
+		"basic": "event_id: {pointer: /id}",
+		"hmac":  "header: X-Signature\nevent_id: {pointer: /id}",
+		"jwt":   "jwks_url: https://issuer.example.com/.well-known/jwks.json\naudience: https://hooks.example.com/webhooks/jwt\nevent_id: {pointer: /id}",
+		"token": "event_id: {pointer: /id}",
 	}
 }
 

@@ -19,7 +19,20 @@ type digest [sha256.Size]byte
 // hashes of what it holds.
 func digestOf(valid string) digest {
 	s := scanner{text: valid}
-	return s.value()
+	return s.value(nil)
+}
+
+// digestWithout leaves out the members at some pointers, one in a line. What
+// stands inside an array cannot be left out.
+func digestWithout(valid, pointers string) digest {
+	var without [][]string
+	for pointer := range strings.SplitSeq(pointers, "\n") {
+		if pointer != "" {
+			without = append(without, pointerTokens(pointer))
+		}
+	}
+	s := scanner{text: valid}
+	return s.value(without)
 }
 
 // scanner walks valid JSON. Its depth is bounded by json.Valid, which refuses
@@ -29,11 +42,12 @@ type scanner struct {
 	at   int
 }
 
-func (s *scanner) value() digest {
+// value hashes the value at the scanner without what stands at some paths.
+func (s *scanner) value(without [][]string) digest {
 	s.space()
 	switch s.text[s.at] {
 	case '{':
-		return s.object()
+		return s.object(without)
 	case '[':
 		return s.array()
 	case '"':
@@ -46,14 +60,18 @@ func (s *scanner) value() digest {
 	return sha256.Sum256([]byte("n" + s.text[start:s.at]))
 }
 
-func (s *scanner) object() digest {
+func (s *scanner) object(without [][]string) digest {
 	type member [2]digest
 	var members []member
 	for s.more('}') {
-		key := sha256.Sum256([]byte(unquote(s.string())))
+		name := unquote(s.string())
 		s.space()
 		s.at++ // the colon
-		members = append(members, member{key, s.value()})
+		inside, leftOut := step(without, name)
+		value := s.value(inside)
+		if !leftOut {
+			members = append(members, member{sha256.Sum256([]byte(name)), value})
+		}
 	}
 	slices.SortFunc(members, func(a, b member) int {
 		if c := bytes.Compare(a[0][:], b[0][:]); c != 0 {
@@ -70,11 +88,26 @@ func (s *scanner) object() digest {
 	return digest(h.Sum(nil))
 }
 
+// step follows paths into a member: those that lead further, and whether one
+// of them ends there.
+func step(paths [][]string, name string) (inside [][]string, ends bool) {
+	for _, path := range paths {
+		switch {
+		case path[0] != name:
+		case len(path) == 1:
+			ends = true
+		default:
+			inside = append(inside, path[1:])
+		}
+	}
+	return inside, ends
+}
+
 func (s *scanner) array() digest {
 	h := sha256.New()
 	h.Write([]byte("["))
 	for s.more(']') {
-		item := s.value()
+		item := s.value(nil)
 		h.Write(item[:])
 	}
 	return digest(h.Sum(nil))

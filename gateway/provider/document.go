@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"errors"
 	"mime"
 	"net/url"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// document is the body of a proven request, parsed as far as it is asked for.
-// The bytes themselves stay as they came.
+// document is the body of a proven request, parsed as far as it is asked for,
+// or one item of a list in it. The bytes themselves stay as they came.
 type document struct {
 	r *Request
 	// payload is the form field that holds the JSON where the body is a form;
@@ -24,6 +25,60 @@ type document struct {
 
 	fields    url.Values
 	fieldsErr error
+
+	around *document // of an item: what its list stands in
+	item   string    // of an item: its JSON pointer inside the body
+	// found is what items looked up here. It keeps a batch linear in its size:
+	// a thousand items that read the same member scan for it once.
+	found map[string]gjson.Result
+}
+
+// within returns the document of an item of a list in d.
+func (d *document) within(item gjson.Result, pointer string) *document {
+	return &document{r: d.r, root: item, parsed: true, around: d, item: d.item + pointer}
+}
+
+// above returns the document so many lists further up.
+func (d *document) above(levels int) *document {
+	for ; levels > 0 && d.around != nil; levels-- {
+		d = d.around
+		if d.found == nil {
+			d.found = map[string]gjson.Result{}
+		}
+	}
+	return d
+}
+
+// at returns what stands at a pointer, if anything does.
+func (d *document) at(pointer string) (gjson.Result, error) {
+	if value, known := d.found[pointer]; known {
+		return value, nil
+	}
+	root, err := d.json()
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	value := lookup(root, pointer)
+	if d.found != nil {
+		d.found[pointer] = value
+	}
+	return value, nil
+}
+
+// part returns the text of an item, nil for the whole body.
+func (d *document) part() []byte {
+	if d.item == "" {
+		return nil
+	}
+	return []byte(d.root.Raw)
+}
+
+// blame names the item an error is about.
+func (d *document) blame(err error) error {
+	if unusable, ok := errors.AsType[*EventError](err); ok && d.item != "" {
+		return &EventError{Unreadable: unusable.Unreadable, Message: d.item + ": " + unusable.Message}
+	}
+	return err
 }
 
 // json returns the root of the body's JSON.
@@ -47,6 +102,9 @@ func (d *document) json() (gjson.Result, error) {
 
 // form returns the fields of a form body.
 func (d *document) form() (url.Values, error) {
+	if d.around != nil {
+		return d.around.form()
+	}
 	if d.fields == nil && d.fieldsErr == nil {
 		fields, err := url.ParseQuery(string(d.r.Body))
 		switch {

@@ -16,6 +16,9 @@ const (
 	hexDigits encoding = "hex"
 	base64Std encoding = "base64"
 	base64URL encoding = "base64url"
+
+	// base64Bare is base64URL, written without padding.
+	base64Bare encoding = "base64url without padding"
 )
 
 var (
@@ -37,7 +40,7 @@ func (e encoding) decode(s string) ([]byte, error) {
 		return hex.DecodeString(s)
 	case base64Std:
 		return decodeBase64(base64.RawStdEncoding, s)
-	case base64URL:
+	case base64URL, base64Bare:
 		return decodeBase64(base64.RawURLEncoding, s)
 	}
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
@@ -51,6 +54,8 @@ func (e encoding) encode(b []byte) string {
 		return base64.StdEncoding.EncodeToString(b)
 	case base64URL:
 		return base64.URLEncoding.EncodeToString(b)
+	case base64Bare:
+		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	return string(b)
 }

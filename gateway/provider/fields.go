@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -15,6 +16,26 @@ func inHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(
 func at(pointer string) Field    { return Field{Pointer: pointer} }
 func inForm(name string) Field   { return Field{Form: name} }
 func fixed(text string) Field    { return Field{Fixed: text} }
+
+// up makes a pointer start so many lists above the item that is described:
+// of an item of /entry/0/changes, up(1) is its entry and up(2) the body.
+func (f Field) up(levels int) Field {
+	f.levels = levels
+	return f
+}
+
+// except leaves out of a hashed JSON value what stands at some pointers inside
+// it: what the sender changes from one attempt to the next.
+func (f Field) except(pointers ...string) Field {
+	f.less = strings.Join(pointers, "\n")
+	return f
+}
+
+// up is as for Field.
+func (c Clock) up(levels int) Clock {
+	c.levels = levels
+	return c
+}
 
 // unknownType is the type of events whose sender does not name one.
 const unknownType = "unknown"
@@ -27,7 +48,7 @@ func (f Field) place() string {
 	case f.Form != "":
 		return "form field " + f.Form
 	}
-	return f.Pointer
+	return strings.TrimSuffix(strings.Repeat("../", f.levels), "/") + f.Pointer
 }
 
 // text returns what stands there: not empty, and fit to be part of a key.
@@ -68,11 +89,10 @@ func (f Field) find(d *document) (string, error) {
 		}
 		return fields.Get(f.Form), nil
 	}
-	root, err := d.json()
+	value, err := d.above(f.levels).at(f.Pointer)
 	if err != nil {
 		return "", err
 	}
-	value := lookup(root, f.Pointer)
 	if !value.Exists() || value.Type == gjson.Null {
 		return "", nil
 	}
@@ -101,15 +121,15 @@ func (f Field) holds(d *document) bool {
 	if f.Pointer == "" {
 		return f.optional(d) == "true"
 	}
-	root, err := d.json()
+	value, err := d.above(f.levels).at(f.Pointer)
 	if err != nil {
 		return false
 	}
-	value := lookup(root, f.Pointer)
 	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
 }
 
-// facts declares how the one event of a delivery is described.
+// facts declares how one event is described: that of a whole delivery, or of
+// an item of a list (see each).
 type facts struct {
 	id       keyRule
 	kind     Field // the type
@@ -125,30 +145,41 @@ func (f facts) events(r *Request) ([]Event, error) {
 	return f.of(&document{r: r, payload: f.payload})
 }
 
+// of describes the event of a document.
 func (f facts) of(d *document) ([]Event, error) {
+	event, err := f.event(d)
+	if err != nil {
+		return nil, d.blame(err)
+	}
+	return []Event{event}, nil
+}
+
+func (f facts) event(d *document) (Event, error) {
 	if f.needJSON {
 		if _, err := d.json(); err != nil {
-			return nil, err
+			return Event{}, err
 		}
 	}
 	id, err := f.id(d)
 	if err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	kind, err := f.kind.text(d)
 	if err != nil && f.fallback != (Field{}) {
 		kind, err = f.fallback.text(d)
 	}
 	if err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	if detail := f.detail.optional(d); detail != "" {
 		kind += "." + detail
 	}
 	if len(kind) > maxText {
-		return nil, &EventError{Message: "the event type is longer than 255 bytes"}
+		return Event{}, &EventError{Message: "the event type is longer than 255 bytes"}
 	}
-	return []Event{{ID: id, Type: kind, APIVersion: f.version.optional(d), OccurredAt: f.occurred.time(d)}}, nil
+	return Event{
+		ID: id, Type: kind, APIVersion: f.version.optional(d), OccurredAt: f.occurred.time(d), Item: d.item, Part: d.part(),
+	}, nil
 }
 
 var errNoTime = errors.New("no time")
@@ -163,11 +194,10 @@ func (c Clock) time(d *document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}
 	}
-	root, err := d.json()
+	value, err := d.above(c.levels).at(c.Pointer)
 	if err != nil {
 		return time.Time{}
 	}
-	value := lookup(root, c.Pointer)
 	text := value.Raw
 	if value.Type == gjson.String {
 		text = unquote(value.Raw)

@@ -7,10 +7,14 @@ import (
 	"crypto/sha512"
 	"hash"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 )
+
+// hmacOptions are the options about the signature.
+var hmacOptions = []string{
+	"tolerance", "secret_encoding", "header", "algorithm", "encoding", "prefix", "template", "timestamp_header",
+	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
+}
 
 // newHMAC builds from options what the other files of this package declare:
 // any scheme that is an HMAC over a template.
@@ -19,39 +23,41 @@ func newHMAC(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, signedID, err := o.id()
+	var signedID Field
+	if o.IDHeader != "" {
+		signedID = inHeader(o.IDHeader)
+	}
+	g, err := o.generic(signedID)
 	if err != nil {
 		return nil, err
 	}
-	kind, fallback, err := o.kind()
-	if err != nil {
-		return nil, err
-	}
-	if o.OccurredAt != (Clock{}) {
-		if err := o.OccurredAt.validate("occurred_at"); err != nil {
-			return nil, err
-		}
-	}
-	if err := o.oneBody(); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{o.EventID.Header, o.Type.Header} {
-		if name != "" {
-			s.single = append(s.single, http.CanonicalHeaderKey(name))
-		}
-	}
-	f := facts{id: id, kind: kind, fallback: fallback, occurred: o.OccurredAt}
+	s.single = g.headers()
 	return &Provider{
-		Name:        "hmac",
-		Title:       "HMAC of your own",
+		Name:  "hmac",
+		Title: "HMAC of your own",
+		About: About{
+			Confirmed: Confirmed,
+			Signing: "HMAC with SHA-1, SHA-256 or SHA-512 over a template of body, time, id, method and URL, in a header: alone, " +
+				"behind a prefix, or as pairs of key and value. All of it is configured.",
+			KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+			Setup: []string{
+				"Let the sender call {url} and sign with a secret of at least 32 random bytes.",
+				"Describe its signature with `header`, `algorithm`, `encoding`, `prefix` and `template`.",
+				"Say with `event_id` what makes two deliveries the same event.",
+			},
+			Notes: []string{
+				"If the sender signs a time, put `{ts}` into the template: only then is an old request refused.",
+				"An id in a header that is not signed can be changed by whoever sees a request. Prefer one in the body.",
+			},
+		},
 		Verify:      s.verify,
-		Events:      f.events,
+		Events:      g.events,
 		Methods:     []string{http.MethodPost},
 		CheckSecret: s.secret.check,
 		Sign:        s.sign,
-		Sample: func(eventType, id string, now time.Time) *Request {
-			return o.sample(kind, signedID, eventType, id, now)
-		},
+		Sample:      g.sample,
+		UnsignedID:  g.unsignedID() && !s.template.has(inTimestamp),
+		ReplayToken: s.replayToken,
 	}, nil
 }
 
@@ -158,78 +164,4 @@ func (o Options) placeholders(signed template) error {
 		return refuse("id_header", o.IDHeader, "only when the template contains {id}; an unsigned id is event_id: {header: ...}")
 	}
 	return nil
-}
-
-// id returns the rule of the key, and the header of a signed id.
-func (o Options) id() (keyRule, Field, error) {
-	var signed Field
-	if o.IDHeader != "" {
-		signed = inHeader(o.IDHeader)
-	}
-	e := o.EventID
-	if e.Header == "" && e.Pointer == "" && e.Form == "" && len(e.Fields) == 0 {
-		if signed != (Field{}) {
-			return verbatim(signed), signed, nil
-		}
-		return nil, signed, &OptionError{
-			Field:   "event_id",
-			Allowed: "required: say what makes two deliveries the same event, by one of header, pointer, form, fields",
-		}
-	}
-	if err := e.validate("event_id"); err != nil {
-		return nil, signed, err
-	}
-	if len(e.Fields) > 0 {
-		return hashed(e.Fields...), signed, nil
-	}
-	return verbatim(e.field()), signed, nil
-}
-
-// field is the place of an id that is taken verbatim.
-func (e EventID) field() Field {
-	return Field{Header: http.CanonicalHeaderKey(e.Header), Pointer: e.Pointer, Form: e.Form}
-}
-
-// kind returns the place of the type and what stands in for it.
-func (o Options) kind() (kind, fallback Field, err error) {
-	if o.Type == (Field{}) {
-		return at("/type"), fixed(unknownType), nil
-	}
-	if err := o.Type.validate("type"); err != nil {
-		return Field{}, Field{}, err
-	}
-	if o.Type.Fixed != "" && (!clean(o.Type.Fixed) || len(o.Type.Fixed) > maxText) {
-		return Field{}, Field{}, &OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "at most 255 bytes without control characters"}
-	}
-	kind = o.Type
-	kind.Header = http.CanonicalHeaderKey(kind.Header)
-	return kind, Field{}, nil
-}
-
-// oneBody refuses rules that read the body both as a form and as JSON.
-func (o Options) oneBody() error {
-	form := cmp.Or(o.EventID.Form, o.Type.Form)
-	pointer := cmp.Or(o.EventID.Pointer, strings.Join(o.EventID.Fields, " "), o.Type.Pointer, o.OccurredAt.Pointer)
-	if form != "" && pointer != "" {
-		return &OptionError{Field: "event_id", Value: form + " and " + pointer, Allowed: "form fields or JSON pointers, not both: a body is one of them"}
-	}
-	return nil
-}
-
-// sample makes a body in which everything stands where the options say.
-func (o Options) sample(kind, signedID Field, eventType, id string, now time.Time) *Request {
-	id = cmp.Or(id, freshID("evt_"))
-	eventType = cmp.Or(eventType, "demo.created")
-	d := newDraft()
-	d.put(at("/data"), object{"object": "demo", "amount": 4200, "currency": "usd"})
-	// Longer pointers last, so that none is covered by a shorter one.
-	fields := slices.SortedFunc(slices.Values(o.EventID.Fields), func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-	for _, pointer := range fields {
-		d.put(at(pointer), id)
-	}
-	d.put(o.EventID.field(), id)
-	d.put(signedID, id)
-	d.putTime(o.OccurredAt, now)
-	d.put(kind, eventType)
-	return d.request()
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,26 +44,53 @@ func composite(fields ...Field) keyRule {
 	}
 }
 
-// hashed makes the key of what stands at some JSON pointers, all of which must
-// be there.
-func hashed(pointers ...string) keyRule {
+// hashed makes the key of what stands at some places, all of which must be
+// there. JSON counts as a value: white space and the order of keys do not.
+func hashed(fields ...Field) keyRule { return hashedSome(fields) }
+
+// hashedSome is hashed with further places where there may be nothing. Nothing
+// counts as another value than null or an empty text.
+func hashedSome(required []Field, optional ...Field) keyRule {
+	fields := slices.Concat(required, optional)
 	return func(d *document) (string, error) {
-		root, err := d.json()
-		if err != nil {
-			return "", err
-		}
 		h := sha256.New()
-		for _, pointer := range pointers {
-			value := lookup(root, pointer)
-			if !value.Exists() {
-				return "", &EventError{Message: "the body has nothing at " + pointer + ", which is part of the event id"}
+		for i, f := range fields {
+			content, ok, err := f.digest(d)
+			switch {
+			case err != nil:
+				return "", err
+			case !ok && i < len(required):
+				return "", &EventError{Message: f.missing()}
 			}
-			name, content := sha256.Sum256([]byte(pointer)), digestOf(value.Raw)
+			name := sha256.Sum256([]byte(f.place()))
 			h.Write(name[:])
-			h.Write(content[:])
+			h.Write(content[:]) // all zero when nothing is there
 		}
 		return hashPrefix + hex.EncodeToString(h.Sum(nil)), nil
 	}
+}
+
+// digest hashes what stands at f; false: nothing does.
+func (f Field) digest(d *document) (digest, bool, error) {
+	if f.Header != "" || f.Form != "" || f.Fixed != "" {
+		text, err := f.find(d)
+		if err != nil || text == "" {
+			return digest{}, false, err
+		}
+		return sha256.Sum256([]byte("t" + text)), true, nil
+	}
+	value, err := d.above(f.levels).at(f.Pointer)
+	if err != nil || !value.Exists() {
+		return digest{}, false, err
+	}
+	return digestWithout(value.Raw, f.less), true, nil
+}
+
+func (f Field) missing() string {
+	if f.Header != "" || f.Form != "" {
+		return f.place() + " is missing or empty, and is part of the event id"
+	}
+	return "the body has nothing at " + f.place() + ", which is part of the event id"
 }
 
 const hashPrefix = "sha256:"

@@ -2,9 +2,11 @@ package provider
 
 import (
 	"cmp"
+	"crypto/x509"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -22,9 +24,39 @@ type Options struct {
 	// base64) and hmac (default raw).
 	SecretEncoding string `yaml:"secret_encoding,omitempty"`
 
-	// The rest describes a scheme of one's own: provider hmac.
+	// Audience the token must be made for: the provider's default is the URL
+	// of the endpoint, where it has one. Providers jwt (required) and those that
+	// sign with JSON Web Tokens.
+	Audience string `yaml:"audience,omitempty"`
+	// Issuer the token must be made by. Provider jwt.
+	Issuer string `yaml:"issuer,omitempty"`
+	// JWKSURL is where the issuer publishes its keys (RFC 7517): https, on a
+	// public address. They are fetched when they are needed, and kept for an
+	// hour. Provider jwt, instead of secrets.
+	JWKSURL string `yaml:"jwks_url,omitempty"`
+	// JWKSFile is a file with the keys of the issuer, read at start. Provider
+	// jwt, instead of secrets.
+	JWKSFile string `yaml:"jwks_file,omitempty"`
+	// Algorithms the token may be signed with, such as RS256, ES256 or EdDSA.
+	// Provider jwt. Default: HS256 with secrets, else RS256 and ES256.
+	Algorithms []string `yaml:"algorithms,omitempty"`
+	// Claims the token must have, with their values. Provider jwt.
+	Claims map[string]string `yaml:"claims,omitempty"`
+	// BodyHashClaim names the claim that is the SHA-256 of the body, in hex.
+	// Without it the token does not protect the body. Provider jwt.
+	BodyHashClaim string `yaml:"body_hash_claim,omitempty"`
+	// MaxAge of a token since it was issued (its claim iat). Provider jwt.
+	// Default: as long as the token says (its claim exp).
+	MaxAge time.Duration `yaml:"max_age,omitempty"`
+	// Query is the parameter of the URL that carries the token. Provider token,
+	// instead of Header.
+	Query string `yaml:"query,omitempty"`
 
-	// Header carries the signature. Required.
+	// The rest describes a scheme of one's own: provider hmac, and for header,
+	// prefix and the last three also token, basic and jwt.
+
+	// Header carries the signature or the token. Required for hmac. Default for
+	// token and jwt: Authorization, with the prefix "Bearer ".
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`
@@ -51,6 +83,10 @@ type Options struct {
 	// Separator stands between the pairs. Default ",".
 	Separator string `yaml:"separator,omitempty"`
 
+	// Each says that a delivery carries several events: a JSON pointer to the
+	// list of them, or "body" where the body is the list itself. The pointers of
+	// EventID, Type and OccurredAt then start at the item.
+	Each string `yaml:"each,omitempty"`
 	// EventID says what makes two deliveries the same event. Required, unless
 	// the id is signed (IDHeader).
 	EventID EventID `yaml:"event_id,omitempty"`
@@ -60,6 +96,13 @@ type Options struct {
 	// OccurredAt says where the time of the event stands. Default: nowhere.
 	// Also for standard-webhooks.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
+
+	// Fetch carries the requests by which keys and certificates of the sender
+	// are fetched. Default: one that reaches public addresses only.
+	Fetch http.RoundTripper `json:"-" yaml:"-"`
+	// Roots are the authorities that certificates of the sender must come from.
+	// Default: those of the system.
+	Roots *x509.CertPool `json:"-" yaml:"-"`
 }
 
 // Field is where one text of a delivery stands. Exactly one of its members is
@@ -69,18 +112,29 @@ type Field struct {
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
 	Form    string `yaml:"form,omitempty"`    // field of a form body
 	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
+
+	// For declarations only: see up and except.
+	levels int
+	less   string
 }
 
 // EventID is where the id of an event stands, or what it is made of. Exactly
-// one of its members is set.
+// one of its members is set, Optional apart.
 type EventID struct {
 	Header  string `yaml:"header,omitempty"`
 	Pointer string `yaml:"pointer,omitempty"`
 	Form    string `yaml:"form,omitempty"`
-	// Fields are JSON pointers to what does not change when the event is sent
-	// again. The id is a hash of what stands there, whatever its white space
-	// and the order of its keys. All of them must be present.
+	// Join makes the id of several texts, all of which must be there: JSON
+	// pointers, header:NAME and form:NAME.
+	Join []string `yaml:"join,omitempty"`
+	// Fields are JSON pointers, header:NAME and form:NAME of what does not
+	// change when the event is sent again. The id is a hash of what stands
+	// there, whatever its white space and the order of its keys. All of them
+	// must be present.
 	Fields []string `yaml:"fields,omitempty"`
+	// Optional are further places for the hash, where there may be nothing.
+	// Only with Fields.
+	Optional []string `yaml:"optional,omitempty"`
 }
 
 // Clock is where a time stands.
@@ -89,6 +143,8 @@ type Clock struct {
 	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a
 	// number from 1e11 on, else s.
 	Unit string `yaml:"unit,omitempty"`
+
+	levels int // for declarations only: see Field.up
 }
 
 // OptionError says which option a provider cannot be made with.
@@ -118,6 +174,17 @@ func (o Options) given() []given {
 		add("tolerance", o.Tolerance.String())
 	}
 	add("secret_encoding", o.SecretEncoding)
+	add("audience", o.Audience)
+	add("issuer", o.Issuer)
+	add("jwks_url", o.JWKSURL)
+	add("jwks_file", o.JWKSFile)
+	add("algorithms", strings.Join(o.Algorithms, " "))
+	add("claims", strings.Join(slices.Sorted(maps.Keys(o.Claims)), " "))
+	add("body_hash_claim", o.BodyHashClaim)
+	if o.MaxAge != 0 {
+		add("max_age", o.MaxAge.String())
+	}
+	add("query", o.Query)
 	add("header", o.Header)
 	add("algorithm", o.Algorithm)
 	add("encoding", o.Encoding)
@@ -129,7 +196,8 @@ func (o Options) given() []given {
 	add("signature_field", o.SignatureField)
 	add("timestamp_field", o.TimestampField)
 	add("separator", o.Separator)
-	add("event_id", cmp.Or(o.EventID.Header, o.EventID.Pointer, o.EventID.Form, strings.Join(o.EventID.Fields, " ")))
+	add("each", o.Each)
+	add("event_id", o.EventID.text())
 	add("type", cmp.Or(o.Type.Header, o.Type.Pointer, o.Type.Form, o.Type.Fixed))
 	add("occurred_at", cmp.Or(o.OccurredAt.Pointer, o.OccurredAt.Unit))
 	return set
@@ -177,19 +245,30 @@ func (f Field) validate(field string) error {
 
 // validate refuses an EventID that names no place, or more than one.
 func (e EventID) validate(field string) error {
-	members := map[string]string{"header": e.Header, "pointer": e.Pointer, "form": e.Form, "fields": strings.Join(e.Fields, " ")}
+	members := map[string]string{
+		"header": e.Header, "pointer": e.Pointer, "form": e.Form, "join": strings.Join(e.Join, " "), "fields": strings.Join(e.Fields, " "),
+	}
 	if err := oneMember(field, members); err != nil {
 		return err
 	}
-	for i, pointer := range e.Fields {
-		if err := validatePointer(field+".fields["+strconv.Itoa(i)+"]", pointer); err != nil {
-			return err
-		}
-		if slices.Contains(e.Fields[:i], pointer) {
-			return &OptionError{Field: field + ".fields", Value: pointer, Allowed: "every field once"}
-		}
+	if err := validatePlaces(field+".join", e.Join); err != nil {
+		return err
 	}
-	return nil
+	if len(e.Optional) > 0 && len(e.Fields) == 0 {
+		return &OptionError{Field: field + ".optional", Value: strings.Join(e.Optional, " "), Allowed: "only with fields"}
+	}
+	if err := validatePlaces(field+".fields", e.Fields); err != nil {
+		return err
+	}
+	return validatePlaces(field+".optional", e.Optional)
+}
+
+// isZero tells whether no member is set.
+func (e EventID) isZero() bool { return e.text() == "" }
+
+// text is what is set, for messages.
+func (e EventID) text() string {
+	return cmp.Or(e.Header, e.Pointer, e.Form, strings.Join(slices.Concat(e.Join, e.Fields, e.Optional), " "))
 }
 
 // validate refuses a Clock without a place or with an unknown unit.

@@ -95,6 +95,10 @@ type Provider struct {
 	// RetryWindow is for how long it retries by itself; ResendWindow for how
 	// long a person can make it resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
+	// OldSecretRetries tells that retries are signed with the secret that was
+	// valid when the event happened: a secret that was replaced stays accepted
+	// for RetryWindow.
+	OldSecretRetries bool
 }
 
 // minFloor is the least time a key is remembered.

@@ -3,30 +3,39 @@ package provider
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"hash"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// scheme declares one way to sign with a shared secret: an HMAC over a
-// template. Nearly all senders are a value of it.
+// scheme declares one way to sign a template: with an HMAC of a shared secret,
+// or with a key pair. Nearly all senders are a value of it.
 type scheme struct {
 	// headers are the families of header names the scheme goes by. The first
 	// one whose signature is there counts, all of it.
 	headers []headerNames
 	// pairs is how the header lists several values; nil for one signature.
 	pairs *pairs
+	// numbered: the signatures are in headers of that name with -1, -2, ...
+	// behind it. They start at 1, without a gap.
+	numbered bool
 	// prefix stands before each signature.
 	prefix string
 
-	hash     func() hash.Hash
 	encoding encoding
 	template template
-	secret   keySpelling
+	// Of an HMAC.
+	hash   func() hash.Hash
+	secret keySpelling
+	// public replaces the HMAC by signatures of a key pair.
+	public *keyPair
 
 	unit      unit
 	tolerance time.Duration // 0: off
@@ -60,11 +69,19 @@ type claim struct {
 // names returns the family of header names that h uses.
 func (s *scheme) names(h http.Header) headerNames {
 	for _, names := range s.headers {
-		if len(h[names.signature]) > 0 {
+		if len(h[s.signature(names)]) > 0 {
 			return names
 		}
 	}
 	return s.headers[0]
+}
+
+// signature is the header of the first signature.
+func (s *scheme) signature(names headerNames) string {
+	if s.numbered {
+		return names.signature + "-1"
+	}
+	return names.signature
 }
 
 func (s *scheme) verify(_ context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
@@ -75,9 +92,7 @@ func (s *scheme) verify(_ context.Context, r *Request, secrets []secret.Value, n
 	if s.template.has(inURL) && r.URL == nil {
 		return Verified{}, errNoURL
 	}
-	index, err := s.secret.match(secrets, c.signatures, func(key []byte) [][]byte {
-		return [][]byte{s.mac(key, r, c.timestamp, c.id)}
-	})
+	index, err := s.match(secrets, r, c)
 	if err != nil {
 		return Verified{}, err
 	}
@@ -89,6 +104,36 @@ func (s *scheme) verify(_ context.Context, r *Request, secrets []secret.Value, n
 		}
 	}
 	return Verified{SecretIndex: index, SignedAt: c.signedAt}, nil
+}
+
+// match returns the index of the first secret that made one of the signatures.
+func (s *scheme) match(secrets []secret.Value, r *Request, c claim) (int, error) {
+	if s.public != nil {
+		return s.public.match(secrets, c.signatures, s.template.text(r, c.timestamp, c.id))
+	}
+	return s.secret.match(secrets, c.signatures, func(key []byte) [][]byte {
+		return [][]byte{s.mac(key, r, c.timestamp, c.id)}
+	})
+}
+
+// checkSecret tells whether a secret can be used.
+func (s *scheme) checkSecret(v secret.Value) error {
+	if s.public != nil {
+		return s.public.check(v)
+	}
+	return s.secret.check(v)
+}
+
+// replayToken names what was signed, whatever the spelling of the signature
+// and the secret it was made with.
+func (s *scheme) replayToken(r *Request) string {
+	c, err := s.claim(r)
+	if err != nil || s.template.has(inURL) && r.URL == nil {
+		return ""
+	}
+	h := sha256.New()
+	s.template.write(h, r, c.timestamp, c.id)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 var errNoURL = errors.New("the request has no URL, which the scheme signs")
@@ -103,7 +148,7 @@ func (s *scheme) mac(key []byte, r *Request, timestamp, id string) []byte {
 func (s *scheme) claim(r *Request) (claim, error) {
 	var c claim
 	names := s.names(r.Header)
-	header, err := theHeader(r.Header, names.signature, ReasonMissingSignature)
+	spelled, err := s.spelled(r.Header, names)
 	if err != nil {
 		return c, err
 	}
@@ -112,9 +157,8 @@ func (s *scheme) claim(r *Request) (claim, error) {
 			return c, &VerifyError{Reason: ReasonDuplicateHeader, Detail: name}
 		}
 	}
-	spelled := []string{header}
 	if s.pairs != nil {
-		if spelled, c.timestamp, err = s.pairs.read(header); err != nil {
+		if spelled, c.timestamp, err = s.pairs.read(spelled[0]); err != nil {
 			return c, err
 		}
 	}
@@ -143,6 +187,31 @@ func (s *scheme) claim(r *Request) (claim, error) {
 		}
 	}
 	return c, nil
+}
+
+// maxNumbered bounds numbered headers: senders allow up to 100 keys.
+const maxNumbered = 100
+
+// spelled returns the values of the signature header, or of all of them when
+// they are numbered.
+func (s *scheme) spelled(h http.Header, names headerNames) ([]string, error) {
+	first, err := theHeader(h, s.signature(names), ReasonMissingSignature)
+	if err != nil || !s.numbered {
+		return []string{first}, err
+	}
+	spelled := []string{first}
+	for i := 2; i <= maxNumbered; i++ {
+		name := names.signature + "-" + strconv.Itoa(i)
+		if len(h[name]) == 0 {
+			break
+		}
+		value, err := theHeader(h, name, ReasonMissingSignature)
+		if err != nil {
+			return nil, err
+		}
+		spelled = append(spelled, value)
+	}
+	return spelled, nil
 }
 
 // decode returns the signatures that can be one; none is an error.
@@ -193,8 +262,7 @@ func (p *pairs) read(header string) (signatures []string, timestamp string, err 
 // sign sets the headers that carry the scheme, of its first family unless the
 // request uses another one.
 func (s *scheme) sign(r *Request, key secret.Value, now time.Time) error {
-	k, err := s.secret.key(key)
-	if err != nil {
+	if err := s.checkSecret(key); err != nil {
 		return err
 	}
 	if s.template.has(inURL) && r.URL == nil {
@@ -217,15 +285,31 @@ func (s *scheme) sign(r *Request, key secret.Value, now time.Time) error {
 			r.Header.Set(names.id, id)
 		}
 	}
-	signature := s.prefix + s.encoding.encode(s.mac(k, r, timestamp, id))
+	made, err := s.make(key, r, timestamp, id)
+	if err != nil {
+		return err
+	}
+	signature := s.prefix + s.encoding.encode(made)
 	if p := s.pairs; p != nil {
 		signature = p.signature + p.assign + signature
 		if p.timestamp != "" {
 			signature = p.timestamp + p.assign + timestamp + p.separator + signature
 		}
 	}
-	r.Header.Set(names.signature, signature)
+	r.Header.Set(s.signature(names), signature)
 	return nil
+}
+
+// make signs with one secret.
+func (s *scheme) make(v secret.Value, r *Request, timestamp, id string) ([]byte, error) {
+	if s.public != nil {
+		return s.public.sign(v, s.template.text(r, timestamp, id))
+	}
+	key, err := s.secret.key(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.mac(key, r, timestamp, id), nil
 }
 
 // theHeader returns the one value of a header that must come exactly once.

@@ -1,7 +1,8 @@
 package provider
 
 import (
-	"hash"
+	"bytes"
+	"io"
 	"strings"
 )
 
@@ -66,8 +67,16 @@ func (t template) after(placeholder string) string {
 	return ""
 }
 
-// write feeds what is signed into mac, without copying the body.
-func (t template) write(mac hash.Hash, r *Request, timestamp, id string) {
+// text returns what is signed.
+func (t template) text(r *Request, timestamp, id string) []byte {
+	var text bytes.Buffer
+	t.write(&text, r, timestamp, id)
+	return text.Bytes()
+}
+
+// write feeds what is signed into mac, without copying the body. Neither a
+// hash nor a buffer ever fails to take it.
+func (t template) write(mac io.Writer, r *Request, timestamp, id string) {
 	for _, part := range t {
 		switch part {
 		case inTimestamp:

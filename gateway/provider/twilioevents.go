@@ -3,10 +3,7 @@ package provider
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 // callback is one kind of form Twilio sends. Its sid names the resource, not
@@ -180,18 +177,5 @@ func twilioStream(d *document) ([]Event, error) {
 	if !root.IsArray() {
 		return cloudEvent.of(d)
 	}
-	var events []Event
-	root.ForEach(func(_, item gjson.Result) bool {
-		var found []Event
-		if found, err = cloudEvent.of(&document{r: d.r, root: item, parsed: true}); err != nil {
-			return false
-		}
-		found[0].Item = "/" + strconv.Itoa(len(events))
-		events = append(events, found...)
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	return events, nil
+	return each("", cloudEvent.of)(d)
 }

@@ -16,6 +16,7 @@ const (
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
 	JobID        = "job_id"        // of river_job
 	Late         = "late"          // how long after the first delivery a duplicate came
+	Migration    = "migration"     // number and name of a schema change
 	Outcome      = "outcome"       // what came of it, from a fixed set
 	Path         = "path"          // of a request, or of a file
 	Provider     = "provider"      // slug of the sender's kind
@@ -23,6 +24,7 @@ const (
 	Reason       = "reason"        // why something was refused, from a fixed set
 	Remote       = "remote"        // address of the peer
 	Route        = "route"         // name in the configuration
+	SameAs       = "same_as"       // id of the event whose content a duplicate repeats
 	Source       = "source"        // name in the configuration
 	State        = "state"         // of an effect
 	Status       = "status"        // HTTP status, or that of an acceptance

@@ -30,7 +30,7 @@ func (b binaries) program(name string) string { return filepath.Join(b.dir, name
 // search says where binaries may be. Tests narrow it.
 type search struct {
 	choice string   // value of BinariesEnv
-	path   []string // directories of PATH
+	path   []string // PGBIN and the directories of PATH
 	globs  []string
 	npm    func(ctx context.Context) (dir string, err error) // nil: npm is not there
 }

@@ -22,6 +22,7 @@ func memoryBase(own owner) string {
 	if os.Getenv("TMPDIR") != "" || !own.canReach(shm) || syscall.Statfs(shm, &fs) != nil {
 		return ""
 	}
+	//nolint:gosec // The block size of a file system is positive.
 	if fs.Type != tmpfsMagic || fs.Bavail*uint64(fs.Bsize) < enoughMemory {
 		return ""
 	}

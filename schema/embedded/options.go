@@ -8,7 +8,8 @@ import (
 )
 
 // BinariesEnv is the environment variable that selects the Postgres binaries:
-// empty to search for them, "npm" for the pinned npm package, or the bin
+// empty to search for them (PGBIN, PATH, the usual places of packages from the
+// newest version down, then npm), "npm" for the pinned npm package, or the bin
 // directory to use.
 const BinariesEnv = "HOOKLATCH_POSTGRES"
 

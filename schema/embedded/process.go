@@ -45,6 +45,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	}
 	setDeathSignal(cmd.SysProcAttr, deathSignal)
 	if own.drop {
+		//nolint:gosec // Ids of passwd have 32 bits.
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(own.uid), Gid: uint32(own.gid)}
 	}
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -91,11 +92,11 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 
 // systemSearch is where this machine may have binaries.
 func systemSearch(own owner, cache string, opts Options) search {
-	s := search{
-		choice: os.Getenv(BinariesEnv),
-		path:   filepath.SplitList(os.Getenv("PATH")),
-		globs:  usual(),
+	s := search{choice: os.Getenv(BinariesEnv), globs: usual()}
+	if dir := os.Getenv("PGBIN"); dir != "" { // of other tools for Postgres
+		s.path = append(s.path, dir)
 	}
+	s.path = append(s.path, filepath.SplitList(os.Getenv("PATH"))...)
 	if _, err := exec.LookPath("npm"); err == nil {
 		s.npm = func(ctx context.Context) (string, error) { return npmBinaries(ctx, cache, own, opts.progress) }
 	}
@@ -113,8 +114,11 @@ func (s *Server) wantedVersion() (int, error) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir.data(), "PG_VERSION"))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return asked, nil // a new cluster
+	case err != nil:
+		return 0, err
 	}
 	made, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {

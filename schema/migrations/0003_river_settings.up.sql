@@ -1,6 +1,6 @@
 -- River's two GIN indexes cost 60 % of the WAL of an event and stall inserts
--- for up to a second. Nothing we or River UI ask needs them. Migrate puts them
--- back before a River migration and runs this file's index part again after.
+-- for up to a second. Nothing we or River UI ask needs them. The migrator puts
+-- them back before a River migration that names them, and drops them again after.
 DROP INDEX IF EXISTS hooklatch.river_job_args_index;
 DROP INDEX IF EXISTS hooklatch.river_job_metadata_index;
 

@@ -42,6 +42,7 @@ func onlyInChild(t *testing.T, mode string) {
 }
 
 func TestChildUsesOneDatabase(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(childEnv) == "" {
 		t.Skip("runs in a process of its own, started by another test")
 	}
@@ -61,12 +62,14 @@ func TestNewWithoutMain(t *testing.T) {
 }
 
 func TestChildFails(t *testing.T) {
+	t.Parallel()
 	onlyInChild(t, "fail")
 	pgtest.New(t)
 	t.Fail()
 }
 
 func TestChildLeaksGoroutine(t *testing.T) {
+	t.Parallel()
 	onlyInChild(t, "leak")
 	go func() { select {} }()
 }

@@ -2,8 +2,8 @@ package pgtest_test
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -22,7 +22,7 @@ func ask[T any](t testing.TB, pool *pgxpool.Pool, query string) (value T) {
 func TestNewIsMigratedAndOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for i := range 8 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
 			pool := pgtest.New(t)
 			require.Equal(t, 14, ask[int](t, pool, "SELECT hooklatch.delivery_days_ahead()"))

@@ -28,7 +28,7 @@ func sourcesOf(cfg *config.Config) ([]gateway.Source, error) {
 		sources = append(sources, gateway.Source{
 			Name:      name,
 			Provider:  p,
-			Secrets:   s.Secrets,
+			Secrets:   secretsOf(s),
 			MaxBody:   int64(s.MaxBody),
 			Handlers:  s.Handlers,
 			PublicURL: public,
@@ -55,4 +55,12 @@ func shownSources(cfg *config.Config) []admin.Source {
 		shown = append(shown, admin.Source{Name: name, Provider: cfg.Sources[name].Provider, Path: "/webhooks/" + name})
 	}
 	return shown
+}
+
+func secretsOf(s config.Source) []gateway.Secret {
+	secrets := make([]gateway.Secret, len(s.Secrets))
+	for i, value := range s.Secrets {
+		secrets[i] = gateway.Secret{Value: value}
+	}
+	return secrets
 }

@@ -144,7 +144,8 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 		status = "known"
 	}
 	r.opts.Print(seen.line())
-	writeJSON(w, map[string]string{"status": status})
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the peer is gone
 }
 
 // note counts the request; the first one with its key is the one that applies.
@@ -181,12 +182,8 @@ func (r *Receiver) list(w http.ResponseWriter, _ *http.Request) {
 	if r.opts.Mail != nil {
 		listed.Mails = r.opts.Mail.Seen()
 	}
-	writeJSON(w, listed)
-}
-
-func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(value) // the peer is gone
+	_ = encoder.Encode(listed) // the peer is gone
 }

@@ -26,8 +26,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Getenv("DATABASE_URL")); err != nil {
+	err := run(ctx, os.Getenv("DATABASE_URL"))
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "handler:", err)
 		os.Exit(1)
 	}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// checked is what check --json prints.
+type checked struct {
+	Problems int
+	Warnings int
+	Findings []doctor.Finding
+}
+
+func runCheck(t *testing.T, args ...string) (int, checked) {
+	t.Helper()
+	var c command
+	code := c.run(t.Context(), append([]string{"check", "--json"}, args...)...)
+	var found checked
+	require.NoError(t, json.Unmarshal([]byte(c.stdout.String()), &found), c.stderr.String())
+	return code, found
+}
+
+func (c checked) of(check string) []doctor.Finding {
+	var found []doctor.Finding
+	for _, f := range c.Findings {
+		if f.Check == check {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func TestCheckOfAFreshDatabaseSaysHowToMendIt(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, pgtest.URL(t, pgtest.New(t, pgtest.Empty())))
+	code, found := runCheck(t, "--config", path)
+	require.Equal(t, exitFailed, code)
+	require.GreaterOrEqual(t, len(found.of("schema")), 3) // River's, and ours
+	for _, f := range append(found.of("schema"), found.of("partitions")...) {
+		require.Equal(t, doctor.Problem, f.Level)
+		require.Equal(t, "run: hooklatch migrate up", f.Mend)
+	}
+	c := command{name: "go run ./cmd/hooklatch"}
+	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
+	require.Contains(t, c.stdout.String(), "FAIL  schema                   migration 0001_inbox of schema \"hooklatch\" is pending\n"+
+		"                               -> run: go run ./cmd/hooklatch migrate up\n")
+	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // the servers of tests are fast, not safe
+	require.Empty(t, c.stderr.String())
+
+	require.Contains(t, must(t, "migrate", "status", "--config", path), "0001_inbox                pending")
+	require.Contains(t, must(t, "migrate", "up", "--config", path), "hooklatch 0001_inbox")
+	require.Equal(t, "the schema is up to date: nothing to do\n", must(t, "migrate", "up", "--config", path))
+	require.Contains(t, must(t, "migrate", "status", "--config", path), "applied 20")
+	_, found = runCheck(t, "--config", path)
+	require.Equal(t, 1, found.Problems, "%+v", found.Findings)
+	require.Equal(t, doctor.Problem, found.of("fsync")[0].Level)
+
+	require.Contains(t, must(t, "migrate", "down", "--all", "--yes", "--config", path), "down  hooklatch 0001_inbox")
+	_, found = runCheck(t, "--config", path)
+	require.GreaterOrEqual(t, len(found.of("schema")), 3)
+}
+
+func TestCheckOfADurableServerIsFine(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, pgtest.URL(t, pgtest.New(t, pgtest.Durable())))
+	code, found := runCheck(t, "--config", path)
+	require.Zero(t, code)
+	require.Zero(t, found.Problems+found.Warnings, "%+v", found.Findings)
+	require.Contains(t, must(t, "check", "--config", path), "all is well\n")
+}
+
+func TestCheckReportsAllMistakesOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`database: {url: postgres://u@127.0.0.1:1/none}
+sources:
+  stripe: {provider: stripe, secrets: [x]}
+destinations:
+  app: {http: {url: http://localhost:3000/}}
+routes:
+  - name: broken
+    from: "*"
+    to: app
+    when: body.data.object.amount >
+    key: event.nothing
+`), 0o600))
+	code, found := runCheck(t, "--config", path)
+	require.Equal(t, exitFailed, code)
+	mistakes := found.of("configuration")
+	require.Len(t, mistakes, 2, "%+v", mistakes)
+	require.Contains(t, mistakes[0].Message, path+":10: routes[0].when: ")
+	require.Contains(t, mistakes[1].Message, path+":11: routes[0].key: ")
+	require.Equal(t, doctor.Problem, found.of("database")[0].Level)
+
+	// The same when it is to be run.
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), "serve", "--config", path))
+	require.Contains(t, c.stderr.String(), "hooklatch: "+path+":10: routes[0].when: ")
+	require.Contains(t, c.stderr.String(), "hooklatch: "+path+":11: routes[0].key: ")
+}
+
+func TestCheckWarnsOfWhatIsSeldomMeant(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`database: {url: postgres://u@127.0.0.1:1/none}
+sources:
+  stripe: {provider: stripe, secrets: [x], handlers: true}
+destinations:
+  app: {http: {url: http://localhost:3000/}}
+routes:
+  - {name: swallows, from: stripe, types: [customer.updated], to: app, key: body.data.object.id}
+  - {name: fine, from: stripe, types: [customer.updated], to: app, key: 'body.data.object.id + event.id'}
+  - {name: once, from: stripe, types: [invoice.paid], to: app, key: body.data.object.id}
+`), 0o600))
+	_, found := runCheck(t, "--config", path)
+	require.Len(t, found.of("handlers"), 1)
+	require.Len(t, found.of("keys"), 1)
+	require.Contains(t, found.of("keys")[0].Message, `"swallows"`)
+}

@@ -1,0 +1,174 @@
+// Package crashtest is responsible for proving the promise on real processes
+// of the binary that are killed with SIGKILL.
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const testSecret = "whsec_crashtest_0123456789abcdef"
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// binary builds the program once for all tests.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "hooklatch")
+	build := exec.Command("go", "build", "-o", path, "github.com/hooklatch/hooklatch/cmd/hooklatch")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// process is one process of the binary that takes deliveries.
+type process struct {
+	command string
+	config string
+	url    string
+	ready  string // answers 200 when it can commit
+	client *http.Client
+	cmd    *exec.Cmd
+	log    *bytes.Buffer
+}
+
+// forward is a configuration whose events nobody in the test receives.
+const forward = `
+destinations:
+  app: {http: {url: "http://127.0.0.1:9/"}}
+routes:
+  - {name: everything, from: "*", to: app}
+`
+
+// newProcess prepares `hooklatch COMMAND` on the database of pool, with a source
+// stripe and more configuration; start starts it.
+func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
+	t.Helper()
+	free := freeAddresses(t, 2)
+	listen, admin := free[0], free[1]
+	config := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
+database: {url: %q}
+gateway: {listen: %q}
+admin: {listen: %q}
+sources:
+  stripe: {provider: stripe, secrets: [%q]}
+%s`, pgtest.URL(t, pool), listen, admin, testSecret, more), 0o600))
+	g := &process{command: command, config: config, url: "http://" + listen, ready: "http://" + admin + "/readyz", client: &http.Client{Timeout: 10 * time.Second}}
+	g.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(func() {
+		g.kill()
+		if t.Failed() {
+			t.Logf("the last process's log:\n%s", g.log)
+		}
+	})
+	return g
+}
+
+// start starts the process and returns when it is ready.
+func (g *process) start(t *testing.T) {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	g.log = new(bytes.Buffer)
+	g.cmd = exec.Command(path, g.command, "--config", g.config)
+	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
+	require.NoError(t, g.cmd.Start())
+	require.Eventually(t, func() bool {
+		answer, err := g.client.Get(g.ready)
+		if err != nil {
+			return false
+		}
+		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	}, 30*time.Second, 2*time.Millisecond, "the process is not ready")
+}
+
+// run runs another command of the binary with the same configuration and
+// returns what it prints.
+func (g *process) run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	cmd := exec.Command(path, append(args, "--config", g.config)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	require.NoError(t, err, "%s: %s", args, &stderr)
+	return output
+}
+
+// kill ends the process as a crash would.
+func (g *process) kill() {
+	if g.cmd == nil {
+		return
+	}
+	_ = g.cmd.Process.Kill()
+	_ = g.cmd.Wait()
+	g.cmd = nil
+	g.client.CloseIdleConnections()
+}
+
+// deliver sends one Stripe event and returns the status, 0 without an answer,
+// and what the answer says of the event.
+func (g *process) deliver(ctx context.Context, eventType, id string) (status int, result string) {
+	stripe, err := provider.New("stripe", provider.Options{})
+	if err != nil {
+		panic(err)
+	}
+	event := stripe.Sample(eventType, id, time.Now())
+	if err := stripe.Sign(event, secret.New(testSecret), time.Now()); err != nil {
+		panic(err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/webhooks/stripe", bytes.NewReader(event.Body))
+	if err != nil {
+		panic(err)
+	}
+	request.Header = event.Header
+	answer, err := g.client.Do(request)
+	if err != nil {
+		return 0, ""
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode, answer.Header.Get("Hooklatch-Status")
+}
+
+// freeAddresses returns n different addresses nobody listens on.
+func freeAddresses(t *testing.T, n int) []string {
+	t.Helper()
+	addresses := make([]string, n)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close() // all at the end: none is given twice
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses
+}
+
+// count returns the one number a query yields.
+func count(t *testing.T, pool *pgxpool.Pool, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func get(t *testing.T, url string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	return response
+}
+
+func (s *system) ready(t *testing.T) (int, string) {
+	t.Helper()
+	response := get(t, s.admin+"/readyz")
+	return response.StatusCode, getBody(t, response.Body)
+}
+
+// sendJSON delivers one event and returns exit code and report.
+func (s *system) sendJSON(t *testing.T, args ...string) (int, report) {
+	t.Helper()
+	var c command
+	code := c.run(t.Context(), s.args(append([]string{"send"}, append(args, "--json")...)...)...)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(c.stdout.String()), &r), c.stderr.String())
+	return code, r
+}
+
+func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Own())
+	server := pgtest.Server(t, pool)
+	server.Kill()
+	// Away at the start.
+	s := newSystem(t, systemOptions{pool: pool, waitNot: true})
+	s.away(t)
+	require.NoError(t, server.Restart(t.Context()))
+	s.waitPrepared(t)
+	code, _ := s.ready(t)
+	require.Equal(t, http.StatusOK, code)
+	exit, r := s.sendJSON(t, "stripe", "--id", "evt_before")
+	require.Zero(t, exit)
+	require.Equal(t, 1, r.Accepted)
+	s.waitDone(t, "stripe", "evt_before")
+
+	// Away in the middle.
+	server.Kill()
+	s.away(t)
+	require.NoError(t, server.Restart(t.Context()))
+	require.Eventually(t, func() bool {
+		exit, _ := s.sendJSON(t, "stripe", "--id", "evt_after")
+		return exit == exitOK
+	}, patience, tick)
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_after'`))
+	s.waitDone(t, "stripe", "evt_after")
+	require.Eventually(t, func() bool {
+		code, _ := s.ready(t)
+		return code == http.StatusOK
+	}, patience, tick)
+	require.Contains(t, s.logs.String(), "waiting for the database")
+	require.Contains(t, s.logs.String(), "the database is back")
+}
+
+// away asserts what everybody sees while there is no database.
+func (s *system) away(t *testing.T) {
+	t.Helper()
+	code, body := s.ready(t)
+	require.Equal(t, http.StatusServiceUnavailable, code, body)
+	require.Equal(t, http.StatusOK, get(t, s.admin+"/healthz").StatusCode)
+	exit, r := s.sendJSON(t, "stripe")
+	require.Equal(t, exitFailed, exit)
+	require.Equal(t, map[string]int{"503": 1}, r.ByStatus)
+	require.JSONEq(t, `{"error":"unavailable, try again later"}`, r.Refused["503"])
+
+	// As the provider sees it.
+	sign := command{}
+	require.Equal(t, exitFailed, sign.run(t.Context(), s.args("send", "stripe", "--show")...))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(shownBody(sign.stdout.String())))
+	require.NoError(t, err)
+	request.Close = true
+	request.Header.Set("Stripe-Signature", shownHeader(sign.stdout.String(), "Stripe-Signature"))
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, getBody(t, response.Body))
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+}
+
+// shownHeader and shownBody read what send --show printed.
+func shownHeader(shown, name string) string {
+	_, after, _ := strings.Cut(shown, name+": ")
+	value, _, _ := strings.Cut(after, "\n")
+	return value
+}
+
+func shownBody(shown string) string {
+	_, after, _ := strings.Cut(shown, "\n\n")
+	body, _, _ := strings.Cut(after, "\n\n")
+	return body
+}
+
+func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Empty())
+	s := &system{pool: pool}
+	s.configPath = writeConfig(t, pgtest.URL(t, pool))
+	c := command{name: "go run ./cmd/hooklatch"}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("worker")...))
+	require.Contains(t, c.stderr.String(), "run: go run ./cmd/hooklatch migrate up")
+
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))
+	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
+
+	// The flag mends it.
+	ctx, cancel := context.WithCancel(t.Context())
+	c = command{}
+	ended := make(chan int, 1)
+	go func() { ended <- c.run(ctx, s.args("serve", "--migrate")...) }()
+	require.Eventually(t, func() bool { return strings.Contains(c.stderr.String(), `"msg":"ready"`) }, patience, tick)
+	cancel()
+	require.Zero(t, <-ended, c.stderr.String())
+	require.Contains(t, c.stderr.String(), "draining")
+}
+
+// What cannot pass by waiting is an error at once.
+func TestAWrongPasswordEndsTheStart(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	at := pool.Config().ConnConfig
+	path := writeConfig(t, "postgres://"+at.User+":canary-wrong@"+at.Host+":"+portOf(at.Port)+"/"+at.Database)
+	var c command
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.Equal(t, exitFailed, c.run(ctx, "serve", "--config", path))
+	require.NoError(t, ctx.Err())
+	require.Contains(t, c.stderr.String(), "password authentication failed")
+	require.NotContains(t, c.stderr.String(), "canary-wrong")
+}

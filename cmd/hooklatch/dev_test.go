@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// running is a dev command in the background.
+type running struct {
+	command
+
+	dir   string
+	stop  context.CancelFunc
+	ended chan int
+}
+
+// startDev runs dev on free ports until stop, and waits until it is ready.
+func startDev(t *testing.T, dir string, env map[string]string, args ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	d := &running{dir: dir, stop: stop, ended: make(chan int, 1)}
+	d.env = env
+	all := append([]string{
+		"dev", "--dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--receiver-listen", "127.0.0.1:0", "--smtp-listen", "127.0.0.1:0", "--pg-port", "0",
+	}, args...)
+	go func() { d.ended <- d.run(ctx, all...) }()
+	require.Eventually(t, func() bool {
+		return strings.Contains(d.stdout.String(), "Ctrl-C stops everything.") || len(d.ended) > 0
+	}, patience, tick)
+	require.Contains(t, d.stdout.String(), "ready in ", d.stderr.String())
+	t.Cleanup(stop)
+	return d
+}
+
+func (d *running) end(t *testing.T) {
+	t.Helper()
+	d.stop()
+	require.Zero(t, <-d.ended, d.stderr.String())
+}
+
+// url finds an address in the ready block.
+func (d *running) url(t *testing.T, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^  ` + name + ` +(http://[0-9.:]+)`).FindStringSubmatch(d.stdout.String())
+	require.NotNil(t, found, d.stdout.String())
+	return found[1]
+}
+
+func TestDevOnADatabaseOfTheUser(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"DATABASE_URL": pgtest.URL(t, pgtest.New(t, pgtest.Empty()))}
+	dir := filepath.Join(t.TempDir(), ".hooklatch")
+	d := startDev(t, dir, env)
+	require.Contains(t, d.stdout.String(), "  hooklatch send stripe --type invoice.paid --times 340 --parallel 64 --config "+dir)
+	config := filepath.Join(dir, "dev.yaml")
+	require.Contains(t, must(t, "send", "stripe", "--config", config, "--url", d.url(t, "webhooks")), "1 accepted")
+	require.Eventually(t, func() bool {
+		out := d.stdout.String()
+		return strings.Contains(out, "receiver  applied  stripe invoice.paid evt_") && strings.Contains(out, "mail      to jenny.rosen@example.com: ")
+	}, patience, tick)
+	require.Contains(t, getBody(t, get(t, d.url(t, "receiver")+"/seen").Body), `"times": 1`)
+	d.end(t)
+
+	ignore, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	require.NoError(t, err)
+	require.Equal(t, "*\n", string(ignore))
+	info, err := os.Stat(config)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	// The secrets stay.
+	secrets := func() []string {
+		text, err := os.ReadFile(config)
+		require.NoError(t, err)
+		return regexp.MustCompile(`(secrets|standard_webhooks): \[.*`).FindAllString(string(text), -1)
+	}
+	before := secrets()
+	require.Len(t, before, len(devSourceNames())+1)
+	startDev(t, dir, env, "--forward", "http://localhost:1/hooks").end(t)
+	require.Equal(t, before, secrets())
+}
+
+func TestDevOnTheEmbeddedPostgres(t *testing.T) {
+	t.Parallel()
+	dir := reachableDir(t)
+	d := startDev(t, dir, nil)
+	config := filepath.Join(dir, "dev.yaml")
+	out := must(t, "send", "github", "--config", config, "--url", d.url(t, "webhooks"), "--times", "10", "--parallel", "4")
+	require.Contains(t, out, "1 accepted, 9 duplicates")
+	require.Contains(t, must(t, "events", "list", "--config", config), "github")
+	require.Contains(t, must(t, "check", "--config", config), "all is well")
+	d.end(t)
+
+	// What was stored is there at the next start.
+	d = startDev(t, dir, nil)
+	require.Contains(t, must(t, "events", "list", "--config", config), "github")
+	d.end(t)
+}
+
+// reachableDir is one the account Postgres runs as can reach, also when we are
+// root: test directories are closed for others.
+func reachableDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Dir(dir)} {
+		require.NoError(t, os.Chmod(path, 0o755))
+	}
+	return filepath.Join(dir, ".hooklatch")
+}
+
+func TestDevOnATakenPortSaysWhichAndHowToChangeIt(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	addr := taken.Addr().String()
+	for flag, what := range map[string]string{
+		"--listen": "the gateway", "--admin-listen": "the admin listener",
+		"--receiver-listen": "the demo receiver", "--smtp-listen": "the demo mail server",
+	} {
+		args := []string{"dev", "--dir", filepath.Join(t.TempDir(), ".hooklatch")}
+		for _, other := range []string{"--listen", "--admin-listen", "--receiver-listen", "--smtp-listen"} {
+			if other != flag {
+				args = append(args, other, "127.0.0.1:0")
+			}
+		}
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), append(args, flag, addr)...))
+		require.Equal(t, "hooklatch: address "+addr+" of "+what+" is taken by another program: choose another one with "+flag+"\n", c.stderr.String())
+	}
+}

@@ -1,0 +1,13 @@
+-- Effects that are done without an attempt that the receiver confirmed.
+SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination AS violation
+FROM hooklatch.effects AS e
+WHERE e.state = 'done'
+    AND NOT EXISTS (
+        SELECT
+        FROM hooklatch.effect_attempts AS a
+        WHERE a.scope = e.scope
+            AND a.key = e.key
+            AND a.generation = e.generation
+            AND a.applied = 'yes'
+    )
+LIMIT $1

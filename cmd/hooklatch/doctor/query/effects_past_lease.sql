@@ -1,0 +1,7 @@
+-- Attempts whose lease ended long ago and that nobody claimed since.
+SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', attempt ' || e.attempt || ', lease until ' || e.lease_until AS violation
+FROM hooklatch.effects AS e
+WHERE e.state = 'started'
+    AND e.lease_until < now() - interval '10 minutes'
+ORDER BY e.lease_until
+LIMIT $1

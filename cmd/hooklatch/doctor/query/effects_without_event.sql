@@ -1,0 +1,13 @@
+-- Effects that are not finished and whose event is not there. Finished ones
+-- outlive their events.
+SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', of ' || e.source || '/' || e.event_id AS violation
+FROM hooklatch.effects AS e
+WHERE e.source <> ''
+    AND e.state IN ('pending', 'started', 'in_doubt')
+    AND NOT EXISTS (
+        SELECT
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = e.source
+            AND p.event_id = e.event_id
+    )
+LIMIT $1

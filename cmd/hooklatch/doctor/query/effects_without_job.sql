@@ -1,0 +1,20 @@
+-- Effects that are due for minutes without a live job.
+WITH live AS (
+    SELECT j.args ->> 'scope' AS scope, j.args ->> 'key' AS key, (j.args ->> 'generation')::integer AS generation
+    FROM hooklatch.river_job AS j
+    WHERE j.kind = 'effect'
+        AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+)
+SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', ' || e.state || ', due ' || e.next_attempt_at AS violation
+FROM hooklatch.effects AS e
+WHERE e.state IN ('pending', 'started', 'in_doubt')
+    AND e.next_attempt_at < now() - interval '5 minutes'
+    AND NOT EXISTS (
+        SELECT
+        FROM live
+        WHERE live.scope = e.scope
+            AND live.key = e.key
+            AND live.generation = e.generation
+    )
+ORDER BY e.next_attempt_at
+LIMIT $1

@@ -1,0 +1,15 @@
+SELECT
+    current_setting('server_version') AS version,
+    current_setting('server_version_num')::integer AS version_number,
+    current_setting('fsync') AS fsync,
+    current_setting('full_page_writes') AS full_page_writes,
+    current_setting('synchronous_commit') AS synchronous_commit,
+    current_setting('transaction_read_only') = 'on' AS read_only,
+    pg_is_in_recovery() AS in_recovery,
+    current_setting('synchronous_standby_names') AS standby_names,
+    (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))::integer AS sync_standbys,
+    (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async' AND application_name NOT LIKE 'pg_%')::integer AS async_standbys,
+    current_setting('server_encoding') AS encoding,
+    current_setting('max_connections')::integer AS max_connections,
+    (SELECT COALESCE(sum(numbackends), 0) FROM pg_stat_database)::integer AS connections,
+    clock_timestamp() AS now

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// badReceivers is a receiver for every way to fail, by path.
+func badReceivers(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	answer := func(path string, status int, header ...string) {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			http.Error(w, "canned answer", status)
+		})
+	}
+	answer("/error", http.StatusInternalServerError)
+	answer("/busy", http.StatusTooManyRequests, "Retry-After", "120")
+	answer("/refuses", http.StatusBadRequest)
+	hanging, release := context.WithCancel(context.Background())
+	mux.HandleFunc("POST /hangs", func(http.ResponseWriter, *http.Request) { <-hanging.Done() })
+	mux.HandleFunc("POST /resets", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // applied, and then gone
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	t.Cleanup(release)
+	return server
+}
+
+// Every way a receiver fails ends as the ledger's protocol says, and effects
+// show tells it.
+func TestEffectsOfBadReceivers(t *testing.T) {
+	t.Parallel()
+	server := badReceivers(t)
+	down, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, down.Close())
+	cases := []struct {
+		name, url string
+		policy    outbox.Policy
+		state     outbox.EffectState
+		applied   string
+		status    int
+		text      string // of effects show
+	}{
+		{"down", "http://" + down.Addr().String() + "/", outbox.AtLeastOnce, outbox.EffectPending, "no", 0, "next attempt"},
+		{"error", server.URL + "/error", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 500, "maybe applied   since"},
+		{"error-once", server.URL + "/error", outbox.AtMostOnce, outbox.EffectParked, "unknown", 500, "waits for a person"},
+		{"busy", server.URL + "/busy", outbox.AtLeastOnce, outbox.EffectPending, "no", 429, "next attempt"},
+		{"refuses", server.URL + "/refuses", outbox.AtLeastOnce, outbox.EffectFailed, "no", 400, "refused it for good"},
+		{"hangs", server.URL + "/hangs", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 0, "maybe applied   since"},
+		{"resets", server.URL + "/resets", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 0, "maybe applied   since"},
+	}
+	s := newSystem(t, systemOptions{yaml: func(settings *devSettings) string {
+		text := fmt.Sprintf(`
+database: {url: %s}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "localhost:0"}
+sources: {stripe: {provider: stripe, secrets: [%s]}}
+destinations:
+`, scalar(settings.database.Reveal()), scalar(settings.secrets["stripe"].Reveal()))
+		routes := "routes:\n"
+		for _, c := range cases {
+			text += fmt.Sprintf("  %s: {http: {url: %s}, timeout: 500ms, policy: %s, retry: {initial: 10m, max: 1h}}\n", c.name, scalar(c.url), c.policy)
+			routes += fmt.Sprintf("  - {name: %s, from: stripe, to: %s}\n", c.name, c.name)
+		}
+		return text + routes
+	}})
+	_, sent := s.sendJSON(t, "stripe")
+	require.Equal(t, 1, sent.Accepted)
+	require.Eventually(t, func() bool {
+		return s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 1 AND state <> 'started'`) == len(cases)
+	}, patience, tick, "every effect was attempted once")
+
+	keys := map[string]string{}
+	var listed []effectView
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/"+sent.EventID, "--json")...)), &listed))
+	require.Len(t, listed, len(cases))
+	for _, e := range listed {
+		keys[e.Destination] = e.IdempotencyKey
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var e effectView
+			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
+			require.Equal(t, c.state, e.State)
+			require.Equal(t, c.status, e.ResponseStatus)
+			require.Len(t, e.Attempts, 1)
+			require.Equal(t, c.applied, e.Attempts[0].Applied)
+			require.Equal(t, c.applied == "unknown", e.MaybeAppliedSince != nil)
+			require.Equal(t, c.state == outbox.EffectPending || c.state == outbox.EffectInDoubt, e.NextAttemptAt != nil)
+			if c.name == "busy" {
+				require.GreaterOrEqual(t, e.NextAttemptAt.Sub(e.Attempts[0].FinishedAt), 2*time.Minute)
+			}
+			text := must(t, s.args("effects", "show", keys[c.name])...)
+			require.Contains(t, text, c.text)
+			require.Contains(t, text, "attempt 1, ")
+			require.Contains(t, text, "applied: "+c.applied+", then "+string(c.state))
+		})
+	}
+
+	// A person decides about what is left.
+	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
+	require.Eventually(t, func() bool {
+		return s.count(t, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"]) == 2
+	}, patience, tick)
+	require.Equal(t, keys["down"]+" is cancelled\n", must(t, s.args("effects", "cancel", keys["down"], "--reason", "no longer needed")...))
+	require.Contains(t, must(t, s.args("effects", "show", keys["down"])...), "no longer needed")
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "retry", keys["error"])...))
+	require.Contains(t, c.stderr.String(), "the effect is in_doubt")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", "hl_none")...))
+	require.Contains(t, c.stderr.String(), "there is no effect with the key hl_none")
+	require.Contains(t, must(t, s.args("effects", "list", "--state", "parked")...), "error-once")
+	require.Contains(t, must(t, s.args("check", "--json")...), "effects_parked")
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(pgtest.Main(m))
+}
+
+const (
+	testName = "hooklatch"
+	// patience is how long a test waits for what happens in the background, on
+	// a machine that is busy.
+	patience = 60 * time.Second
+	tick     = 20 * time.Millisecond
+)
+
+// syncBuffer may be written and read at the same time.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// command is one call of the program.
+type command struct {
+	env    map[string]string
+	stdin  string
+	stdout syncBuffer
+	stderr syncBuffer
+	name   string
+}
+
+func (c *command) run(ctx context.Context, args ...string) int {
+	name := c.name
+	if name == "" {
+		name = testName
+	}
+	return execute(ctx, &process{
+		name: name, stdin: strings.NewReader(c.stdin), stdout: &c.stdout, stderr: &c.stderr,
+		env: func(variable string) (string, bool) {
+			value, ok := c.env[variable]
+			return value, ok
+		},
+		reloads: func(context.Context) <-chan struct{} { return nil },
+	}, args)
+}
+
+// must runs a command that has to succeed, and returns what it printed.
+func must(t *testing.T, args ...string) string {
+	t.Helper()
+	var c command
+	require.Zero(t, c.run(t.Context(), args...), "%s\n%s%s", strings.Join(args, " "), c.stdout.String(), c.stderr.String())
+	return c.stdout.String()
+}
+
+// system is what the dev command runs, on a database of the test.
+type system struct {
+	pool       *pgxpool.Pool
+	config     *config.Config
+	configPath string
+	app        *app.App
+	url        string // of the gateway
+	admin      string // URL of the admin listener
+	receiver   *demo.Receiver
+	mail       *demo.Mail
+	logs       syncBuffer
+}
+
+type systemOptions struct {
+	database []pgtest.Option
+	pool     *pgxpool.Pool // instead of a fresh one
+	// yaml replaces the dev configuration; it is given the settings.
+	yaml func(*devSettings) string
+	// change is called before the system starts.
+	change func(*config.Config)
+	// waitNot returns before the database was seen.
+	waitNot bool
+}
+
+// newSystem starts gateway, worker, admin listener and the demo's far end.
+func newSystem(t *testing.T, opts systemOptions) *system {
+	t.Helper()
+	s := &system{pool: opts.pool}
+	if s.pool == nil {
+		s.pool = pgtest.New(t, opts.database...)
+	}
+	dir := t.TempDir()
+	s.configPath = filepath.Join(dir, "dev.yaml")
+	env := func(string) (string, bool) { return "", false }
+	settings, err := readDevSettings(s.configPath, env)
+	require.NoError(t, err)
+	settings.database = secret.New(pgtest.URL(t, s.pool))
+	settings.listen, settings.admin = "127.0.0.1:0", "localhost:0"
+
+	mailListener, err := listen(t.Context(), "127.0.0.1:0", "mail", "")
+	require.NoError(t, err)
+	s.mail = demo.NewMail(demo.MailOptions{Listener: mailListener})
+	s.mail.Start()
+	t.Cleanup(func() { _ = s.mail.Stop(context.Background()) })
+	receiverListener, err := listen(t.Context(), "127.0.0.1:0", "receiver", "")
+	require.NoError(t, err)
+	s.receiver, err = demo.NewReceiver(demo.ReceiverOptions{Listener: receiverListener, Secret: settings.sign, Mail: s.mail})
+	require.NoError(t, err)
+	s.receiver.Start()
+	t.Cleanup(func() { _ = s.receiver.Stop(context.Background()) })
+	settings.smtp, settings.receiver = mailListener.Addr().String(), receiverListener.Addr().String()
+
+	if opts.yaml == nil {
+		s.config, err = settings.write(s.configPath, env)
+		require.NoError(t, err)
+	} else {
+		text := opts.yaml(settings)
+		require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+		s.config, err = config.Load(s.configPath, env)
+		require.NoError(t, err)
+	}
+	require.NoError(t, app.CheckConfig(s.config))
+	// A machine that is busy with other tests is no reason for a 503.
+	s.config.Gateway.AcceptTimeout = patience
+	if opts.change != nil {
+		opts.change(s.config)
+	}
+	s.app, err = app.New(t.Context(), app.Options{
+		Config: s.config, Gateway: true, Worker: true, Version: "test",
+		Logger: slog.New(slog.NewJSONHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = s.app.Stop(context.Background())
+		if t.Failed() {
+			t.Log(s.logs.String())
+		}
+	})
+	require.NoError(t, s.app.Start(t.Context()))
+	s.url, s.admin = "http://"+s.app.GatewayAddr().String(), "http://"+s.app.AdminAddr().String()
+	if !opts.waitNot {
+		s.waitPrepared(t)
+	}
+	return s
+}
+
+func (s *system) waitPrepared(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.app.Prepared():
+	case err := <-s.app.Failed():
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "not prepared", s.logs.String())
+	}
+}
+
+// args adds where configuration and gateway are to a command.
+func (s *system) args(args ...string) []string {
+	args = append(args, "--config", s.configPath)
+	if args[0] == "send" {
+		args = append(args, "--url", s.url)
+	}
+	return args
+}
+
+// count asks the database for one number.
+func (s *system) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, s.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// waitDone waits until an event is dispatched and its effects are done.
+func (s *system) waitDone(t *testing.T, source, eventID string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID) == 1 &&
+			s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND event_id = $2 AND state <> 'done'`, source, eventID) == 0
+	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
+}
+
+// getBody reads an answer of the admin listener or the receiver.
+func getBody(t *testing.T, r io.ReadCloser) string {
+	t.Helper()
+	defer r.Close()
+	body, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(body)
+}
+
+// writeConfig makes a configuration for a database: the dev one, on free ports.
+func writeConfig(t *testing.T, database string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dev.yaml")
+	env := func(string) (string, bool) { return "", false }
+	settings, err := readDevSettings(path, env)
+	require.NoError(t, err)
+	settings.database = secret.New(database)
+	settings.listen, settings.admin = "127.0.0.1:0", "localhost:0"
+	settings.smtp, settings.receiver = "127.0.0.1:9", "127.0.0.1:9" // discard: nobody is there
+	_, err = settings.write(path, env)
+	require.NoError(t, err)
+	return path
+}
+
+func portOf(port uint16) string { return strconv.Itoa(int(port)) }

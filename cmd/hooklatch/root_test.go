@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// allCommands are the commands a user sees, by their path.
+func allCommands(cmd *cobra.Command) []string {
+	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), testName), " ")
+	paths := []string{path}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" {
+			paths = append(paths, allCommands(c)...)
+		}
+	}
+	return paths
+}
+
+func TestHelpIsAsInTheGoldenFiles(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&process{name: testName})
+	for _, path := range allCommands(root) {
+		args := strings.Fields(path)
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			got := must(t, append(args, "--help")...)
+			golden := filepath.Join("testdata", "help", strings.Join(append([]string{testName}, args...), "-")+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err, "go test ./cmd/hooklatch -run TestHelp -update writes it")
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: it changes the directory
+	const name = "go run ./cmd/hooklatch"
+	for arg0, want := range map[string]string{
+		"/x/go-build1234567/b001/exe/hooklatch":                name,
+		"/Users/ann/.cache/go-build/ab/abcdef01-d/hooklatch":   name,
+		"/var/folders/x/T/go-build99/b001/exe/hooklatch":       name,
+		"/usr/local/bin/hooklatch":                             "hooklatch",
+		"./latch":                                              "latch",
+		"hooklatch":                                            "hooklatch",
+		"/Users/ann/src/go-builder-is-not-it/../bin/hooklatch": name, // harmless: only the hint is another
+		"": "hooklatch",
+	} {
+		require.Equal(t, want, invocation(arg0), arg0)
+	}
+	c := command{name: name}
+	require.Equal(t, exitMisused, c.run(t.Context(), "bogus"))
+	require.Contains(t, c.stderr.String(), name+": unknown command")
+	require.Contains(t, c.stderr.String(), "Run '"+name+" --help' for usage.")
+
+	c = command{name: name}
+	require.Zero(t, c.run(t.Context(), "send", "--help"))
+	require.Contains(t, c.stdout.String(), name+" send SOURCE [FILE]")
+
+	// Hints of packages that cannot know it.
+	c = command{name: name}
+	t.Chdir(t.TempDir())
+	require.Equal(t, exitFailed, c.run(t.Context(), "send", "stripe"))
+	require.Contains(t, c.stderr.String(), "or make one with: "+name+" dev")
+}
+
+func TestMisuseIsExitCode2(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"", "bogus", "events", "events bogus", "events list --state odd", "events list --limit 0", "events show one",
+		"events show a b --raw --json", "events replay", "events replay --state received", "events replay a b --state failed",
+		"effects list --state odd", "effects list --event odd", "effects show", "effects retry", "migrate", "migrate down",
+		"migrate down --all", "migrate down --steps 0 --yes", "migrate down --all --steps 1 --yes", "migrate up extra",
+		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send a b c",
+		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra", "dev --forward ftp://x", "dev --config x",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			var c command
+			require.Equal(t, exitMisused, c.run(t.Context(), strings.Fields(args)...), c.stderr.String())
+			require.Empty(t, c.stdout.String())
+			require.Contains(t, c.stderr.String(), "hooklatch: ")
+			require.Contains(t, c.stderr.String(), "--help' for usage.")
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, must(t, "version"), "hooklatch ")
+	require.Contains(t, must(t, "version", "--json"), `"go_version"`)
+}

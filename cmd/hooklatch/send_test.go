@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// The acceptance of the whole path, for every provider.
+func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	eventTypes := map[string]string{"stripe": "invoice.paid"}
+	for _, source := range devSourceNames() {
+		t.Run(source, func(t *testing.T) { // one after the other: each is 64 at once
+			args := []string{"send", source, "--times", "340", "--parallel", "64", "--json"}
+			if eventType := eventTypes[source]; eventType != "" {
+				args = append(args, "--type", eventType)
+			}
+			var r report
+			require.NoError(t, json.Unmarshal([]byte(must(t, s.args(args...)...)), &r))
+			require.Equal(t, 340, r.Answers)
+			require.Equal(t, map[string]int{accepted2xx: 340}, r.ByStatus)
+			require.Equal(t, 1, r.Accepted)
+			require.Equal(t, 339, r.Duplicates)
+			require.Positive(t, r.P50)
+
+			s.waitDone(t, source, r.EventID)
+			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1`, source))
+			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1`, source))
+			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE source = $1`, source))
+			require.Equal(t, 0, s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND attempt <> 1`, source))
+			var seen []demo.Seen
+			for _, one := range s.receiver.Seen() {
+				if one.Source == source {
+					seen = append(seen, one)
+				}
+			}
+			require.Len(t, seen, 1)
+			require.Equal(t, 1, seen[0].Times)
+			if source == "stripe" {
+				require.Len(t, s.mail.Seen(), 1)
+				require.Equal(t, 1, s.mail.Seen()[0].Times)
+			}
+		})
+	}
+}
+
+func TestSendReportsForPeople(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	out := must(t, s.args("send", "github", "--times", "3", "--show")...)
+	require.Contains(t, out, "POST "+s.url+"/webhooks/github\n")
+	require.Contains(t, out, "X-Hub-Signature-256: sha256=")
+	require.Regexp(t, `3 answers: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
+	require.Contains(t, out, "look at it with: hooklatch events show github ")
+
+	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
+	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")
+	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
+	require.Contains(t, out, "1 answer: 1 x 2xx; 1 accepted, 0 duplicates;")
+	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
+	require.Contains(t, out, "0 accepted, 1 duplicate;")
+
+	// What is refused is shown, and ends with 1.
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
+	require.Contains(t, c.stdout.String(), "1 answer: 1 x 422; 0 accepted, 0 duplicates")
+	require.Contains(t, c.stdout.String(), "  422: {\"error\":")
+
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "nobody")...))
+	require.Contains(t, c.stderr.String(), `has no source "nobody"; it has: github, hmac, shopify`)
+}
+
+func TestSendWithoutAGatewaySaysWhereItTried(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	require.NoError(t, s.app.Stop(t.Context()))
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "stripe")...))
+	require.Equal(t, "hooklatch: nothing listens at "+s.url+"/webhooks/stripe; start one with: hooklatch dev\n", c.stderr.String())
+}
+
+// Bodies that break JSON columns, parsers and logs come back as they came, and
+// a neighbour of the same batch is not disturbed.
+func TestPoisonComesBackByteForByte(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	bodies := map[string]string{
+		"nul":        `{"id":"evt_nul","type":"poison","data":"a\u0000b"}`,
+		"surrogate":  `{"id":"evt_surrogate","type":"poison","data":"\ud800 \udfff \ud83d"}`,
+		"twice":      `{"id":"evt_twice","type":"poison","data":{"a":1,"a":2,"a":{"a":3,"a":4}}}`,
+		"number":     `{"id":"evt_number","type":"poison","data":[1e400,-1E+400,1` + strings.Repeat("0", 400) + `,0.1000,1.0]}`,
+		"nested":     `{"id":"evt_nested","type":"poison","data":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+		"large":      `{"id":"evt_large","type":"poison","data":"` + strings.Repeat("Grüße 😀 ", 900_000/17) + `"}`,
+		"whitespace": " \r\n\t{ \"id\" : \"evt_whitespace\" ,\r\n\"type\":\"poison\" , \"data\" : \"\\u00e4 ä \\/\" }\r\n ",
+		"neighbour":  `{"id":"evt_neighbour","type":"fine","data":"fine"}`,
+	}
+	dir := t.TempDir()
+	t.Run("send", func(t *testing.T) {
+		for name, body := range bodies {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600))
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				require.Contains(t, must(t, s.args("send", "stripe", filepath.Join(dir, name))...), "1 accepted")
+			})
+		}
+	})
+	for name, body := range bodies {
+		require.Equal(t, body, must(t, s.args("events", "show", "stripe/evt_"+name, "--raw")...), name)
+		s.waitDone(t, "stripe", "evt_"+name)
+	}
+	for _, seen := range s.receiver.Seen() {
+		require.Equal(t, len(bodies[strings.TrimPrefix(seen.EventID, "evt_")]), seen.Bytes, seen.EventID)
+	}
+	require.Len(t, s.receiver.Seen(), len(bodies))
+	// The views for people survive them, too.
+	require.Contains(t, must(t, s.args("events", "list")...), "evt_large")
+	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_nul")...), "dispatched")
+}
+
+func TestSlackChallengeStoresNothing(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	slack, err := provider.New("slack", provider.Options{})
+	require.NoError(t, err)
+	endpoint, err := url.Parse(s.url + "/webhooks/slack")
+	require.NoError(t, err)
+	const body = `{"type":"url_verification","token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
+	signed := &provider.Request{Method: http.MethodPost, URL: endpoint, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
+	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0], time.Now()))
+	r, err := http.NewRequestWithContext(t.Context(), signed.Method, endpoint.String(), strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header = signed.Header
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", getBody(t, response.Body))
+
+	file := filepath.Join(t.TempDir(), "challenge.json")
+	require.NoError(t, os.WriteFile(file, []byte(body), 0o600))
+	require.Contains(t, must(t, s.args("send", "slack", file)...), "0 accepted, 0 duplicates, 1 without an event;")
+	for _, table := range []string{"processed_events", "deliveries", "river_job WHERE kind = 'dispatch'"} {
+		require.Zero(t, s.count(t, "SELECT count(*) FROM hooklatch."+table), table)
+	}
+}

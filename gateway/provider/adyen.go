@@ -1,0 +1,278 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// adyen knows two kinds of webhooks: those of payments, where each item in the
+// body carries a signature of some of its own fields, and those of platforms,
+// balances and management, where a header signs the body.
+// Source: docs.adyen.com/development-resources/webhooks;
+// Adyen/adyen-node-api-library, hmacValidator.
+type adyen struct{ platform scheme }
+
+const (
+	adyenItems     = "/notificationItems"
+	adyenItem      = "/NotificationRequestItem"
+	adyenSignature = adyenItem + "/additionalData/hmacSignature"
+)
+
+// adyenSigned are the fields of an item that are signed, in that order, with
+// ":" between them. What is missing is signed as an empty text.
+func adyenSigned() []string {
+	return []string{
+		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
+		"/eventCode", "/success",
+	}
+}
+
+func newAdyen(Options) (*Provider, error) {
+	a := &adyen{platform: scheme{
+		headers:  []headerNames{{signature: http.CanonicalHeaderKey("HmacSignature")}},
+		hash:     sha256.New,
+		encoding: base64Std,
+		template: template{inBody},
+		secret:   keySpelling{encoding: hexDigits},
+	}}
+	return &Provider{
+		Name:      "adyen",
+		Title:     "Adyen",
+		About:     aboutAdyen(),
+		Verify:    a.verify,
+		Events:    eventRule(adyenEvents).events,
+		Handshake: a.handshake,
+		Methods:   []string{http.MethodPost},
+		// The older API wants this text, the newer one any 2xx.
+		Answer:      func(*Request) *Answer { return adyenAccepted() },
+		CheckSecret: a.platform.checkSecret,
+		Sign:        a.sign,
+		Sample:      sampleAdyen,
+		Deadline:    10 * time.Second,
+		RetryWindow: 30 * day,
+	}, nil
+}
+
+func aboutAdyen() About {
+	return About{
+		Confirmed: Unconfirmed,
+		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
+			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
+		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success. Others: type, data.id and data.sequenceNumber, " +
+			"or a hash of type, data and the time where those are not there.",
+		Setup: []string{
+			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
+			"Under Security, generate an HMAC key and use it, as the hexadecimal text it is shown as, for the secret of the source.",
+			"Save, and send a test from the same page.",
+		},
+		Notes: []string{
+			"Only those eight fields of a payment are signed. The reason, the time and additionalData can be changed on the way without being noticed.",
+			"Choose JSON: the HTTP POST (form) and SOAP formats are refused.",
+			"An outcome may be sent again with other unsigned fields; it is the same event.",
+			"A webhook that fails holds back those behind it (unconfirmed).",
+			"Unconfirmed: that eventCode and pspReference make a duplicate, and data.id with data.sequenceNumber.",
+		},
+		Backfill: "Failed webhooks can be sent again from the Customer Area (unconfirmed).",
+		Docs:     "https://docs.adyen.com/development-resources/webhooks",
+	}
+}
+
+func adyenAccepted() *Answer {
+	return &Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
+}
+
+// handshake answers a delivery without items: there is nothing in it that
+// could be signed, and nothing to store.
+func (a *adyen) handshake(_ context.Context, r *Request, _ []secret.Value, _ time.Time) (*Answer, error) {
+	if len(r.Header[a.platform.headers[0].signature]) > 0 {
+		return nil, nil
+	}
+	if items, ok := adyenPayments(r); !ok || len(items) > 0 {
+		return nil, nil
+	}
+	return adyenAccepted(), nil
+}
+
+// adyenPayments returns the items of a payment webhook; false when it is none.
+func adyenPayments(r *Request) ([]gjson.Result, bool) {
+	root, err := parseJSON(r.Body)
+	if err != nil {
+		return nil, false
+	}
+	list := lookup(root, adyenItems)
+	return list.Array(), list.IsArray()
+}
+
+// verify takes a payment webhook only if each of its items is proven, all by
+// the same secret.
+func (a *adyen) verify(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
+	items, ok := adyenPayments(r)
+	if !ok || len(r.Header[a.platform.headers[0].signature]) > 0 {
+		return a.platform.verify(ctx, r, secrets, now)
+	}
+	signed := make([][]byte, len(items))
+	signatures := make([][]byte, len(items))
+	for i, item := range items {
+		var err error
+		if signed[i], err = adyenText(item); err != nil {
+			return Verified{}, err
+		}
+		given, _ := scalar(lookup(item, adyenSignature))
+		if given == "" {
+			return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: adyenItems + "/" + strconv.Itoa(i) + adyenSignature}
+		}
+		if signatures[i], err = base64Std.decode(given); err != nil {
+			return Verified{}, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <base64>"}
+		}
+	}
+	if len(items) == 0 {
+		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: adyenItems + " is empty"}
+	}
+	// One comparison for all items, so that the secret proves all or none.
+	index, err := a.platform.secret.match(secrets, [][]byte{adyenList(signatures)}, func(key []byte) [][]byte {
+		macs := make([][]byte, len(signed))
+		for i, text := range signed {
+			macs[i] = adyenMAC(key, text)
+		}
+		return [][]byte{adyenList(macs)}
+	})
+	return Verified{SecretIndex: index}, err
+}
+
+// adyenList joins signatures: two lists are equal only when each of them is.
+func adyenList(list [][]byte) []byte {
+	var joined []byte
+	for _, signature := range list {
+		joined = append(append(joined, base64Std.encode(signature)...), ',')
+	}
+	return joined
+}
+
+func adyenMAC(key, text []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return mac.Sum(nil)
+}
+
+// adyenText returns what is signed of an item. Nothing is escaped in it, so
+// only the merchant's own reference may contain a ":": a second one could move
+// text from one field to the next, and make another key of the same signature.
+func adyenText(item gjson.Result) ([]byte, error) {
+	var texts []string
+	for _, pointer := range adyenSigned() {
+		value := lookup(item, adyenItem+pointer)
+		text, ok := scalar(value)
+		switch {
+		case ok || !value.Exists() || value.Type == gjson.Null:
+		case value.IsBool():
+			text = value.Raw
+		default:
+			return nil, &VerifyError{Reason: ReasonMalformedID, Detail: pointer + " is neither a text nor a whole number"}
+		}
+		if strings.Contains(text, ":") && pointer != "/merchantReference" {
+			return nil, &VerifyError{Reason: ReasonMalformedID, Detail: pointer + " contains what separates it from the next signed part"}
+		}
+		texts = append(texts, text)
+	}
+	return []byte(strings.Join(texts, ":")), nil
+}
+
+func adyenEvents(d *document) ([]Event, error) {
+	root, err := d.json()
+	if err != nil {
+		return nil, err
+	}
+	if lookup(root, adyenItems).Exists() {
+		return each(adyenItems, facts{
+			id: adyenKey, kind: at(adyenItem + "/eventCode"), occurred: Clock{Pointer: adyenItem + "/eventDate"},
+		}.of)(d)
+	}
+	id := hashedSome([]Field{at("/type"), at("/data")}, at("/timestamp"), at("/createdAt"), at("/eventId"), at("/environment"))
+	if at("/data/id").optional(d) != "" && at("/data/sequenceNumber").optional(d) != "" {
+		id = composite(at("/type"), at("/data/id"), at("/data/sequenceNumber"))
+	}
+	occurred := Clock{Pointer: "/timestamp"}
+	if occurred.time(d).IsZero() {
+		occurred.Pointer = "/createdAt"
+	}
+	return facts{id: id, kind: at("/type"), occurred: occurred}.of(d)
+}
+
+// adyenKey joins only what is signed. The names of reports, which are their
+// references, are the same in every merchant account.
+func adyenKey(d *document) (string, error) {
+	var parts []string
+	for _, pointer := range []string{"/merchantAccountCode", "/pspReference", "/eventCode"} {
+		part, err := at(adyenItem + pointer).text(d)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, part)
+	}
+	success := at(adyenItem + "/success")
+	outcome := success.optional(d)
+	if success.holds(d) {
+		outcome = "true"
+	}
+	return join(append(parts, outcome)...), nil
+}
+
+// sign puts a signature into each item of a payment webhook, and into the
+// header for any other body.
+func (a *adyen) sign(r *Request, key secret.Value, now time.Time) error {
+	header := a.platform.headers[0].signature
+	delete(r.Header, header)
+	items, ok := adyenPayments(r)
+	if !ok || len(items) == 0 {
+		return a.platform.sign(r, key, now)
+	}
+	k, err := a.platform.secret.key(key)
+	if err != nil {
+		return err
+	}
+	for i, item := range items {
+		text, err := adyenText(item)
+		if err != nil {
+			return err
+		}
+		path := "notificationItems." + strconv.Itoa(i) + ".NotificationRequestItem.additionalData.hmacSignature"
+		if r.Body, err = sjson.SetBytes(r.Body, path, base64Std.encode(adyenMAC(k, text))); err != nil {
+			return fmt.Errorf("set the signature of an item: %w", err)
+		}
+	}
+	return nil
+}
+
+func sampleAdyen(eventType, id string, now time.Time) *Request {
+	eventType = cmp.Or(eventType, "AUTHORISATION")
+	if strings.Contains(eventType, ".") { // such as balancePlatform.transfer.updated
+		return sampleJSON(object{
+			"type": eventType, "environment": "test", "timestamp": now.UTC().Format(time.RFC3339),
+			"data": object{
+				"id": cmp.Or(id, strings.ToUpper(freshID(""))), "sequenceNumber": 1, "balancePlatform": "HooklatchDemo",
+				"status": "booked", "amount": object{"value": 4200, "currency": "EUR"},
+			},
+		})
+	}
+	return sampleJSON(object{
+		"live": "false",
+		"notificationItems": []object{{"NotificationRequestItem": object{
+			"pspReference": cmp.Or(id, strings.ToUpper(freshID(""))[:16]), "merchantAccountCode": "HooklatchDemo",
+			"merchantReference": "HL-0001", "amount": object{"value": 4200, "currency": "EUR"}, "eventCode": eventType,
+			"eventDate": now.UTC().Format(time.RFC3339), "success": "true", "paymentMethod": "visa",
+			"additionalData": object{"expiryDate": "03/2030", "cardSummary": "1111"},
+		}}},
+	})
+}

@@ -1,0 +1,88 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// newDropbox knows the webhooks of the files API. They name the accounts in
+// which something changed, and nothing else.
+// Source: dropbox.com/developers/reference/webhooks.
+func newDropbox(Options) (*Provider, error) {
+	s := &scheme{
+		headers:  []headerNames{{signature: "X-Dropbox-Signature"}},
+		hash:     sha256.New,
+		encoding: hexDigits,
+		template: template{inBody},
+		secret:   keySpelling{encoding: rawBytes},
+	}
+	account := facts{id: everyTime(at("")), kind: fixed("list_folder")}
+	rule := each("/list_folder/accounts", account.of)
+	return &Provider{
+		Name:  "dropbox",
+		Title: "Dropbox",
+		About: About{
+			Confirmed: Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
+			KeyRule: "The account and a number of our own: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
+				"with the same content are two changes.",
+			Setup: []string{
+				"App Console, the app, Webhooks: add the URI {url}. Hooklatch answers the challenge: the source must be configured before.",
+				"The app secret (App Console, Settings) is the secret of the source.",
+			},
+			Notes: []string{
+				"A delivery says only that something changed in an account. What it was is found with /files/list_folder/continue and the cursor of the last time.",
+				"A delivery that is sent again is another event, and leads to one more look. To put those close together into one, set dedup: content on the source.",
+				"Whoever captured a delivery can send it again; that too leads to a look only.",
+				"Unconfirmed: an answer within 10 s and retries for about 10 minutes.",
+			},
+			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
+			Docs:     "https://www.dropbox.com/developers/reference/webhooks",
+		},
+		Verify:      s.verify,
+		Events:      rule.events,
+		Handshake:   dropboxChallenge,
+		Methods:     []string{http.MethodPost, http.MethodGet},
+		CheckSecret: s.secret.check,
+		Sign:        s.sign,
+		Sample:      sampleDropbox,
+		Deadline:    10 * time.Second,
+		RetryWindow: 10 * time.Minute,
+	}, nil
+}
+
+// dropboxChallenge answers the check of a new URI, which is not signed.
+func dropboxChallenge(_ context.Context, r *Request, _ []secret.Value, _ time.Time) (*Answer, error) {
+	if r.Method != http.MethodGet {
+		return nil, nil
+	}
+	return echoQuery(r, "challenge")
+}
+
+// maxEcho bounds what an unsigned check may have us say, in bytes.
+const maxEcho = 2048
+
+// echoQuery answers with a parameter of the URL, as plain text. It returns nil
+// when it is not there, and an error when it is nothing to say.
+func echoQuery(r *Request, name string) (*Answer, error) {
+	if r.URL == nil || !r.URL.Query().Has(name) {
+		return nil, nil
+	}
+	text := r.URL.Query().Get(name)
+	if text == "" || len(text) > maxEcho || !clean(text) {
+		return nil, &EventError{Unreadable: true, Message: name + " in the URL is no challenge"}
+	}
+	return &Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}, nil
+}
+
+func sampleDropbox(_, id string, _ time.Time) *Request {
+	return sampleJSON(object{
+		"list_folder": object{"accounts": []string{cmp.Or(id, freshID("dbid:"))}},
+		"delta":       object{"users": []int{12345678}},
+	})
+}

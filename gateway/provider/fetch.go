@@ -1,0 +1,251 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/sync/singleflight"
+)
+
+// Limits of one fetch. A sender waits for our answer meanwhile, and is told to
+// come back when it takes longer than its own patience: the fetch then goes on
+// and the next attempt finds it in the cache.
+const (
+	fetchTimeout  = 5 * time.Second
+	maxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
+	maxFetching   = 4         // at the same time, for one source
+	maxKept       = 64        // documents; a sender that names more has something in mind
+	maxFetchedURL = 2048
+)
+
+var (
+	errFetchBusy     = errors.New("too many fetches at the same time")
+	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
+)
+
+// fetcher gets documents that a proof needs (certificates, sets of keys) or
+// that a handshake asks for, by GET over https, from the sender's own hosts
+// only and only from public addresses. It follows no redirect and sends no
+// credentials.
+type fetcher struct {
+	transport http.RoundTripper
+	allows    func(host string) bool
+	flights   singleflight.Group
+	slots     chan struct{}
+
+	mu   sync.Mutex
+	kept map[string]kept
+}
+
+// kept is what is remembered of a URL.
+type kept struct {
+	document  []byte // nil: never fetched
+	fetchedAt time.Time
+	triedAt   time.Time // without success
+	failure   error
+}
+
+const (
+	// staleFor is how long a document is used when it cannot be fetched again.
+	staleFor = 24 * time.Hour
+	// afterFailure is the least time between two tries that fail.
+	afterFailure = 2 * time.Second
+)
+
+// newFetcher makes a fetcher for hosts, which are names ("api.example.com") or
+// all names below one ("*.example.com").
+func newFetcher(o Options, hosts ...string) *fetcher {
+	return newFetcherFor(o, func(host string) bool {
+		for _, allowed := range hosts {
+			if parent, below := strings.CutPrefix(allowed, "*"); host == allowed || below && strings.HasSuffix(host, parent) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// newFetcherFor makes a fetcher for the hosts a function allows. It sees them
+// in lower case and without port.
+func newFetcherFor(o Options, allows func(host string) bool) *fetcher {
+	f := &fetcher{transport: o.Fetch, allows: allows, slots: make(chan struct{}, maxFetching), kept: map[string]kept{}}
+	if f.transport == nil {
+		f.transport = guardedTransport()
+	}
+	return f
+}
+
+// guardedTransport connects to public addresses and to port 443 only. It keeps
+// no connection: fetches are rare.
+func guardedTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: fetchTimeout, Control: ssrf.New(ssrf.WithPorts(443)).Safe}
+	return &http.Transport{
+		DialContext:            dialer.DialContext,
+		DisableKeepAlives:      true,
+		TLSHandshakeTimeout:    fetchTimeout,
+		ResponseHeaderTimeout:  fetchTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// cached returns the document at rawURL, fetched at most ttl before now. An
+// older one is returned once more while a new one is fetched, and for a day
+// when that does not succeed. Errors: *VerifyError (foreign_url) for a URL that
+// is not the sender's; any other error is a fault of ours or of the network.
+func (f *fetcher) cached(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+	k, err := f.look(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	age, justFailed := now.Sub(k.fetchedAt), k.failure != nil && now.Sub(k.triedAt) < afterFailure
+	switch {
+	case k.document != nil && age < ttl:
+		return k.document, nil
+	case k.document != nil && age < staleFor:
+		if !justFailed {
+			f.flight(ctx, rawURL, now)
+		}
+		return k.document, nil
+	case justFailed:
+		return nil, k.failure
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// refreshed returns a document fetched at most ttl before now, and waits for
+// it.
+func (f *fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+	k, err := f.look(rawURL)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.document != nil && now.Sub(k.fetchedAt) < ttl:
+		return k.document, nil
+	case k.failure != nil && now.Sub(k.triedAt) < afterFailure:
+		return nil, k.failure
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// fetch gets rawURL now, whatever is kept: to confirm a subscription. Errors
+// are those of cached.
+func (f *fetcher) fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
+	if err := f.own(rawURL); err != nil {
+		return nil, err
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// own refuses a URL that is not one of the sender's: it may come from the
+// request, before anything of that is proven.
+func (f *fetcher) own(rawURL string) error {
+	u, err := url.Parse(rawURL)
+	switch {
+	case err != nil || len(rawURL) > maxFetchedURL:
+		return &VerifyError{Reason: ReasonForeignURL, Detail: "not a URL"}
+	case u.Scheme != "https" || u.User != nil || u.Port() != "" && u.Port() != "443":
+		return &VerifyError{Reason: ReasonForeignURL, Detail: "not plain https"}
+	case u.Host == "" || !f.allows(strings.ToLower(u.Hostname())):
+		return &VerifyError{Reason: ReasonForeignURL, Detail: "not a host of the sender"}
+	}
+	return nil
+}
+
+// flight starts to fetch a URL, or joins the fetch that is under way. It
+// outlives a caller who stops waiting.
+func (f *fetcher) flight(ctx context.Context, rawURL string, now time.Time) <-chan singleflight.Result {
+	return f.flights.DoChan(rawURL, func() (any, error) {
+		select {
+		case f.slots <- struct{}{}:
+			defer func() { <-f.slots }()
+		default:
+			return nil, errFetchBusy
+		}
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+		defer cancel()
+		document, err := f.get(detached, rawURL)
+		if err != nil {
+			err = fmt.Errorf("fetch from the sender: %w", err)
+		}
+		f.keep(rawURL, document, err, now)
+		return document, err
+	})
+}
+
+func wait(ctx context.Context, result <-chan singleflight.Result) ([]byte, error) {
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.([]byte), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("fetch from the sender: %w", ctx.Err())
+	}
+}
+
+func (f *fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", "hooklatch")
+	response, err := f.transport.RoundTrip(request) // follows no redirect
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d from %s", response.StatusCode, request.URL.Hostname())
+	}
+	document, err := io.ReadAll(io.LimitReader(response.Body, maxFetched+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(document) > maxFetched:
+		return nil, errFetchTooLarge
+	}
+	return document, nil
+}
+
+// look returns what is kept of a URL.
+func (f *fetcher) look(rawURL string) (kept, error) {
+	if err := f.own(rawURL); err != nil {
+		return kept{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kept[rawURL], nil
+}
+
+// keep remembers what came of a fetch, in place of the oldest URL when there
+// are too many.
+func (f *fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := f.kept[rawURL]
+	if k.triedAt, k.failure = now, err; err == nil {
+		k.document, k.fetchedAt = document, now
+	}
+	f.kept[rawURL] = k
+	if len(f.kept) <= maxKept {
+		return
+	}
+	oldest := rawURL
+	for key, other := range f.kept {
+		if other.triedAt.Before(f.kept[oldest].triedAt) {
+			oldest = key
+		}
+	}
+	delete(f.kept, oldest)
+}

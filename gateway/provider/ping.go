@@ -1,0 +1,16 @@
+package provider
+
+// everyTime makes a key that no event had before. It is for deliveries that
+// only say "something changed, go and look": two with the same content are two
+// events, and no id tells them from one that is sent again. One look too many
+// costs nothing, one too few loses a change. All of the fields must be there.
+func everyTime(fields ...Field) keyRule {
+	rule := composite(fields...)
+	return func(d *document) (string, error) {
+		about, err := rule(d)
+		if err != nil {
+			return "", err
+		}
+		return join(about, freshID("")), nil
+	}
+}

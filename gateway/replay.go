@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// ReplayGuard says what becomes of new events in a delivery whose proof came
+// before: somebody who captured it may have sent it again under fresh ids. It
+// has an effect only for providers with a ReplayToken, whose schemes sign
+// neither id nor time.
+type ReplayGuard string
+
+// The values of ReplayGuard.
+const (
+	ReplayOff    ReplayGuard = "off"    // nothing is remembered
+	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and warned of; the default
+	ReplayRefuse ReplayGuard = "refuse" // answered 401 and not stored
+)
+
+func (g ReplayGuard) validate() error {
+	switch g {
+	case "", ReplayOff, ReplayFlag, ReplayRefuse:
+		return nil
+	}
+	return fmt.Errorf("ReplayGuard %q must be one of off, flag, refuse", string(g))
+}
+
+// replayGuard is what the outbox must remember of a proven request, nil when
+// there is nothing.
+func (s *source) replayGuard(request *provider.Request) *outbox.ReplayGuard {
+	if s.ReplayGuard == ReplayOff || s.Provider.ReplayToken == nil {
+		return nil
+	}
+	token := s.Provider.ReplayToken(request)
+	if token == "" {
+		return nil
+	}
+	return &outbox.ReplayGuard{Proof: []byte(token), Refuse: s.ReplayGuard == ReplayRefuse}
+}
+
+// suspects are the events that came under a proof that had come before.
+func suspects(a outbox.Acceptance) []outbox.AcceptedEvent {
+	var found []outbox.AcceptedEvent
+	for _, e := range a.Events {
+		if e.ReplaySuspect && e.Status != outbox.Refused {
+			found = append(found, e)
+		}
+	}
+	return found
+}

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Values of the label "reason" of hooklatch.provider.retries beside those of
+// retryReasons.
+const (
+	retryUnstated = "unstated" // the sender gives no reason
+	retryOther    = "other"    // one we do not know
+)
+
+// retryReasons are what senders are known to say, in lower case. It is a fixed
+// set: most senders do not sign it, and a label must not grow without bound.
+var retryReasons = []string{
+	"http_timeout", "http_error", "connection_failed", "too_many_redirects", "ssl_error", "unknown_error", "timeout",
+}
+
+// retryReason is the label for a reason in the sender's words.
+func retryReason(given string) string {
+	if given == "" {
+		return retryUnstated
+	}
+	given = strings.ToLower(given)
+	if slices.Contains(retryReasons, given) {
+		return given
+	}
+	return retryOther
+}
+
+// retry reads what the sender says of its attempt. Number is at least 1 for
+// what it says it sent before.
+func (s *source) retry(request *provider.Request) provider.RetryInfo {
+	if s.Provider.Retry == nil {
+		return provider.RetryInfo{}
+	}
+	info := s.Provider.Retry(request)
+	if info.Redelivery {
+		info.Number = max(info.Number, 1)
+	}
+	return info
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Secret is one key of a source, and when it is accepted: by the clock of the
+// gateway, at the moment a request arrives.
+type Secret struct {
+	Value secret.Value
+	// NotBefore and NotAfter bound the time, themselves included. Zero: no
+	// bound. Where the sender signs retries of older events with the secret
+	// they were first sent with, NotAfter is taken to be the end of its use for
+	// new events: the secret stays accepted for Provider.RetryWindow after it.
+	NotBefore, NotAfter time.Time
+}
+
+func (s Secret) validate() error {
+	switch {
+	case s.Value.IsZero():
+		// An empty HMAC key verifies what anybody can sign.
+		return errors.New("is empty")
+	case !s.NotBefore.IsZero() && !s.NotAfter.IsZero() && !s.NotBefore.Before(s.NotAfter):
+		return errors.New("is never accepted: NotBefore must be earlier than NotAfter")
+	}
+	return nil
+}
+
+func (s Secret) acceptedAt(now time.Time) bool {
+	return (s.NotBefore.IsZero() || !now.Before(s.NotBefore)) && (s.NotAfter.IsZero() || !now.After(s.NotAfter))
+}
+
+var errNoValidSecret = errors.New("every secret of the source has expired or is not accepted yet")
+
+// keyring is the secrets of a source, by their place in its configuration.
+type keyring struct {
+	secrets []Secret // NotAfter as it counts for this sender
+	// always is all of them when none is bound to a time, as nearly ever.
+	always *usable
+}
+
+// usable are the secrets of one moment.
+type usable struct {
+	values    []secret.Value
+	positions []int // of each value in the configuration, from 0
+}
+
+func newKeyring(secrets []Secret, p *provider.Provider) keyring {
+	k := keyring{secrets: make([]Secret, len(secrets))}
+	bound := false
+	for i, s := range secrets {
+		if !s.NotAfter.IsZero() && p.OldSecretRetries {
+			s.NotAfter = s.NotAfter.Add(p.RetryWindow)
+		}
+		bound = bound || !s.NotBefore.IsZero() || !s.NotAfter.IsZero()
+		k.secrets[i] = s
+	}
+	if !bound {
+		k.always = k.at(time.Time{})
+	}
+	return k
+}
+
+// at returns the secrets that are accepted at a moment. There may be none.
+func (k keyring) at(now time.Time) *usable {
+	if k.always != nil {
+		return k.always
+	}
+	u := &usable{}
+	for i, s := range k.secrets {
+		if s.acceptedAt(now) {
+			u.values, u.positions = append(u.values, s.Value), append(u.positions, i)
+		}
+	}
+	return u
+}
+
+// position is the place in the configuration of the secret that proved a
+// request, -1 when it was proven without one.
+func (u *usable) position(v provider.Verified) int {
+	if v.SecretIndex < 0 || v.SecretIndex >= len(u.positions) {
+		return -1
+	}
+	return u.positions[v.SecretIndex]
+}
