@@ -3,11 +3,10 @@ package outbox
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +35,7 @@ func ScopeOfRoute(source, route string) string { return "route:" + source + ":" 
 func ScopeOfEnqueue(destination string) string { return "enqueue:" + destination }
 
 // IdempotencyKey is the key every attempt of the effect carries on the wire
-// (I7): "hl_" and 32 characters of a hash of the primary key, which neither
+// (I7): "hl_" and 40 hex digits of a SHA-256 of the primary key, which neither
 // shows what is in it nor changes.
 func (id EffectID) IdempotencyKey() string {
 	h := sha256.New()
@@ -50,7 +49,7 @@ func (id EffectID) IdempotencyKey() string {
 	binary.BigEndian.PutUint64(length[:], uint64(id.Generation)) //nolint:gosec // generations count up from 1
 	h.Write(length[:])
 	sum := h.Sum(nil)
-	return "hl_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+	return "hl_" + hex.EncodeToString(sum[:20])
 }
 
 // Policy is what happens to an effect whose attempt may have been applied.

@@ -42,7 +42,7 @@ func ExampleNewHTTP() {
 	fmt.Println(outcome.Verdict == outbox.VerdictDone, outcome.Status, outcome.Excerpt)
 	// Output:
 	// POST /hooks application/json
-	// key hl_6bdcxy6rvf4i4yzgvdotopfg3vc5yc7k attempt 1
+	// key hl_f0462be3d1a9788e6326a8dd373ca6dd45dc0bea attempt 1
 	// true 202 queued
 }
 
