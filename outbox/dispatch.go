@@ -89,7 +89,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 			return Dispatched{}, err
 		}
 	}
-	dispatched, err := o.createEffects(ctx, tx, []Dispatch{d})
+	dispatched, err := o.createEffects(ctx, tx, []Dispatch{d}, true)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
@@ -123,7 +123,7 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 			passed, at = append(passed, d), append(at, i)
 		}
 	}
-	dispatched, err := o.createEffects(ctx, tx, passed)
+	dispatched, err := o.createEffects(ctx, tx, passed, false)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@
 //   - deliveries: the exact bytes.
 //   - effects: whether an effect was done, who may attempt it now (claim_id,
 //     lease_until, attempt) and what it sends.
+//   - destinations: whether attempts may start (operator_paused, breaker_state).
+//     River's queues are made to agree with it.
 //   - the database clock: received_at, leases and due times. No SQL takes a time
 //     of the caller, only lengths of time.
 //
@@ -41,7 +43,8 @@
 //	I5  After faults heal, every event is dispatched and every effect reaches a
 //	    terminal or parked state.
 //	I6  An effect recorded done was confirmed by the receiver.
-//	I7  All attempts of one effect carry the same key and the same body.
+//	I7  All attempts of one effect carry the same key and the same body, unless a
+//	    policy rotates the key, which is recorded.
 //	I8  An at_most_once effect is never started again unless every earlier
 //	    attempt was definitely not applied, or a person orders it.
 //	I9  No effect runs for an event that is not committed.
@@ -108,26 +111,90 @@
 //
 // # States of an effect
 //
-//	             claim                   settle: done
-//	  pending ───────────▶ started ─────────────────────▶ done
-//	     ▲                 ▲  │ │ │
-//	     │ not applied     │  │ │ └── refused ──────────▶ failed   (no earlier doubt)
-//	     └─────────────────┼──┘ │
-//	                       │    ├── refused, in doubt ──▶ parked
-//	             claim     │    ├── attempts used up ───▶ parked
-//	  in_doubt ────────────┘    ├── maybe applied, at_most_once ─▶ parked
-//	     ▲                      │
-//	     └── maybe applied, or ─┘
-//	         not applied after a doubt
+//	  created                claim                 settle: done
+//	───────────▶ pending ───────────▶ started ──────────────────▶ done
+//	               ▲                   ▲  │ ▲
+//	               │    not applied    │  │ │ claim, after its lease ended:
+//	               ├───────────────────┼──┤ └─ the next attempt (at_least_once)
+//	               │                   │  │
+//	               │             claim │  ├── refused ────────────▶ failed  (no earlier doubt)
+//	               │                   │  │
+//	               │        in_doubt ──┘  ├── refused, in doubt ──▶ parked
+//	               │           ▲          ├── attempts used up ───▶ parked
+//	               │           │          ├── maybe applied, or lost, at_most_once ─▶ parked
+//	               │           └──────────┤
+//	               │     maybe applied, or│
+//	               │     not applied after│
+//	               │     a doubt          └── superseded by a newer one ─▶ cancelled
+//	               │
+//	               └── retry ── failed, parked, cancelled        (in_doubt when there is a doubt)
 //
-//	A lease that ended unsettled: the next claim finds the attempt lost. Under
-//	at_least_once it starts another attempt and the doubt is recorded; under
-//	at_most_once it parks the effect.
-//	A person may cancel any effect that is not done, and reopen one that is
-//	failed, parked or cancelled: it becomes pending, or in_doubt.
+//	pending, in_doubt ── key_ttl over ──▶ parked       (in_doubt only)
+//	pending, in_doubt, started ── park ──▶ parked
+//	any but done ── cancel ──▶ cancelled
+//
+// An effect whose request could not be rendered is created parked, and becomes
+// pending by a replay of its event only. Nothing leaves done.
+//
+// The database keeps the machine (schema/migrations/0006): a trigger refuses what
+// is not drawn here, whoever asks, another one records each transition in
+// effect_transitions and each attempt that leaves started in effect_attempts.
 //
 // Doubt is sticky: maybe_applied_since is the start of the first attempt that
-// may have been applied and is never cleared by a later failure.
+// may have been applied and is never cleared or moved by a later failure. An
+// attempt whose request was still to be fixed (Request.Late) has called nobody:
+// losing it is no doubt.
+//
+// # Keys
+//
+// (scope, key, generation) has one effect (I4). An event that meets a key that
+// was used is linked to that effect as suppressed. The key on the wire is a hash
+// of the three, the same at every attempt. Two exceptions:
+//
+//   - key_ttl: a receiver forgets keys. So long after the first doubt the claim
+//     parks the effect instead of starting an attempt that nothing protects. A
+//     person may order one; the time counts anew from then.
+//   - rotation: a receiver may store its error under a key and replay it for
+//     ever. A settlement with RotateKey gives the next attempt another key. Each
+//     attempt records which it carried; the doubt about the old one stays.
+//
+// # Order
+//
+// Effects of one (scope, order key) run one after another, by accept_seq. An
+// effect may start when no event of its source with a smaller accept_seq waits
+// for its dispatch, no effect before it in its order is unfinished (a parked one
+// counts unless it has on_park skip), and none of its order is at work. Only an
+// attempt that was lost goes on whatever came before it meanwhile. Events
+// accepted at the same time have no order between them.
+//
+// Only the first unfinished effect of an order has a job; whoever takes away what
+// stood before it inserts the job of the next in the same transaction. Each
+// transaction that changes an order locks it (an advisory lock, after its row
+// locks) and looks only then, in a new snapshot, which effect is the first now.
+// So of several that commit in any order the last sees all, and a job is never
+// lost. Where waiting for that lock would hurt, in the transaction of an
+// application or of a handler, and in a dispatch that finds the order locked, the
+// new effect gets its job at once; the claim finds that it is not its turn.
+//
+// latest_by is an order of its own. When its turn comes, an effect of an object
+// of which a newer one (occurred_at, then accept_seq) was applied is cancelled
+// and linked to that one; object_versions remembers the newest.
+//
+// # Pauses, breakers and rates
+//
+//	closed ── Trip ──▶ open ── BeginProbe, when its time has come ──▶ half_open
+//	  ▲                 ▲                                             │ │
+//	  │                 └───────────── ProbeFailed ───────────────────┘ │
+//	  └───────────────────────────── CloseBreaker ──────────────────────┘
+//
+// A destination is paused while operator_paused is set or its breaker is not
+// closed. That is applied to its River queue in the transaction that changes it,
+// under the row lock of the destination, so neither undoes the other; SyncPauses
+// repairs what River forgot. Claims refuse a paused destination too, which covers
+// jobs that were fetched before and queues that several destinations share. A
+// probe passes the breaker, never an operator.
+//
+// Rates are kept by the database for all processes together ([Outbox.TakeTokens]).
 //
 // # Failure handling
 //
@@ -142,6 +209,9 @@
 //     ends, and goes on as its policy says.
 //   - An attempt that stalled past its lease wakes up: its settlement matches no
 //     row, it changes nothing.
+//   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses
+//     the answer to its COMMIT: claim, statement and settlement are one
+//     transaction, which happened or did not.
 //   - The job of an event or an effect disappears: Reconcile inserts another.
 //   - The database is away: [ErrUnavailable], and the caller's queue waits.
 package outbox

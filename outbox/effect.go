@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,6 +51,15 @@ func (id EffectID) IdempotencyKey() string {
 	h.Write(length[:])
 	sum := h.Sum(nil)
 	return "hl_" + hex.EncodeToString(sum[:20])
+}
+
+// wireKey is the key of an effect after so many rotations: the number is added,
+// so that a person finds the effect by what a receiver logged.
+func wireKey(idempotencyKey string, rotations int) string {
+	if rotations == 0 {
+		return idempotencyKey
+	}
+	return idempotencyKey + "_" + strconv.Itoa(rotations)
 }
 
 // Policy is what happens to an effect whose attempt may have been applied.
@@ -99,18 +109,28 @@ type Request struct {
 	// FromDelivery sends the event as it came: its delivery's body, or the
 	// event's own part of it.
 	FromDelivery bool
+	// Late tells that the request is not rendered yet: the first attempt fixes
+	// it with FixRequest before it calls anybody. All else is empty until then.
+	Late bool
 }
 
 // body is what the ledger stores: NULL for the event as it came.
 func (r Request) body() []byte {
 	switch {
-	case r.FromDelivery:
+	case r.FromDelivery, r.Late:
 		return nil
 	case r.Body == nil:
 		return []byte{}
 	}
 	return r.Body
 }
+
+// How far the request of an effect is rendered, as the ledger says it.
+const (
+	renderingDone   = "done"
+	renderingLate   = "late"
+	renderingFailed = "failed"
+)
 
 // NewEffect is an effect to be committed, by a dispatch or by EnqueueTx.
 type NewEffect struct {
@@ -121,6 +141,45 @@ type NewEffect struct {
 	Queue       string // River queue of the destination
 	Policy      Policy // empty: AtLeastOnce
 	Request     Request
+
+	// OrderKey makes the effects of one scope and key run one after another in
+	// acceptance order; those of an application in the order they were enqueued.
+	// Empty: in no order.
+	OrderKey string
+	// OnPark says whether a parked effect blocks those after it in its order.
+	// Empty: OnParkBlock.
+	OnPark OnPark
+	// LatestKey names the object the effect is about: it is cancelled when a
+	// newer one of the same scope and object was applied already. It implies an
+	// OrderKey, which must be empty or the same.
+	LatestKey string
+	// OccurredAt is when it happened, for LatestKey; ties are decided by arrival.
+	// Zero: when the event occurred, or else was received.
+	OccurredAt time.Time
+
+	// Parked is why the effect cannot be attempted, such as a template that
+	// failed on its event; empty for one that can. It is created parked, blocks
+	// nothing, and becomes what it should be when its event is replayed.
+	Parked string
+}
+
+// OnPark is what a parked effect means to those after it in its order.
+type OnPark string
+
+// What a parked effect means to its order.
+const (
+	OnParkBlock OnPark = "block" // they wait for a person
+	OnParkSkip  OnPark = "skip"  // they go on without it
+)
+
+func (e NewEffect) rendering() string {
+	switch {
+	case e.Parked != "":
+		return renderingFailed
+	case e.Request.Late:
+		return renderingLate
+	}
+	return renderingDone
 }
 
 func (e NewEffect) policy() Policy { return cmp.Or(e.Policy, AtLeastOnce) }
@@ -133,29 +192,42 @@ func (e NewEffect) validate() error {
 		return fmt.Errorf("effect %s without a destination or queue", e.EffectID)
 	case e.Generation < 1:
 		return fmt.Errorf("effect %s has generation %d, the first is 1", e.EffectID, e.Generation)
+	case e.Request.Late && e.Request.FromDelivery:
+		return fmt.Errorf("effect %s is to be rendered late and to send its delivery", e.EffectID)
 	case e.policy() != AtLeastOnce && e.policy() != AtMostOnce:
 		return fmt.Errorf("effect %s has policy %q, allowed are %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
 	}
 	if err := validateKey(e.Key, maxKeyLen); err != nil {
 		return fmt.Errorf("effect key %w", err)
 	}
-	return nil
+	return e.validateOrder()
 }
 
 // Effect is an effect as it stands in the ledger.
 type Effect struct {
 	EffectID
 
+	// IdempotencyKey names the effect. It never changes.
 	IdempotencyKey string
-	Route          string
-	Destination    string
-	Queue          string
-	Policy         Policy
-	Event          EventRef // zero when enqueued by the application
-	EventType      string
-	AcceptSeq      int64
-	Traceparent    string
-	Request        Request
+	// WireKey is the key the attempt carries: IdempotencyKey, until a settlement
+	// rotated it.
+	WireKey      string
+	KeyRotations int
+	Route        string
+	Destination  string
+	Queue        string
+	Policy       Policy
+	Event        EventRef // zero when enqueued by the application
+	EventType    string
+	AcceptSeq    int64
+	Traceparent  string
+	Request      Request
+
+	OrderKey     string // effects of one Scope and OrderKey run one after another
+	OnPark       OnPark
+	LatestKey    string
+	OccurredAt   time.Time
+	SupersededBy string // IdempotencyKey of the newer effect applied instead
 
 	State             EffectState
 	Attempt           int // attempts started so far

@@ -9,20 +9,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Effect loads the effect of an idempotency key. Errors: ErrNotFound.
+// Effect loads the effect of an idempotency key, or of a rotated one. Errors:
+// ErrNotFound.
 func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
-	rows, err := o.pool.Query(ctx, o.sql.effectByKey, idempotencyKey)
-	if err != nil {
-		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
-	}
-	e, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, ErrNotFound)
-	}
+	e, err := o.effect(ctx, o.pool, idempotencyKey)
 	if err != nil {
 		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
 	}
 	return e, nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func (o *Outbox) effect(ctx context.Context, db querier, idempotencyKey string) (Effect, error) {
+	rows, err := db.Query(ctx, o.sql.effectByKey, idempotencyKey)
+	if err != nil {
+		return Effect{}, err
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Effect{}, ErrNotFound
+	}
+	return e, err
 }
 
 // EffectFilter selects effects. Empty fields take all.
@@ -58,6 +69,7 @@ type Attempt struct {
 	ResponseExcerpt string
 	Error           string
 	JobID           int64
+	KeyRotation     int // which key it carried: 0 is the effect's own
 }
 
 // Attempts lists the ended attempts of an effect, the first first.
@@ -70,7 +82,7 @@ func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
 		var a Attempt
 		var status *int
 		var jobID *int64
-		err := row.Scan(&a.Attempt, &a.StartedAt, &a.FinishedAt, &a.Lost, &a.State, &a.Applied, &status, &a.ResponseExcerpt, &a.Error, &jobID)
+		err := row.Scan(&a.Attempt, &a.StartedAt, &a.FinishedAt, &a.Lost, &a.State, &a.Applied, &status, &a.ResponseExcerpt, &a.Error, &jobID, &a.KeyRotation)
 		a.ResponseStatus, a.JobID = orZero(status), orZero(jobID)
 		return a, err
 	})

@@ -3,9 +3,9 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 // effectRows are the distinct effects of a batch and the links of its events
@@ -24,6 +24,10 @@ type effectRows struct {
 	headers              [][]byte
 	contentTypes         []string
 	bodies               [][]byte
+	orderKeys, onParks   []string
+	latestKeys           []string
+	occurredAts          []*time.Time
+	renderings, parked   []string
 	linkSources, linkIDs []string
 	linkScopes, linkKeys []string
 	linkGenerations      []int
@@ -77,82 +81,66 @@ func (r *effectRows) add(e NewEffect, event *Event) error {
 	r.headers = append(r.headers, headers)
 	r.contentTypes = append(r.contentTypes, safeText(e.Request.ContentType))
 	r.bodies = append(r.bodies, e.Request.body())
+	r.orderKeys = append(r.orderKeys, e.orderKey())
+	r.onParks = append(r.onParks, string(e.onPark()))
+	r.latestKeys = append(r.latestKeys, e.LatestKey)
+	r.occurredAts = append(r.occurredAts, e.occurred(event))
+	r.renderings = append(r.renderings, e.rendering())
+	r.parked = append(r.parked, excerpt(e.Parked, maxErrorLen))
 	return nil
 }
 
 // insert returns which of the effects are new.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
-	rows, err := tx.Query(ctx, statement,
+	created, err := collectIDs(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.idempotencyKeys, r.routes, r.destinations, r.queues, r.policies,
 		r.sources, r.eventIDs, r.eventTypes, r.acceptSeqs, r.traceparents,
 		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
-		r.linkSources, r.linkIDs, r.linkScopes, r.linkKeys, r.linkGenerations, r.linkRepeats)
+		r.orderKeys, r.onParks, r.latestKeys, r.occurredAts, r.renderings, r.parked,
+		r.linkSources, r.linkIDs, r.linkScopes, r.linkKeys, r.linkGenerations, r.linkRepeats))
 	if err != nil {
-		return nil, fmt.Errorf("create effects: %w", err)
-	}
-	created := make(map[EffectID]bool, len(r.scopes))
-	var id EffectID
-	if _, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation}, func() error {
-		created[id] = true
-		return nil
-	}); err != nil {
 		return nil, fmt.Errorf("create effects: %w", err)
 	}
 	return created, nil
 }
 
-// jobs returns one job for each effect that was created.
-func (r *effectRows) jobs(o *Outbox, created map[EffectID]bool) []river.InsertManyParams {
-	jobs := make([]river.InsertManyParams, 0, len(created))
-	for i := range r.scopes {
-		id := EffectID{Scope: r.scopes[i], Key: r.keys[i], Generation: r.generations[i]}
-		if !created[id] {
-			continue
-		}
-		jobs = append(jobs, o.effectJob(effectJob{
-			id:          id,
-			destination: r.destinations[i],
-			queue:       r.queues[i],
-			event:       EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
-			eventType:   r.eventTypes[i],
-			traceparent: r.traceparents[i],
-		}))
+// render makes effects that an earlier plan of a replayed event could not
+// render what this plan says, and returns which.
+func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
+	rendered, err := collectIDs(tx.Query(ctx, statement,
+		r.scopes, r.keys, r.generations, r.destinations, r.queues, r.policies,
+		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
+		r.orderKeys, r.onParks, r.latestKeys, r.occurredAts, r.renderings, r.parked))
+	if err != nil {
+		return nil, fmt.Errorf("render effects again: %w", err)
 	}
-	return jobs
+	return rendered, nil
 }
 
-// createEffects writes the effects of plans that passed the fence, and one job
-// for each new one.
-func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch) ([]Dispatched, error) {
-	var rows effectRows
-	results := make([]Dispatched, len(plans))
-	for i, d := range plans {
-		results[i] = Dispatched{Fenced: true, Outcome: d.outcome()}
-		for _, e := range d.Effects {
-			if err := rows.add(e, d.Event); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(rows.scopes) == 0 {
-		return results, nil
-	}
-	created, err := rows.insert(ctx, tx, o.sql.createEffects)
+func collectIDs(rows pgx.Rows, err error) (map[EffectID]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.insertJobs(ctx, tx, rows.jobs(o, created)); err != nil {
-		return nil, err
+	ids := make(map[EffectID]bool)
+	var id EffectID
+	_, err = pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation}, func() error {
+		ids[id] = true
+		return nil
+	})
+	return ids, err
+}
+
+func (r *effectRows) id(i int) EffectID {
+	return EffectID{Scope: r.scopes[i], Key: r.keys[i], Generation: r.generations[i]}
+}
+
+func (r *effectRows) job(i int) effectJob {
+	return effectJob{
+		id:          r.id(i),
+		destination: r.destinations[i],
+		queue:       r.queues[i],
+		event:       EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
+		eventType:   r.eventTypes[i],
+		traceparent: r.traceparents[i],
 	}
-	for i, d := range plans {
-		for _, e := range d.Effects {
-			if created[e.EffectID] {
-				delete(created, e.EffectID) // the next event with this key is suppressed
-				results[i].Created = append(results[i].Created, e.EffectID)
-				continue
-			}
-			results[i].Suppressed = append(results[i].Suppressed, e.EffectID)
-		}
-	}
-	return results, nil
 }

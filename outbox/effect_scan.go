@@ -16,12 +16,15 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var status *int
 	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt *time.Time
 	var headers []byte
+	var occurredAt *time.Time
+	var rendering string
 	if err := row.Scan(append([]any{
 		&e.Scope, &e.Key, &e.Generation, &e.IdempotencyKey, &e.Route, &e.Destination, &e.Queue, &e.Policy,
 		&e.Event.Source, &e.Event.EventID, &e.EventType, &acceptSeq, &e.Traceparent,
 		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.Body, &e.Request.FromDelivery,
 		&e.State, &e.Attempt, &leaseUntil, &e.NextAttemptAt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
 		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
+		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering,
 	}, extra...)...); err != nil {
 		return Effect{}, err
 	}
@@ -30,7 +33,9 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	}
 	e.AcceptSeq, e.JobID, e.ResponseStatus = orZero(acceptSeq), orZero(jobID), orZero(status)
 	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = orZero(leaseUntil), orZero(firstAttemptAt), orZero(lastAttemptAt)
-	e.MaybeAppliedSince, e.FinishedAt = orZero(maybeAppliedSince), orZero(finishedAt)
+	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = orZero(maybeAppliedSince), orZero(finishedAt), orZero(occurredAt)
+	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
+	e.Request.Late = rendering == renderingLate
 	return e, nil
 }
 

@@ -10,7 +10,8 @@ import (
 
 // EnqueueTx commits an effect of the application's own together with its
 // writes: effect and job exist exactly if tx commits. Of e it takes
-// Destination, Key and Request; Policy is the destination's unless e has one.
+// Destination, Key, Request, OrderKey, OnPark, LatestKey and OccurredAt; Policy
+// is the destination's unless e has one.
 // It reports whether the key was new for the destination: a key that was used
 // before enqueues nothing. After an error the caller must roll back. Errors:
 // ErrUnknownDestination.
@@ -28,8 +29,8 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 	if e.Policy == "" {
 		e.Policy = policy
 	}
-	if e.Request.FromDelivery {
-		return false, errors.New("enqueue effect: there is no delivery to send the body of")
+	if e.Request.FromDelivery || e.Request.Late || e.Parked != "" {
+		return false, errors.New("enqueue effect: its request must be complete")
 	}
 	if err := e.validate(); err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
@@ -42,7 +43,11 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
-	if err := o.insertJobs(ctx, tx, rows.jobs(o, created)); err != nil {
+	jobs, err := o.jobsOfNew(ctx, tx, &rows, created, true)
+	if err != nil {
+		return false, fmt.Errorf("enqueue effect: %w", err)
+	}
+	if err := o.insertJobs(ctx, tx, jobs); err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
 	return created[e.EffectID], nil

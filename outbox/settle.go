@@ -23,6 +23,10 @@ type Settlement struct {
 	RetryIn time.Duration
 	// GiveUp parks the effect instead of a next attempt: its attempts are used up.
 	GiveUp bool
+	// RotateKey gives the next attempt another key: the receiver stored an error
+	// under this one and replays it. The ledger records which key each attempt
+	// carried. It means nothing when the effect is done or refused.
+	RotateKey bool
 }
 
 // Settled is what the ledger made of a Settlement.
@@ -106,6 +110,7 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 	var statuses []*int
 	var claimIDs []uuid.UUID
 	var durations, retries []float64
+	var rotations []bool
 	for _, s := range batch {
 		state, applied := s.next()
 		id := s.attempt()
@@ -117,17 +122,26 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		attempts, claimIDs = append(attempts, id.attempt), append(claimIDs, s.Effect.claimID)
 		states, applieds = append(states, string(state)), append(applieds, applied)
 		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
-		statuses = append(statuses, status)
+		statuses, rotations = append(statuses, status), append(rotations, s.RotateKey)
 		excerpts, errs = append(excerpts, excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, excerpt(s.Error, maxErrorLen))
 	}
 	rows, err := tx.Query(ctx, o.sql.settle,
-		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs)
+		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations)
 	if err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
 	}
 	settled := make(map[attemptID]Settled, len(batch))
 	if err := collectSettled(rows, settled); err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
+	}
+	var ended []place
+	for _, s := range batch {
+		if _, now := settled[s.attempt()]; now {
+			ended = append(ended, s.Effect.place())
+		}
+	}
+	if err := o.wakeNext(ctx, tx, ended, false); err != nil {
+		return nil, err
 	}
 	if len(settled) < len(batch) {
 		rows, err := tx.Query(ctx, o.sql.settledBefore, scopes, keys, generations, attempts)

@@ -43,6 +43,33 @@ type statements struct {
 	replayEvent    string
 	reopenEffects  string
 	cancelEffect   string
+
+	orderLock         string
+	orderTryLock      string
+	orderHeads        string
+	orderTurns        string
+	supersede         string
+	renderEffects     string
+	parkEffect        string
+	fixRequest        string
+	limitStatements   string
+	countReplayable   string
+	replayable        string
+	lockEffect        string
+	attemptOfClaim    string
+	takeTokens        string
+	tripBreaker       string
+	beginProbe        string
+	failProbe         string
+	closeBreaker      string
+	setPaused         string
+	lockDestination   string
+	pauseOf           string
+	wrongPauses       string
+	createQueue       string
+	listDestinations  string
+	oldestDue         string
+	effectTransitions string
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -78,6 +105,32 @@ func loadStatements(name schema.Name) (statements, error) {
 		"settle":                &s.settle,
 		"settled_before":        &s.settledBefore,
 		"try_lock":              &s.tryLock,
+		"order_lock":            &s.orderLock,
+		"order_try_lock":        &s.orderTryLock,
+		"order_heads":           &s.orderHeads,
+		"order_turns":           &s.orderTurns,
+		"supersede":             &s.supersede,
+		"render_effects":        &s.renderEffects,
+		"park_effect":           &s.parkEffect,
+		"fix_request":           &s.fixRequest,
+		"limit_statements":      &s.limitStatements,
+		"count_replayable":      &s.countReplayable,
+		"replayable":            &s.replayable,
+		"lock_effect":           &s.lockEffect,
+		"attempt_of_claim":      &s.attemptOfClaim,
+		"take_tokens":           &s.takeTokens,
+		"trip_breaker":          &s.tripBreaker,
+		"begin_probe":           &s.beginProbe,
+		"fail_probe":            &s.failProbe,
+		"close_breaker":         &s.closeBreaker,
+		"set_paused":            &s.setPaused,
+		"lock_destination":      &s.lockDestination,
+		"pause_of":              &s.pauseOf,
+		"wrong_pauses":          &s.wrongPauses,
+		"create_queue":          &s.createQueue,
+		"list_destinations":     &s.listDestinations,
+		"oldest_due":            &s.oldestDue,
+		"effect_transitions":    &s.effectTransitions,
 	} {
 		content, err := queries.ReadFile("query/" + file + ".sql")
 		if err != nil {

@@ -66,3 +66,9 @@ func isReadOnly(err error) bool {
 	pg, ok := sqlState(err)
 	return ok && pg.Code == stateReadOnly
 }
+
+// isAmbiguous tells that the transaction may have been committed all the same.
+func isAmbiguous(err error) bool {
+	passing, ok := errors.AsType[*passingError](err)
+	return ok && passing.ambiguous
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +30,8 @@ const (
 type dispatchJob struct {
 	outbox.DispatchArgs
 
-	ran bool // false when the rescuer asks
+	ran  bool          // false when the rescuer asks
+	wait time.Duration // until the next run, when a handler asked for it
 }
 
 // dispatchWorker is T2 for one event.
@@ -40,8 +42,11 @@ type dispatchWorker struct {
 
 // NextRetry implements river.Worker.
 func (d *dispatchWorker) NextRetry(job *river.Job[dispatchJob]) time.Time {
-	if !job.Args.ran {
+	switch {
+	case !job.Args.ran:
 		return time.Now()
+	case job.Args.wait > 0:
+		return time.Now().Add(job.Args.wait)
 	}
 	return time.Now().Add(backoff(failures(job.JobRow), maxDispatchBackoff))
 }
@@ -95,10 +100,11 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 	switch {
 	case err != nil:
 		outcome = outcomeError
+		job.Args.wait, _ = retryWait(err)
 		// A stop is not the event's failure: River gives such a run back.
-		if run.last() && !errors.Is(err, context.Canceled) {
+		if isGivenUp(err) || run.last() && !errors.Is(err, context.Canceled) {
 			outcome = outcomeFailed
-			err = errors.Join(err, d.recordFailure(ctx, event, err))
+			err = d.fail(ctx, event, err)
 		}
 	case !dispatched.Fenced:
 		outcome = outcomeAlready
@@ -122,10 +128,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *o
 		return outbox.Dispatched{}, fmt.Errorf("no handler is registered for source %q in this process, but the event waits for one", event.Source)
 	}
 	table := d.routes.Load()
-	effects, err := plan(event, table)
-	if err != nil {
-		return outbox.Dispatched{}, err
-	}
+	effects := plan(event, table)
 	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash}
 	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
@@ -134,7 +137,23 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *o
 	if err != nil {
 		return outbox.Dispatched{}, err
 	}
+	d.logParked(ctx, run, planned, dispatched)
 	return dispatched, recordDispatched(ctx, run, dispatched)
+}
+
+// logParked tells of effects that could not be rendered.
+func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned outbox.Dispatch, dispatched outbox.Dispatched) {
+	for _, e := range planned.Effects {
+		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
+			continue
+		}
+		d.telemetry.effects.Add(ctx, 1, runAttributes(attrDestination, e.Destination, string(outbox.EffectParked), true))
+		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect parked by its dispatch", append(run.attrs(planned.Event),
+			slog.String(logkey.Route, e.Route),
+			slog.String(logkey.Destination, e.Destination),
+			slog.String(logkey.EffectKey, e.IdempotencyKey()),
+			slog.String(logkey.Err, e.Parked))...)
+	}
 }
 
 // dispatchWithHandlers commits the fence, what the handlers write, the effects
@@ -175,6 +194,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 		return outbox.Dispatched{}, fmt.Errorf("commit: %w", err)
 	}
 	committed = true
+	d.logParked(ctx, run, planned, dispatched)
 	return dispatched, nil
 }
 
@@ -198,6 +218,17 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 		out.Outcome = outcomeAlready
 	}
 	return out.record(ctx)
+}
+
+// fail gives the event up. Without the record of it the job is tried again.
+func (d *dispatchWorker) fail(ctx context.Context, event *outbox.Event, cause error) error {
+	if err := d.recordFailure(ctx, event, cause); err != nil {
+		return errors.Join(cause, err)
+	}
+	if isGivenUp(cause) {
+		return river.JobCancel(cause)
+	}
+	return cause
 }
 
 // recordFailure marks the event failed. An event that was dispatched after all

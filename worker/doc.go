@@ -9,7 +9,8 @@
 //	           effects, jobs and the completion of the job in one transaction.
 //	effect     wait for a slot and a rate token, claim an attempt, call the
 //	           destination, settle the attempt (T3).
-//	upkeep     keep partitions ahead, enqueue again what lost its job.
+//	upkeep     keep partitions ahead, enqueue again what lost its job, make
+//	           River's queues agree with the pauses, probe paused destinations.
 //
 // A row of river_job is only a wake-up. River rescues a run that still lives,
 // and completes a row whichever run asks for it. So a run that finds another
@@ -18,10 +19,13 @@
 //
 // How a run ends in River:
 //
-//	completed   the effect is done, or was done before; the event is dispatched
+//	completed   the effect is done, or was done before, or gets a new job when its
+//	            turn comes; the event is dispatched
 //	retryable   the attempt failed and another follows, when the ledger says
-//	scheduled   snoozed: not due yet, another attempt holds the lease, no slot
-//	cancelled   the effect is failed, parked or cancelled. Not completed, so
-//	            that nobody who reads River UI takes it for done
+//	scheduled   snoozed: not due yet, another attempt holds the lease, no slot,
+//	            not its turn in its order
+//	cancelled   the effect is failed, parked or cancelled, or a handler gave the
+//	            event up. Not completed, so that nobody who reads River UI takes
+//	            it for done
 //	discarded   a dispatch that failed for the last time; its event is failed
 package worker

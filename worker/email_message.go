@@ -25,7 +25,7 @@ const (
 )
 
 // EmailMessage renders an e-mail. Its templates are Go templates over .event,
-// .body and .headers, named as in CEL; a missing key is an error. Rendering is
+// .body, .headers and .current, named as in CEL; a missing key is an error. Rendering is
 // bounded to 4 MiB and 2 seconds.
 type EmailMessage struct {
 	Recipient string // CEL: an address, or a list of addresses

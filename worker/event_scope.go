@@ -33,6 +33,8 @@ type eventScope struct {
 	headers map[string]string
 	body    any
 	parsed  bool
+	// current is what a refetch read. Nil without one.
+	current any
 }
 
 var _ cel.Activation = (*eventScope)(nil)
@@ -62,7 +64,7 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 	case "headers":
 		return s.lowerHeaders(), true
 	case "current":
-		return nil, true
+		return s.current, true
 	}
 	return nil, false
 }
@@ -83,6 +85,7 @@ func (s *eventScope) templateData() map[string]any {
 		},
 		"body":    s.parsedBody(),
 		"headers": s.lowerHeaders(),
+		"current": s.current,
 	}
 }
 

@@ -22,16 +22,20 @@ const (
 	maxExpression = 10_000
 )
 
-// newExpressionEnv declares what expressions see: event, body, headers and
-// current, and the functions of CEL's strings, lists, math, sets and encoders
-// extensions and of optional types.
-func newExpressionEnv() (*cel.Env, error) {
-	env, err := cel.NewEnv(
+// expressionEnvs are what expressions see at their time.
+type expressionEnvs struct {
+	dispatch *cel.Env // event, body and headers
+	render   *cel.Env // and current
+}
+
+// newExpressionEnvs declares what expressions see, and the functions of CEL's
+// strings, lists, math, sets and encoders extensions and of optional types.
+func newExpressionEnvs() (expressionEnvs, error) {
+	dispatch, err := cel.NewEnv(
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
 		cel.Variable("event", cel.ObjectType("worker.eventView")),
 		cel.Variable("body", cel.DynType),
 		cel.Variable("headers", cel.MapType(cel.StringType, cel.StringType)),
-		cel.Variable("current", cel.DynType),
 		cel.OptionalTypes(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
@@ -39,9 +43,13 @@ func newExpressionEnv() (*cel.Env, error) {
 		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("make CEL environment: %w", err)
+		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
 	}
-	return env, nil
+	render, err := dispatch.Extend(cel.Variable("current", cel.DynType))
+	if err != nil {
+		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
+	}
+	return expressionEnvs{dispatch: dispatch, render: render}, nil
 }
 
 // wanted is a set of result types an expression may have. Body and current

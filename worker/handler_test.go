@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -187,4 +188,50 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			require.EqualValues(t, 1, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}))
 		})
 	}
+}
+
+// A handler says itself when the event comes again, and when it need not.
+func TestHandlersAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ledgerTable(t)
+	w := b.worker(t)
+	type invoice struct {
+		ID     string
+		Amount int
+	}
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+		in, err := Payload[invoice](e)
+		if err != nil {
+			return GiveUp(err.Error())
+		}
+		if err := write(ctx, tx, in.ID, strconv.Itoa(in.Amount)); err != nil {
+			return err
+		}
+		if e.EventID == "evt_later" {
+			return fmt.Errorf("ask the bank: %w", RetryIn(time.Hour, errors.New("closed")))
+		}
+		return GiveUp("nobody wants it")
+	})
+	events := b.start(t, w)
+
+	b.accept(t, "evt_later", true)
+	job := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	require.Contains(t, job.Errors[0].Error, "ask the bank: closed, again in 1h0m0s")
+	require.WithinDuration(t, time.Now().Add(time.Hour), job.ScheduledAt, time.Minute)
+	require.Equal(t, outbox.EventReceived, b.event(t, "evt_later").Outcome)
+
+	b.accept(t, "evt_never", true)
+	job = next(t, events, outbox.KindDispatch, river.EventKindJobCancelled)
+	require.Contains(t, job.Errors[0].Error, "given up: nobody wants it")
+	failed := b.event(t, "evt_never")
+	require.Equal(t, outbox.EventFailed, failed.Outcome)
+	require.Contains(t, failed.Error, "nobody wants it")
+	require.Zero(t, b.written(t), "what was written is rolled back")
+
+	_, err := Payload[invoice](outbox.Event{EventRef: outbox.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
+	require.ErrorContains(t, err, "decode payload of s/e")
+	part, err := Payload[invoice](outbox.Event{Item: "/1", Body: []byte(`[{},{"id":"in_2","amount":3,"more":true}]`)})
+	require.NoError(t, err)
+	require.Equal(t, invoice{ID: "in_2", Amount: 3}, part)
 }

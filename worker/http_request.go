@@ -41,13 +41,6 @@ type headerChecker interface {
 	CheckHeader(name, value string) error
 }
 
-// forwardRequest sends the event as it came.
-type forwardRequest struct{}
-
-func (forwardRequest) build(scope *eventScope) (outbox.Request, error) {
-	return outbox.Request{FromDelivery: true, ContentType: forwardType(scope.event)}, nil
-}
-
 // forwardType is the content type of what FromDelivery sends.
 func forwardType(e *outbox.Event) string {
 	if e.Item != "" {

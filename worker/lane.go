@@ -5,37 +5,34 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"golang.org/x/time/rate"
 )
 
-const (
-	// usualRateWait is how long runs wait for a rate token: no more of them run
-	// at once than get theirs in that time.
-	usualRateWait = 10 * time.Second
-	// maxRateWait bounds the wait at rates below one in usualRateWait. A token
-	// that is further away snoozes its job.
-	maxRateWait = time.Minute
-	// noSlotSnooze is when a job looks again for a free slot of its
-	// destination. Only destinations that share a queue run out of slots.
-	noSlotSnooze = time.Second
-	// unlimitedBurst is irrelevant: rate.Inf lets everything through.
-	unlimitedBurst = 1
-)
+// noSlotSnooze is when a job looks again for a free slot or a rate token of its
+// destination. Only destinations that share a queue run out of slots.
+const noSlotSnooze = time.Second
+
+// refetchSlack is what an attempt may take beside the call to read the current
+// state of its object.
+const refetchSlack = 5 * time.Second
 
 // lane is one destination in this process: its limits and its way out.
 type lane struct {
 	Destination
 
 	slots   chan struct{}
-	limiter *rate.Limiter
+	rate    *fleetRate // nil without one
+	breaker *breaker
 }
 
-func newLane(d Destination) *lane {
-	limiter := rate.NewLimiter(rate.Inf, unlimitedBurst)
+// takeTokens is outbox.Outbox.TakeTokens.
+type takeTokens func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
+
+func newLane(d Destination, take takeTokens) *lane {
+	l := &lane{Destination: d, slots: make(chan struct{}, d.workers()), breaker: newBreaker(d.Breaker, time.Now)}
 	if d.Rate > 0 {
-		limiter = rate.NewLimiter(rate.Limit(d.Rate), d.Burst)
+		l.rate = newFleetRate(d, take)
 	}
-	return &lane{Destination: d, slots: make(chan struct{}, d.workers()), limiter: limiter}
+	return l
 }
 
 // workers is how many runs of the destination this process starts at once.
@@ -55,8 +52,9 @@ func (d Destination) longestWait() time.Duration {
 	return min(max(wait, usualRateWait), maxRateWait)
 }
 
-// lease is how long an attempt holds its effect: the call and its settlement.
-func (l *lane) lease() time.Duration { return l.Timeout + ledgerSlack }
+// lease is how long an attempt holds its effect: reading the current state, the
+// call and its settlement.
+func (d Destination) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
 
 // enter waits for a slot and a rate token. The caller calls leave exactly when
 // it returns nil; any error ends the run, as a snooze or with ctx.
@@ -66,32 +64,21 @@ func (l *lane) enter(ctx context.Context) error {
 	default:
 		return river.JobSnooze(noSlotSnooze)
 	}
-	if err := l.waitForToken(ctx); err != nil {
-		l.leave()
+	if l.rate == nil {
+		return nil
+	}
+	if err := l.rate.wait(ctx); err != nil {
+		l.leave(false)
 		return err
 	}
 	return nil
 }
 
-func (l *lane) leave() { <-l.slots }
-
-func (l *lane) waitForToken(ctx context.Context) error {
-	token := l.limiter.Reserve()
-	wait := token.Delay()
-	if wait == 0 {
-		return nil
-	}
-	if wait > l.longestWait() {
-		token.Cancel()
-		return river.JobSnooze(wait)
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		token.Cancel()
-		return ctx.Err()
+// leave frees the slot. The token of a run that started no attempt is good for
+// another.
+func (l *lane) leave(unused bool) {
+	<-l.slots
+	if unused && l.rate != nil {
+		l.rate.giveBack(time.Now())
 	}
 }

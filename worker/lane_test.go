@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,53 +13,110 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// localRate is TakeTokens by the clock of the test.
+func localRate() takeTokens {
+	var mu sync.Mutex
+	var tat time.Time
+	return func(_ context.Context, _ string, perSecond float64, burst, n int) (time.Duration, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		interval := time.Duration(float64(time.Second) / perSecond)
+		if now := time.Now(); tat.Before(now) {
+			tat = now
+		}
+		tat = tat.Add(time.Duration(n) * interval)
+		return max(0, time.Until(tat)-time.Duration(max(burst, n))*interval), nil
+	}
+}
+
 func TestLane(t *testing.T) {
 	t.Parallel()
 	t.Run("SnoozesWithoutSlot", func(t *testing.T) {
 		t.Parallel()
-		l := newLane(Destination{Concurrency: 1})
+		l := newLane(Destination{Concurrency: 1}, nil)
 		require.NoError(t, l.enter(t.Context()))
 		var snooze *river.JobSnoozeError
 		require.ErrorAs(t, l.enter(t.Context()), &snooze)
-		l.leave()
+		l.leave(false)
 		require.NoError(t, l.enter(t.Context()))
 	})
 	t.Run("KeepsTheRate", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 100, Rate: 2, Burst: 1})
+			l := newLane(Destination{Concurrency: 100, Rate: 2, Burst: 1}, localRate())
 			start := time.Now()
 			for range 5 {
 				require.NoError(t, l.enter(t.Context()))
-				l.leave()
+				l.leave(false)
 			}
 			require.Equal(t, 2*time.Second, time.Since(start))
+		})
+	})
+	t.Run("KeepsTheRateTogether", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			rate := localRate()
+			d := Destination{Concurrency: 20, Rate: 50, Burst: 1}
+			start := time.Now()
+			var runs sync.WaitGroup
+			for range 3 { // processes
+				l := newLane(d, rate)
+				for range 20 {
+					runs.Go(func() {
+						for range 5 {
+							if err := l.enter(t.Context()); err != nil {
+								t.Error(err)
+								return
+							}
+							l.leave(false)
+						}
+					})
+				}
+			}
+			runs.Wait()
+			require.InDelta(t, 299.0/50, time.Since(start).Seconds(), 0.3)
 		})
 	})
 	t.Run("GivesTheTokenBackWhenCancelled", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 10, Rate: 1, Burst: 1})
+			l := newLane(Destination{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
 			require.NoError(t, l.enter(t.Context()))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			defer cancel()
-			require.ErrorIs(t, l.enter(ctx), context.DeadlineExceeded)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Millisecond, cancel)
+			require.ErrorIs(t, l.enter(ctx), context.Canceled)
 			require.Len(t, l.slots, 1, "only the first run holds a slot")
 			start := time.Now()
 			require.NoError(t, l.enter(t.Context()))
 			require.Less(t, time.Since(start), time.Second)
 		})
 	})
-	t.Run("WaitsAtMostAMinute", func(t *testing.T) {
+	t.Run("GivesTheTokenBackUnused", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 10, Rate: 0.01, Burst: 1})
+			l := newLane(Destination{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
+			start := time.Now()
+			for range 10 {
+				require.NoError(t, l.enter(t.Context()))
+				l.leave(true)
+			}
+			require.Zero(t, time.Since(start))
+		})
+	})
+	t.Run("SnoozesUntilAFarToken", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			l := newLane(Destination{Concurrency: 10, Rate: 0.01, Burst: 1}, localRate())
 			require.Equal(t, 1, cap(l.slots))
 			require.NoError(t, l.enter(t.Context()))
-			l.leave()
-			var snooze *river.JobSnoozeError
-			require.ErrorAs(t, l.enter(t.Context()), &snooze)
-			require.InDelta(t, 100*time.Second, snooze.Duration, float64(time.Second))
+			l.leave(false)
+			for range 3 { // all wait for the same token
+				var snooze *river.JobSnoozeError
+				require.ErrorAs(t, l.enter(t.Context()), &snooze)
+				require.InDelta(t, 100*time.Second, snooze.Duration, float64(time.Second))
+			}
+			<-time.After(100 * time.Second)
+			require.NoError(t, l.enter(t.Context()))
 		})
 	})
 }

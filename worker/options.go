@@ -104,8 +104,9 @@ type Destination struct {
 	Policy outbox.Policy
 	// Concurrency is how many attempts run at once in this process. Defaults to 10.
 	Concurrency int
-	// Rate is how many attempts start each second in this process. 0: unlimited.
-	// With a rate, no more run at once than ten seconds' worth.
+	// Rate is how many attempts start each second, in all processes together,
+	// which should agree on it. 0: unlimited. With a rate, no more run at once
+	// in one process than ten seconds' worth.
 	Rate float64
 	// Burst is how many may start at once after a pause. Defaults to one
 	// second's worth, and at least 1.
@@ -114,9 +115,32 @@ type Destination struct {
 	Timeout time.Duration
 	// Retry is when the next attempt follows, and how many there are.
 	Retry destination.Schedule
+	// KeyTTL is how long the receiver remembers an idempotency key. An effect
+	// that has been in doubt for longer is parked, because the key would not
+	// protect it any more. 0: for ever.
+	KeyTTL time.Duration
+	// OnStoredError is what follows when the receiver replays an error it had
+	// stored for the key. Defaults to OnStoredErrorKeep.
+	OnStoredError OnStoredError
+	// Breaker pauses the destination while it is down.
+	Breaker Breaker
 	// ConfigHash names the configuration the destination is from.
 	ConfigHash string
 }
+
+// OnStoredError is what follows when a receiver does not look at a request
+// again, but replays the server error it had stored for the key.
+type OnStoredError string
+
+// What may follow a stored error.
+const (
+	// OnStoredErrorKeep tries again under the same key, until the attempts are
+	// used up or the receiver forgets the key.
+	OnStoredErrorKeep OnStoredError = "keep"
+	// OnStoredErrorNewKey tries again under another key, which the ledger
+	// records. Whatever the failed request did is done again.
+	OnStoredErrorNewKey OnStoredError = "new_key"
+)
 
 // withDefaults returns a copy with every default filled in.
 func (o Options) withDefaults() Options {
@@ -143,6 +167,8 @@ func (o Options) withDefaults() Options {
 			d.Timeout = cmp.Or(d.Timeout, sender.Timeout())
 		}
 		d.Timeout = cmp.Or(d.Timeout, defaultTimeout)
+		d.OnStoredError = cmp.Or(d.OnStoredError, OnStoredErrorKeep)
+		d.Breaker = d.Breaker.withDefaults()
 	}
 	assignQueues(o.Destinations)
 	o.JobTimeout = cmp.Or(o.JobTimeout, jobTimeout(o.Destinations))
@@ -155,7 +181,7 @@ func (o Options) withDefaults() Options {
 func jobTimeout(destinations []Destination) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {
-		longest = max(longest, d.longestWait()+d.Timeout+ledgerSlack)
+		longest = max(longest, d.longestWait()+d.lease())
 	}
 	return longest
 }
@@ -221,6 +247,13 @@ func (d Destination) validate() error {
 		return fmt.Errorf("Burst is %d, it must be at least 1", d.Burst)
 	case d.Timeout <= 0:
 		return fmt.Errorf("Timeout is %s, it must be positive", d.Timeout)
+	case d.KeyTTL < 0:
+		return fmt.Errorf("KeyTTL is %s, it must not be negative", d.KeyTTL)
+	case d.OnStoredError != OnStoredErrorKeep && d.OnStoredError != OnStoredErrorNewKey:
+		return fmt.Errorf("OnStoredError is %q, allowed are %q and %q", d.OnStoredError, OnStoredErrorKeep, OnStoredErrorNewKey)
+	}
+	if err := d.Breaker.validate(); err != nil {
+		return fmt.Errorf("Breaker: %w", err)
 	}
 	if err := d.Retry.Validate(); err != nil {
 		return fmt.Errorf("Retry: %w", err)

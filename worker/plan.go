@@ -18,9 +18,10 @@ const maxKey = 255
 const hashedKeyPrefix = "sha256:"
 
 // plan decides which effects an event has. It is a pure function: no I/O, no
-// clock, the same answer for the same event and routes. An expression that
-// cannot be evaluated is an error, never a route that silently does not match.
-func plan(e *outbox.Event, table *routeTable) ([]outbox.NewEffect, error) {
+// clock, the same answer for the same event and routes. What cannot be
+// evaluated for this event is an effect that is parked with the reason, never
+// a route that silently does not match; no other effect waits behind it.
+func plan(e *outbox.Event, table *routeTable) []outbox.NewEffect {
 	scope := newEventScope(e)
 	var effects []outbox.NewEffect
 	for _, r := range table.routes {
@@ -29,51 +30,67 @@ func plan(e *outbox.Event, table *routeTable) ([]outbox.NewEffect, error) {
 		}
 		effect, wanted, err := r.plan(scope)
 		if err != nil {
-			return nil, fmt.Errorf("route %q: %w", r.Name, err)
+			effect.Request = outbox.Request{}
+			effect.Parked = oneLine(fmt.Sprintf("route %q: %s", r.Name, err))
 		}
-		if wanted {
+		if wanted || err != nil {
 			effects = append(effects, effect)
 		}
 	}
-	return effects, nil
+	return effects
 }
 
+// plan returns the effect also with an error, as far as it is known.
 func (r *compiledRoute) plan(scope *eventScope) (outbox.NewEffect, bool, error) {
-	if r.when != nil {
-		yes, err := r.when.evalBool(scope)
-		if err != nil {
-			return outbox.NewEffect{}, false, fmt.Errorf("when: %w", err)
-		}
-		if !yes {
-			return outbox.NewEffect{}, false, nil
-		}
-	}
-	key := scope.event.EventID
-	if r.key != nil {
-		var err error
-		if key, err = r.key.evalKey(scope); err != nil {
-			return outbox.NewEffect{}, false, fmt.Errorf("key: %w", err)
-		}
-		if key == "" {
-			return outbox.NewEffect{}, false, errors.New("key: yields an empty string")
-		}
-	}
-	request, err := r.request.build(scope)
-	if err != nil {
-		return outbox.NewEffect{}, false, err
-	}
-	return outbox.NewEffect{
+	effect := outbox.NewEffect{
 		EffectID: outbox.EffectID{
 			Scope:      outbox.ScopeOfRoute(scope.event.Source, r.Name),
-			Key:        ledgerKey(key),
+			Key:        ledgerKey(scope.event.EventID),
 			Generation: scope.event.EffectGeneration,
 		},
 		Route:       r.Name,
 		Destination: r.destination.Name,
 		Queue:       r.destination.Queue,
 		Policy:      r.destination.Policy,
-		Request:     request,
-	}, true, nil
+		OnPark:      r.OnPark,
+		OccurredAt:  scope.view.OccurredAt,
+	}
+	if r.when != nil {
+		yes, err := r.when.evalBool(scope)
+		if err != nil {
+			return effect, false, fmt.Errorf("when: %w", err)
+		}
+		if !yes {
+			return effect, false, nil
+		}
+	}
+	for _, k := range []struct {
+		field string
+		from  *expression
+		into  *string
+	}{{"key", r.key, &effect.Key}, {"order_by", r.orderBy, &effect.OrderKey}, {"latest_by", r.latestBy, &effect.LatestKey}} {
+		if k.from == nil {
+			continue
+		}
+		key, err := k.from.evalKey(scope)
+		if err == nil && key == "" {
+			err = errors.New("yields an empty string")
+		}
+		if err != nil {
+			return effect, false, fmt.Errorf("%s: %w", k.field, err)
+		}
+		*k.into = ledgerKey(key)
+	}
+	if r.refetch != nil {
+		effect.Request = outbox.Request{Late: true}
+		return effect, true, nil
+	}
+	request, err := r.request.build(scope)
+	if err != nil {
+		return effect, false, err
+	}
+	effect.Request = request
+	return effect, true, nil
 }
 
 // ledgerKey replaces a key that a text column of at most maxKey bytes cannot

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ type planCase struct {
 	}
 	Routes []Route
 	Want   []planned
-	Error  string // of plan, exactly
+	Error  string // why the one effect is parked, exactly
 }
 
 // planned is an effect as the files write it. What is not given is the zero value.
@@ -38,7 +39,10 @@ type planned struct {
 	Headers                                                    map[string][]string
 	ContentType                                                string `yaml:"content_type"`
 	Body                                                       string
-	Forward                                                    bool
+	Forward, Late                                              bool
+	OrderKey                                                   string `yaml:"order_key"`
+	LatestKey                                                  string `yaml:"latest_key"`
+	OnPark                                                     string `yaml:"on_park"`
 }
 
 // kindOnly is a destination of which a plan needs nothing but the kind.
@@ -55,9 +59,15 @@ func planDestinations(t *testing.T) []Destination {
 	t.Helper()
 	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
 	require.NoError(t, err)
+	books, err := destination.NewSQL(destination.SQLOptions{Name: "books", Statements: map[string]string{
+		"credit": "INSERT INTO credits VALUES ($1, $2, $3) -- $4",
+		"note":   "INSERT INTO notes VALUES ('$2', $1)",
+	}})
+	require.NoError(t, err)
 	return Options{Destinations: []Destination{
 		{Name: "app", Sender: app},
 		{Name: "mail", Sender: kindOnly("email"), Policy: outbox.AtMostOnce},
+		{Name: "books", Sender: books},
 	}}.withDefaults().Destinations
 }
 
@@ -73,29 +83,29 @@ func TestPlan(t *testing.T) {
 			loadYAML(t, file, &c)
 			table, err := compileRoutes(c.Routes, planDestinations(t), "test")
 			require.NoError(t, err)
-			effects, err := plan(c.event(), table)
+			effects := plan(c.event(), table)
+			require.Equal(t, effects, plan(c.event(), table), "the same plan every time")
 			if c.Error != "" {
-				require.EqualError(t, err, c.Error)
-				require.Empty(t, effects)
+				require.Len(t, effects, 1)
+				require.Equal(t, c.Error, effects[0].Parked)
+				require.Empty(t, effects[0].Request)
+				require.NotEmpty(t, effects[0].Key)
 				return
 			}
-			require.NoError(t, err)
 			var got []planned
 			for _, e := range effects {
 				got = append(got, planned{
 					Route: e.Route, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
 					Destination: e.Destination, Queue: e.Queue, Policy: string(e.Policy),
 					Method: e.Request.Method, URL: e.Request.URL, Headers: e.Request.Headers,
-					ContentType: e.Request.ContentType, Body: string(e.Request.Body), Forward: e.Request.FromDelivery,
+					ContentType: e.Request.ContentType, Body: string(e.Request.Body), Forward: e.Request.FromDelivery, Late: e.Request.Late,
+					OrderKey: e.OrderKey, LatestKey: e.LatestKey, OnPark: string(e.OnPark),
 				})
+				require.Empty(t, e.Parked)
 			}
 			if diff := cmp.Diff(c.want(), got); diff != "" {
 				t.Errorf("effects differ from the file (-want +got):\n%s", diff)
 			}
-
-			again, err := plan(c.event(), table)
-			require.NoError(t, err)
-			require.Equal(t, effects, again, "the same plan every time")
 		})
 	}
 }
@@ -129,7 +139,13 @@ func (c *planCase) want() []planned {
 		w.Queue, w.Policy = "dst_"+w.Destination, "at_least_once"
 		if w.Destination == "mail" {
 			w.Policy = "at_most_once"
-		} else if !w.Forward && w.Headers == nil || w.Method != "" && w.Headers == nil {
+		} else if w.Forward && w.Method == "" {
+			w.Headers = maps.Clone(w.Headers)
+			if w.Headers == nil {
+				w.Headers = map[string][]string{}
+			}
+			w.Headers[destination.HeaderReceivedAt] = []string{"2026-11-21T08:00:00Z"}
+		} else if w.Headers == nil && w.Destination == "app" && !w.Late {
 			w.Headers = map[string][]string{}
 		}
 	}
@@ -208,9 +224,9 @@ func FuzzParsePayload(f *testing.F) {
 	f.Add("application/json", []byte(`{"a":[1,2.5,18446744073709551615,1e400,"\ud800"],"a":null}`))
 	f.Add("application/x-www-form-urlencoded", []byte("a=1&a=2&b=%00%ff"))
 	f.Add("", []byte(strings.Repeat("[", 5000)+strings.Repeat("]", 5000)))
-	env, err := newExpressionEnv()
+	envs, err := newExpressionEnvs()
 	require.NoError(f, err)
-	whole, err := compileExpression(env, "body", wantAny)
+	whole, err := compileExpression(envs.render, "body", wantAny)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		scope := newEventScope(&outbox.Event{ContentType: contentType, Body: body})

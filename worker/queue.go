@@ -22,8 +22,8 @@ const maxQueueName = 64
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
 const maxOwnName = maxQueueName - len("dst_") - 1 - 8
 
-// upkeepWorkers is enough for one job of each kind of upkeep.
-const upkeepWorkers = 4
+// upkeepWorkers is enough for one job of each kind of upkeep, and some probes.
+const upkeepWorkers = 8
 
 // queueName is River's grammar.
 var queueName = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)

@@ -50,6 +50,8 @@ func (w *Worker) newRiverClient() (*river.Client[pgx.Tx], error) {
 		river.AddWorkerSafely(workers, &effectWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &partitionsWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &reconcileWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &pausesWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &probeWorker{Worker: w}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register jobs: %w", err)

@@ -10,12 +10,14 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // Kinds of destinations that decide how a route renders.
 const (
 	kindHTTP  = "http"
 	kindEmail = "email"
+	kindSQL   = "sql"
 )
 
 // everySource in Route.From, and in Handle, means all of them.
@@ -39,9 +41,25 @@ type Route struct {
 	Key string
 	To  string // name of the destination
 
-	// At most one of the two. Both nil forwards the event as it came.
-	HTTP  *HTTPRequest  // for destinations of kind http
-	Email *EmailMessage // for destinations of kind email, where it is required
+	// OrderBy is CEL, string or int: effects of the route with the same value
+	// start one after another, in the order their events were accepted. Empty:
+	// in any order.
+	OrderBy string
+	// OnPark says what a parked effect does to the later ones of its OrderBy or
+	// LatestBy. Empty: outbox.OnParkBlock.
+	OnPark outbox.OnPark
+	// LatestBy is CEL, string or int: of the events with the same value one
+	// that happened before another whose effect was done has no effect any
+	// more. It serialises them as OrderBy does. Empty: all have.
+	LatestBy string
+	// Refetch reads what HTTP, Email and SQL see as current. Nil: null.
+	Refetch *Refetch
+
+	// At most one of these. All nil forwards the event as it came.
+	HTTP    *HTTPRequest  // for destinations of kind http
+	Forward *Forward      // for destinations of kind http
+	Email   *EmailMessage // for destinations of kind email, where it is required
+	SQL     *SQLStatement // for destinations of kind sql, where it is required
 }
 
 // RouteError says what is wrong with one field of a route.
@@ -73,9 +91,11 @@ type requestBuilder interface {
 type compiledRoute struct {
 	Route
 
-	when, key   *expression // nil when the field is empty
-	request     requestBuilder
-	destination Destination
+	when, key         *expression // nil when the field is empty
+	orderBy, latestBy *expression // nil when the field is empty
+	refetch           *refetch    // nil without one
+	request           requestBuilder
+	destination       Destination
 }
 
 // routeTable is one configuration of routes. It never changes.
@@ -87,7 +107,7 @@ type routeTable struct {
 // compileRoutes checks everything that can be checked before an event comes.
 // Its error joins a *RouteError for each fault.
 func compileRoutes(routes []Route, destinations []Destination, configHash string) (*routeTable, error) {
-	env, err := newExpressionEnv()
+	envs, err := newExpressionEnvs()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +122,7 @@ func compileRoutes(routes []Route, destinations []Destination, configHash string
 			fail("name", "", errors.New("is given twice"))
 		}
 		seen[r.Name] = true
-		table.routes = append(table.routes, compileRoute(env, r, destinations, fail))
+		table.routes = append(table.routes, compileRoute(envs, r, destinations, fail))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -110,7 +130,7 @@ func compileRoutes(routes []Route, destinations []Destination, configHash string
 	return table, nil
 }
 
-func compileRoute(env *cel.Env, r Route, destinations []Destination, fail failFunc) *compiledRoute {
+func compileRoute(envs expressionEnvs, r Route, destinations []Destination, fail failFunc) *compiledRoute {
 	compiled := &compiledRoute{Route: r}
 	if len(r.Name) > maxRouteName || !routeName.MatchString(r.Name) {
 		fail("name", "", fmt.Errorf("must be letters, digits, _, . and -, at most %d", maxRouteName))
@@ -125,7 +145,7 @@ func compileRoute(env *cel.Env, r Route, destinations []Destination, fail failFu
 		if text == "" {
 			return nil
 		}
-		e, err := compileExpression(env, text, want)
+		e, err := compileExpression(envs.dispatch, text, want)
 		if err != nil {
 			fail(field, text, err)
 		}
@@ -133,6 +153,17 @@ func compileRoute(env *cel.Env, r Route, destinations []Destination, fail failFu
 	}
 	compiled.when = compile("when", r.When, wantBool)
 	compiled.key = compile("key", r.Key, wantKey)
+	compiled.orderBy = compile("order_by", r.OrderBy, wantKey)
+	compiled.latestBy = compile("latest_by", r.LatestBy, wantKey)
+	if r.OrderBy != "" && r.LatestBy != "" {
+		fail("latest_by", "", errors.New("and order_by exclude each other: latest_by is an order of its own"))
+	}
+	switch {
+	case r.OnPark != "" && r.OnPark != outbox.OnParkBlock && r.OnPark != outbox.OnParkSkip:
+		fail("on_park", "", fmt.Errorf("is %q, it must be %s or %s", r.OnPark, outbox.OnParkBlock, outbox.OnParkSkip))
+	case r.OnPark != "" && r.OrderBy == "" && r.LatestBy == "":
+		fail("on_park", "", errors.New("means nothing without order_by or latest_by"))
+	}
 
 	at := slices.IndexFunc(destinations, func(d Destination) bool { return d.Name == r.To })
 	if at < 0 {
@@ -140,24 +171,50 @@ func compileRoute(env *cel.Env, r Route, destinations []Destination, fail failFu
 		return compiled
 	}
 	compiled.destination = destinations[at]
-	kind := compiled.destination.Sender.Kind()
-	switch {
-	case r.HTTP != nil && r.Email != nil:
-		fail("http", "", errors.New("and email exclude each other"))
-	case r.HTTP != nil && kind != kindHTTP:
-		fail("http", "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
-	case r.Email != nil && kind != kindEmail:
-		fail("email", "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
-	case r.Email == nil && kind == kindEmail:
-		fail("email", "", fmt.Errorf("is required for destination %q of kind %s", r.To, kind))
-	case r.HTTP != nil:
-		compiled.request = compileHTTP(env, r.HTTP, compiled.destination.Sender, fail)
-	case r.Email != nil:
-		compiled.request = compileEmail(env, r.Email, fail)
-	default:
-		compiled.request = forwardRequest{}
+	compiled.request = compileRequest(envs.render, r, compiled.destination.Sender, fail)
+	if r.Refetch != nil {
+		compiled.refetch = compileRefetch(envs.dispatch, r, compiled.destination.Sender, fail)
 	}
 	return compiled
+}
+
+// compileRequest compiles what the route sends, which must fit the kind of its
+// destination.
+func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc) requestBuilder {
+	kind := to.Kind()
+	given, fits := "", true
+	for _, one := range []struct {
+		field string
+		set   bool
+		kind  string
+	}{
+		{"http", r.HTTP != nil, kindHTTP}, {"forward", r.Forward != nil, kindHTTP},
+		{"email", r.Email != nil, kindEmail}, {"sql", r.SQL != nil, kindSQL},
+	} {
+		switch {
+		case !one.set:
+		case given != "":
+			fail(given, "", fmt.Errorf("and %s exclude each other", one.field))
+			return nil
+		default:
+			given, fits = one.field, one.kind == kind
+		}
+	}
+	switch {
+	case !fits:
+		fail(given, "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
+	case r.HTTP != nil:
+		return compileHTTP(env, r.HTTP, to, fail)
+	case r.Email != nil:
+		return compileEmail(env, r.Email, fail)
+	case r.SQL != nil:
+		return compileSQL(env, r.SQL, to, fail)
+	case kind == kindEmail || kind == kindSQL:
+		fail(kind, "", fmt.Errorf("is required for destination %q of kind %s", r.To, kind))
+	default:
+		return compileForward(r.Forward, to, fail)
+	}
+	return nil
 }
 
 // wants tells whether the route is for events of this source and type.

@@ -40,6 +40,7 @@ const (
 	outcomeError   = "error"   // another run follows
 	outcomeFailed  = "failed"  // the last run failed
 	outcomeLate    = "late"    // the attempt had lost its lease
+	outcomeWaits   = "waits"   // for its turn in its order, which brings a new job
 )
 
 // telemetry is what the worker tells about itself.
@@ -52,6 +53,7 @@ type telemetry struct {
 	effects        metric.Int64Counter
 	rescued        metric.Int64Counter
 	reconciled     metric.Int64Counter
+	trips          metric.Int64Counter
 	effectDuration metric.Float64Histogram
 	queueWait      metric.Float64Histogram
 }
@@ -78,6 +80,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 	t.effects = counter("hooklatch.effects", "{attempt}", "Attempts of effects, by destination, outcome and first_attempt.")
 	t.rescued = counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind.")
 	t.reconciled = counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind.")
+	t.trips = counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination.")
 	t.effectDuration = histogram("hooklatch.effect.duration", "How long attempts took at the destination.")
 	t.queueWait = histogram("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.")
 	if err := errors.Join(errs...); err != nil {

@@ -66,9 +66,9 @@ func TestRenderingIsBounded(t *testing.T) {
 	_, err = late.Write([]byte("a"))
 	require.ErrorIs(t, err, errTooSlow)
 
-	env, err := newExpressionEnv()
+	envs, err := newExpressionEnvs()
 	require.NoError(t, err)
-	endless := compileEmail(env, &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ range 1000000000 }}xxxx{{ end }}", Text: "x"},
+	endless := compileEmail(envs.render, &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ range 1000000000 }}xxxx{{ end }}", Text: "x"},
 		func(_, _ string, err error) { require.NoError(t, err) })
 	_, err = endless.build(newEventScope((&planCase{}).event()))
 	require.ErrorIs(t, err, errTooLarge)

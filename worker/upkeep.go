@@ -19,11 +19,14 @@ import (
 const (
 	kindPartitions = "upkeep.partitions"
 	kindReconcile  = "upkeep.reconcile"
+	kindPauses     = "upkeep.pauses"
+	kindProbe      = "upkeep.probe"
 )
 
 const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
+	pausesEvery     = 10 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -35,6 +38,11 @@ type reconcileArgs struct{}
 
 // Kind implements river.JobArgs.
 func (reconcileArgs) Kind() string { return kindReconcile }
+
+type pausesArgs struct{}
+
+// Kind implements river.JobArgs.
+func (pausesArgs) Kind() string { return kindPauses }
 
 // periodicJobs are inserted by whichever process leads. ByPeriod keeps a change
 // of leaders from inserting one twice. A run that fails is not repeated: the
@@ -51,7 +59,11 @@ func periodicJobs() []*river.PeriodicJob {
 		return river.NewPeriodicJob(river.PeriodicInterval(period), insert,
 			&river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 	}
-	return []*river.PeriodicJob{every(partitionsEvery, partitionsArgs{}), every(reconcileEvery, reconcileArgs{})}
+	return []*river.PeriodicJob{
+		every(partitionsEvery, partitionsArgs{}),
+		every(reconcileEvery, reconcileArgs{}),
+		every(pausesEvery, pausesArgs{}),
+	}
 }
 
 // partitionsWorker keeps the partitions of deliveries ahead.

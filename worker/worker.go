@@ -61,7 +61,7 @@ func New(opts Options) (*Worker, error) {
 		beginHandlers: beginHandlers(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
-		w.lanes[d.Name] = newLane(d)
+		w.lanes[d.Name] = newLane(d, w.outbox.TakeTokens)
 	}
 	w.routes.Store(table)
 	return w, nil

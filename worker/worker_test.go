@@ -94,13 +94,13 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	b := setup(t)
 	events := b.start(t, b.worker(t))
 	seen := map[string]bool{}
-	for len(seen) < 2 {
+	for len(seen) < 3 {
 		e := <-events
 		require.Equal(t, river.EventKindJobCompleted, e.Kind)
 		require.Equal(t, outbox.QueueUpkeep, e.Job.Queue)
 		seen[e.Job.Kind] = true
 	}
-	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true}, seen)
+	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindPauses: true}, seen)
 }
 
 // Effects that wait in a queue their destination had before are brought along.
@@ -111,9 +111,8 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	b.accept(t, "evt_1", false)
-	effects, err := plan(b.event(t, "evt_1"), w.routes.Load())
-	require.NoError(t, err)
-	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
+	effects := plan(b.event(t, "evt_1"), w.routes.Load())
+	_, err := b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
 	require.NoError(t, err)
 
 	b.opts.Destinations[0].Queue = "after"

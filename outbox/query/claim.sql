@@ -1,45 +1,72 @@
 -- T3, first half: gives each effect that may be attempted to the job that asks,
 -- in key order. One whose attempt outlived its lease is in doubt: it is tried
--- again under at_least_once and parked under at_most_once.
+-- again under at_least_once and parked under at_most_once. An ordered effect is
+-- only told that it is its order's turn to be asked, unless that was done.
 WITH asked AS (
     SELECT a.*
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::uuid[], $5::float8[], $6::bigint[],
-        $7::text[], $8::text[], $9::jsonb[]
-    ) AS a (scope, key, generation, asked_by, lease_seconds, asked_job, first_method, first_url, first_headers)
+        $7::text[], $8::text[], $9::jsonb[], $10::float8[], $11::boolean[], $12::boolean[]
+    ) AS a (
+        scope, key, generation, asked_by, lease_seconds, asked_job,
+        first_method, first_url, first_headers, key_ttl_seconds, is_probe, has_turn
+    )
 ), locked AS (
     SELECT
-        e.scope, e.key, e.generation, e.state, e.policy, e.attempt, e.claim_id, e.lease_until, e.last_attempt_at, e.job_id,
+        e.scope, e.key, e.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
+        -- Carried along: joining asked again would compare each row with all.
+        asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers,
         -- The row as it is under the lock, which may be newer than the snapshot.
         e AS effect,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
         e.state = 'started' AND e.claim_id <> asked.asked_by AND e.lease_until < now() AS lost,
-        e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due
+        e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
+        e.order_key <> '' AND NOT asked.has_turn AS wants_turn,
+        -- An attempt whose request was never fixed has called nobody.
+        e.request_rendering = 'late' AS unsent,
+        asked.key_ttl_seconds > 0 AND now() >= make_interval(secs => asked.key_ttl_seconds) + GREATEST(
+            e.reopened_at,
+            COALESCE(e.maybe_applied_since, CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN e.last_attempt_at END)
+        ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late')) AS expired,
+        COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused
     FROM hooklatch.effects AS e
     JOIN asked USING (scope, key, generation)
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
     FOR UPDATE OF e
+), judged AS (
+    SELECT
+        locked.*,
+        CASE
+            WHEN repeated THEN 'grant'
+            WHEN NOT (due OR lost) THEN 'none'
+            WHEN wants_turn THEN 'turn'
+            WHEN lost AND NOT unsent AND policy = 'at_most_once' THEN 'park'
+            WHEN expired THEN 'park'
+            WHEN paused THEN 'pause'
+            ELSE 'grant'
+        END AS verdict
+    FROM locked
 ), granted AS (
     UPDATE hooklatch.effects AS e
     SET
         state = 'started',
-        attempt = CASE WHEN locked.repeated THEN e.attempt ELSE e.attempt + 1 END,
-        claim_id = asked.asked_by,
-        lease_until = now() + make_interval(secs => asked.lease_seconds),
+        attempt = CASE WHEN judged.repeated THEN e.attempt ELSE e.attempt + 1 END,
+        claim_id = judged.asked_by,
+        lease_until = now() + make_interval(secs => judged.lease_seconds),
         first_attempt_at = COALESCE(e.first_attempt_at, now()),
-        last_attempt_at = CASE WHEN locked.repeated THEN e.last_attempt_at ELSE now() END,
-        maybe_applied_since = CASE WHEN locked.lost THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
-        job_id = asked.asked_job,
-        request_method = CASE WHEN e.attempt = 0 AND e.request_method = '' THEN asked.first_method ELSE e.request_method END,
-        request_url = CASE WHEN e.attempt = 0 AND e.request_url = '' THEN asked.first_url ELSE e.request_url END,
-        request_headers = CASE WHEN e.attempt = 0 THEN asked.first_headers || e.request_headers ELSE e.request_headers END
-    FROM locked
-    JOIN asked USING (scope, key, generation)
-    WHERE e.scope = locked.scope
-        AND e.key = locked.key
-        AND e.generation = locked.generation
-        AND (locked.repeated OR locked.due OR (locked.lost AND e.policy = 'at_least_once'))
-    RETURNING e.*
+        last_attempt_at = CASE WHEN judged.repeated THEN e.last_attempt_at ELSE now() END,
+        maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
+        job_id = judged.asked_job,
+        request_method = CASE WHEN e.attempt = 0 AND e.request_method = '' THEN judged.first_method ELSE e.request_method END,
+        request_url = CASE WHEN e.attempt = 0 AND e.request_url = '' THEN judged.first_url ELSE e.request_url END,
+        request_headers = CASE WHEN e.attempt = 0 THEN judged.first_headers || e.request_headers ELSE e.request_headers END
+    FROM judged
+    WHERE e.scope = judged.scope
+        AND e.key = judged.key
+        AND e.generation = judged.generation
+        AND judged.verdict = 'grant'
+    RETURNING e.*, judged.verdict, judged.lost
 ), parked AS (
     UPDATE hooklatch.effects AS e
     SET
@@ -47,55 +74,45 @@ WITH asked AS (
         finished_at = now(),
         claim_id = NULL,
         lease_until = NULL,
-        maybe_applied_since = COALESCE(e.maybe_applied_since, e.last_attempt_at),
-        error = 'the worker was lost during attempt ' || e.attempt || ': it may have been applied'
-    FROM locked
-    WHERE e.scope = locked.scope
-        AND e.key = locked.key
-        AND e.generation = locked.generation
-        AND locked.lost
-        AND e.policy = 'at_most_once'
-    RETURNING e.*
+        maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
+        error = CASE
+            WHEN judged.lost AND e.policy = 'at_most_once' THEN 'the worker was lost during attempt ' || e.attempt || ': it may have been applied'
+            ELSE 'in doubt for longer than key_ttl: the receiver may have forgotten the key that keeps it from applying the effect twice'
+        END
+    FROM judged
+    WHERE e.scope = judged.scope
+        AND e.key = judged.key
+        AND e.generation = judged.generation
+        AND judged.verdict = 'park'
+    RETURNING e.*, judged.verdict, judged.lost
 ), recorded AS (
     INSERT INTO hooklatch.effect_attempts (
-        scope, key, generation, attempt, started_at, finished_at, lost, state, applied, error, job_id
+        scope, key, generation, attempt, started_at, finished_at, lost, state, applied, error, job_id, claim_id, key_rotation
     )
     SELECT
         scope, key, generation, attempt, last_attempt_at, now(), true,
-        CASE WHEN policy = 'at_most_once' THEN 'parked' ELSE 'in_doubt' END, 'unknown',
-        'the worker was lost, or did not settle before its lease ended', job_id
-    FROM locked
+        CASE WHEN verdict = 'park' THEN 'parked' WHEN unsent THEN 'pending' ELSE 'in_doubt' END,
+        CASE WHEN unsent THEN 'no' ELSE 'unknown' END,
+        'the worker was lost, or did not settle before its lease ended', job_id, claim_id, key_rotations
+    FROM judged
     WHERE lost
+        AND verdict IN ('grant', 'park')
     ON CONFLICT (scope, key, generation, attempt) DO NOTHING
-), changed AS (
+), answered AS (
     SELECT * FROM granted
     UNION ALL
     SELECT * FROM parked
-), answered AS (
-    SELECT * FROM changed
     UNION ALL
-    SELECT (locked.effect).*
-    FROM locked
-    WHERE NOT EXISTS (
-        SELECT
-        FROM changed
-        WHERE changed.scope = locked.scope
-            AND changed.key = locked.key
-            AND changed.generation = locked.generation
-    )
+    SELECT (judged.effect).*, judged.verdict, judged.lost
+    FROM judged
+    WHERE judged.verdict NOT IN ('grant', 'park')
 )
 SELECT
     a.scope, a.key, a.generation, a.idempotency_key, a.route, a.destination, a.queue, a.policy,
     a.source, a.event_id, a.event_type, a.accept_seq, a.traceparent,
-    a.request_method, a.request_url, a.request_headers, a.request_type, a.request_body, a.request_body IS NULL AS from_delivery,
+    a.request_method, a.request_url, a.request_headers, a.request_type, a.request_body, a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
     a.state, a.attempt, a.lease_until, a.next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
     a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
-    a.claim_id,
-    EXISTS (
-        SELECT
-        FROM parked
-        WHERE parked.scope = a.scope
-            AND parked.key = a.key
-            AND parked.generation = a.generation
-    ) AS parked_now
+    a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering,
+    a.claim_id, a.verdict, a.lost
 FROM answered AS a

@@ -1,4 +1,4 @@
-SELECT attempt, started_at, finished_at, lost, state, applied, response_status, response_excerpt, error, job_id
+SELECT attempt, started_at, finished_at, lost, state, applied, response_status, response_excerpt, error, job_id, key_rotation
 FROM hooklatch.effect_attempts
 WHERE scope = $1
     AND key = $2

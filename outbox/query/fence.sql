@@ -5,7 +5,8 @@ WITH planned AS (
     FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[])
         AS f (source, event_id, generation, outcome, config_hash)
 ), locked AS (
-    SELECT p.source, p.event_id
+    -- Carries planned along: joining it again would compare each row with all.
+    SELECT planned.*
     FROM hooklatch.processed_events AS p
     JOIN planned USING (source, event_id, generation)
     WHERE p.outcome = 'received'
@@ -18,8 +19,7 @@ SET
     processed_at = now(),
     config_hash = planned.config_hash,
     error = ''
-FROM planned
-JOIN locked USING (source, event_id)
+FROM locked AS planned
 WHERE p.source = planned.source
     AND p.event_id = planned.event_id
     AND p.generation = planned.generation

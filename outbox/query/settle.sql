@@ -4,13 +4,14 @@ WITH ended AS (
     SELECT s.*
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::integer[], $5::uuid[], $6::text[], $7::text[], $8::float8[],
-        $9::float8[], $10::integer[], $11::text[], $12::text[]
+        $9::float8[], $10::integer[], $11::text[], $12::text[], $13::boolean[]
     ) AS s (
         scope, key, generation, attempt, claim_id, new_state, applied, duration_seconds,
-        retry_seconds, response_status, response_excerpt, error
+        retry_seconds, response_status, response_excerpt, error, rotate_key
     )
 ), locked AS (
-    SELECT e.scope, e.key, e.generation
+    -- Carries ended along: joining it again would compare each row with all.
+    SELECT ended.*
     FROM hooklatch.effects AS e
     JOIN ended USING (scope, key, generation, attempt, claim_id)
     WHERE e.state = 'started'
@@ -27,28 +28,45 @@ WITH ended AS (
         finished_at = CASE WHEN ended.new_state IN ('done', 'failed', 'parked', 'cancelled') THEN now() END,
         response_status = ended.response_status,
         response_excerpt = ended.response_excerpt,
-        error = ended.error
-    FROM ended
-    JOIN locked USING (scope, key, generation)
+        error = ended.error,
+        key_rotations = e.key_rotations + CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END
+    FROM locked AS ended
     WHERE e.scope = ended.scope
         AND e.key = ended.key
         AND e.generation = ended.generation
         AND e.attempt = ended.attempt
         AND e.claim_id = ended.claim_id
         AND e.state = 'started'
-    RETURNING e.scope, e.key, e.generation, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.job_id
+    RETURNING
+        e.scope, e.key, e.generation, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.job_id, ended.claim_id,
+        e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
+        ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
+        -- The key the attempt carried, not the one that follows.
+        e.key_rotations - CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END AS key_rotation
 ), recorded AS (
     INSERT INTO hooklatch.effect_attempts (
         scope, key, generation, attempt, started_at, finished_at, state, applied,
-        response_status, response_excerpt, error, job_id
+        response_status, response_excerpt, error, job_id, claim_id, key_rotation
     )
     SELECT
-        settled.scope, settled.key, settled.generation, settled.attempt,
-        settled.last_attempt_at, settled.last_attempt_at + make_interval(secs => ended.duration_seconds),
-        settled.state, ended.applied, ended.response_status, ended.response_excerpt, ended.error, settled.job_id
+        scope, key, generation, attempt, last_attempt_at, last_attempt_at + make_interval(secs => duration_seconds),
+        state, applied, response_status, response_excerpt, error, job_id, claim_id, key_rotation
     FROM settled
-    JOIN ended USING (scope, key, generation, attempt)
     ON CONFLICT (scope, key, generation, attempt) DO NOTHING
+), newest AS (
+    INSERT INTO hooklatch.object_versions AS known (scope, latest_key, occurred_at, accept_seq, idempotency_key)
+    SELECT DISTINCT ON (scope COLLATE "C", latest_key COLLATE "C") scope, latest_key, occurred_at, accept_seq, idempotency_key
+    FROM settled
+    WHERE state = 'done'
+        AND latest_key <> ''
+    ORDER BY scope COLLATE "C", latest_key COLLATE "C", occurred_at DESC, accept_seq DESC
+    ON CONFLICT (scope, latest_key) DO UPDATE
+    SET
+        occurred_at = EXCLUDED.occurred_at,
+        accept_seq = EXCLUDED.accept_seq,
+        idempotency_key = EXCLUDED.idempotency_key,
+        applied_at = now()
+    WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 )
 SELECT scope, key, generation, attempt, state, next_attempt_at
 FROM settled

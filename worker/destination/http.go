@@ -40,6 +40,7 @@ type HTTP struct {
 	secretHeaders     map[string]string // canonical names
 	signer            *signer
 	idempotencyHeader string
+	replayedHeader    string
 	userAgent         string
 	timeout           time.Duration
 	maxResponse       int
@@ -76,7 +77,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	h := &HTTP{
 		name: o.Name, url: target, method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
-		signer: signer, idempotencyHeader: o.IdempotencyHeader, userAgent: o.UserAgent,
+		signer: signer, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		timeout: o.Timeout, maxResponse: o.MaxResponse, propagateTrace: o.PropagateTrace,
 		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
 	}
@@ -148,6 +149,13 @@ func (h *HTTP) String() string { return "http destination " + h.name }
 // GoString does the same for %#v.
 func (h *HTTP) GoString() string { return h.String() }
 
+// SignsWebhooks tells whether the destination sets the headers of Standard
+// Webhooks, so that no request can bring others.
+func (h *HTTP) SignsWebhooks() bool { return len(h.signer.keys) > 0 }
+
+// IdempotencyHeader is the header of the effect's key, in canonical form.
+func (h *HTTP) IdempotencyHeader() string { return h.idempotencyHeader }
+
 // Kind implements Sender.
 func (h *HTTP) Kind() string { return "http" }
 
@@ -205,6 +213,7 @@ func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request
 	defer resp.Body.Close()
 
 	out := answered(e, resp.StatusCode, resp.Header, h.now())
+	out.StoredError = resp.StatusCode >= 500 && resp.StatusCode <= 599 && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
 	// The status is the answer, whatever becomes of the body. Read to its end
 	// the connection can be used again; closed before that it is given up.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))

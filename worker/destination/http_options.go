@@ -23,6 +23,7 @@ import (
 const (
 	DefaultHTTPTimeout        = 10 * time.Second
 	DefaultIdempotencyHeader  = "Idempotency-Key"
+	DefaultReplayedHeader     = "Idempotent-Replayed"
 	DefaultMaxResponse        = 64 << 10
 	DefaultMaxResponseHeaders = 64 << 10
 	DefaultUserAgent          = "hooklatch"
@@ -58,6 +59,10 @@ type HTTPOptions struct {
 	SignStandardWebhooks []secret.Value
 	// IdempotencyHeader carries the effect's key. Default: Idempotency-Key.
 	IdempotencyHeader string
+	// ReplayedHeader is the header by which the receiver marks an answer it had
+	// stored for the key: "true" together with a 5xx makes Outcome.StoredError.
+	// Default: Idempotent-Replayed.
+	ReplayedHeader string
 	// Timeout bounds one attempt, from looking up the host to the last byte of
 	// the answer. Default: 10 s.
 	Timeout time.Duration
@@ -92,6 +97,7 @@ var methods = [...]string{
 func (o HTTPOptions) withDefaults() HTTPOptions {
 	o.Method = cmp.Or(o.Method, http.MethodPost)
 	o.IdempotencyHeader = http.CanonicalHeaderKey(cmp.Or(o.IdempotencyHeader, DefaultIdempotencyHeader))
+	o.ReplayedHeader = http.CanonicalHeaderKey(cmp.Or(o.ReplayedHeader, DefaultReplayedHeader))
 	o.Timeout = cmp.Or(o.Timeout, DefaultHTTPTimeout)
 	o.MaxResponse = cmp.Or(o.MaxResponse, DefaultMaxResponse)
 	o.MaxResponseHeaders = cmp.Or(o.MaxResponseHeaders, DefaultMaxResponseHeaders)
@@ -111,8 +117,10 @@ func (o HTTPOptions) validate() error {
 		return fmt.Errorf("max response headers must be more than 0, got %d", o.MaxResponseHeaders)
 	case !slices.Contains(methods[:], o.Method):
 		return fmt.Errorf("method must be one of %s, got %q", strings.Join(methods[:], ", "), o.Method)
-	case !isToken(o.IdempotencyHeader) || reservedHeader(o.IdempotencyHeader):
+	case !isToken(o.IdempotencyHeader) || reservedHeader(o.IdempotencyHeader) || isWebhookHeader(o.IdempotencyHeader):
 		return fmt.Errorf("idempotency header %q cannot be used", o.IdempotencyHeader)
+	case !isToken(o.ReplayedHeader):
+		return fmt.Errorf("replayed header %q is not the name of a header", o.ReplayedHeader)
 	}
 	if err := checkHeaderValue("user agent", o.UserAgent); err != nil {
 		return err
@@ -131,7 +139,7 @@ func (o HTTPOptions) validateCredentials() error {
 		canonical := http.CanonicalHeaderKey(name)
 		if canonical == "Authorization" {
 			given++
-		} else if !isToken(name) || reservedHeader(canonical) || canonical == o.IdempotencyHeader {
+		} else if !isToken(name) || reservedHeader(canonical) || isWebhookHeader(canonical) || canonical == o.IdempotencyHeader {
 			return fmt.Errorf("secret header %q cannot be set", name)
 		}
 		if checkHeaderValue(name, value.Reveal()) != nil {

@@ -26,6 +26,10 @@ const (
 	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded where a header cannot hold it
 	headerEventType   = "Hooklatch-Event-Type"   // likewise
 	headerEventSource = "Hooklatch-Event-Source" // likewise
+
+	// HeaderReceivedAt is when the delivery of a forwarded event was received,
+	// RFC 3339 in UTC. The request of a forward brings it.
+	HeaderReceivedAt = "Hooklatch-Received-At"
 )
 
 // FirstRequest implements Sender: method, URL and headers for a request that
@@ -64,7 +68,12 @@ func (h *HTTP) checkHeader(name, value string) error {
 	switch {
 	case !isToken(name):
 		return fmt.Errorf("header name %q is not valid", clean(name, 64))
-	case reservedHeader(canonical) || canonical == h.idempotencyHeader:
+	case canonical == HeaderReceivedAt:
+		return checkHeaderValue(canonical, value)
+	case isWebhookHeader(canonical) && len(h.signer.keys) == 0:
+		// The provider's own signature, which a forward passes on.
+		return checkHeaderValue(canonical, value)
+	case reservedHeader(canonical) || isWebhookHeader(canonical) || canonical == h.idempotencyHeader:
 		return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
 	}
 	return checkHeaderValue(canonical, value)
@@ -121,7 +130,8 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 		header.Set("User-Agent", h.userAgent)
 	}
 
-	header.Set(h.idempotencyHeader, e.IdempotencyKey)
+	wireKey := wireKeyOf(e)
+	header.Set(h.idempotencyHeader, wireKey)
 	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
 	if e.Event != (outbox.EventRef{}) {
 		header.Set(headerEventID, headerText(e.Event.EventID))
@@ -129,8 +139,8 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 		header.Set(headerEventSource, headerText(e.Event.Source))
 	}
 	if len(h.signer.keys) > 0 {
-		timestamp, signature := h.signer.sign(e.IdempotencyKey, h.now(), r.Body)
-		header.Set(headerWebhookID, e.IdempotencyKey)
+		timestamp, signature := h.signer.sign(wireKey, h.now(), r.Body)
+		header.Set(headerWebhookID, wireKey)
 		header.Set(headerWebhookTimestamp, timestamp)
 		header.Set(headerWebhookSignature, signature)
 	}
@@ -144,6 +154,10 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 	}
 	return header, nil
 }
+
+// wireKeyOf is the key the attempt carries: the effect's own, until a receiver
+// that stored an error for it made the ledger rotate it.
+func wireKeyOf(e *outbox.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
 
 // headerOrder puts names in another spelling last, so that they win: the
 // ledger keeps a request's "x-key" beside the destination's own "X-Key".
@@ -165,9 +179,10 @@ func spelling(name string) int {
 
 // sameOrigin tells whether a request goes where the configuration says, and
 // may carry the credentials that are meant for that place.
-func (h *HTTP) sameOrigin(target *url.URL) bool {
-	return target.Scheme == h.url.Scheme && portOf(target) == portOf(h.url) &&
-		canonicalHost(target.Hostname()) == canonicalHost(h.url.Hostname())
+func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && canonicalHost(a.Hostname()) == canonicalHost(b.Hostname())
 }
 
 // propagate sends the trace of the attempt, or that of the event when nobody
@@ -185,11 +200,15 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",
-		"Te", "Traceparent", "Tracestate", "Trailer", "Transfer-Encoding", "Upgrade",
-		headerWebhookID, headerWebhookSignature, headerWebhookTimestamp:
+		"Te", "Traceparent", "Tracestate", "Trailer", "Transfer-Encoding", "Upgrade":
 		return true
 	}
 	return strings.HasPrefix(canonical, "Hooklatch-") || strings.HasPrefix(canonical, "Proxy-")
+}
+
+// isWebhookHeader tells which headers the signature of a destination sets.
+func isWebhookHeader(canonical string) bool {
+	return canonical == headerWebhookID || canonical == headerWebhookSignature || canonical == headerWebhookTimestamp
 }
 
 // isToken tells whether a name can be that of a header (RFC 9110, section 5.6.2).

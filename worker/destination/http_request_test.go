@@ -129,7 +129,7 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 	t.Parallel()
 	h := newTestHTTP(t, HTTPOptions{
 		URL:               receive(t, func(http.ResponseWriter, *http.Request) { t.Error("was sent") }),
-		IdempotencyHeader: "X-Request-Id",
+		IdempotencyHeader: "X-Request-Id", SignStandardWebhooks: []secret.Value{secret.New("key")},
 	})
 	header := func(name, value string) func(*outbox.Request) {
 		return func(r *outbox.Request) { r.Headers = map[string][]string{name: {value}} }

@@ -12,7 +12,7 @@ import (
 
 // Sender performs one attempt of an effect. It is safe for concurrent use.
 type Sender interface {
-	// Kind is what sort of destination it is: "http" or "email".
+	// Kind is what sort of destination it is: "http", "email" or "sql".
 	Kind() string
 	// FirstRequest is what the destination adds to the request at the first
 	// claim, without secrets. Only what the ledger has not got yet is taken.
@@ -38,6 +38,10 @@ type Outcome struct {
 	// Err is nil when done. It is one line, without any part of the answer's
 	// body, without secrets and without query strings.
 	Err error
+	// StoredError is true when the receiver did not look at the request again,
+	// but replayed the server error it had stored for the key: trying again
+	// under the same key is useless.
+	StoredError bool
 	// RetryAfter is how long the receiver asked to wait; 0 when it did not.
 	RetryAfter time.Duration
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -50,7 +51,12 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 			Burst:       d.Burst,
 			Timeout:     d.Timeout + attemptSlack,
 			Retry:       destination.Schedule{Initial: d.Retry.Initial, Max: d.Retry.Max, MaxAttempts: d.Retry.MaxAttempts},
-			ConfigHash:  hash,
+			KeyTTL:      d.KeyTTL, OnStoredError: d.OnStoredError,
+			Breaker: worker.Breaker{
+				Off: d.Breaker.Off, Failures: d.Breaker.Failures, Ratio: float64(d.Breaker.Percent) / 100, MinCalls: d.Breaker.MinCalls,
+				Window: d.Breaker.Window, ProbeIn: d.Breaker.Probe, MaxProbeIn: d.Breaker.MaxProbe,
+			},
+			ConfigHash: hash,
 		})
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -60,8 +66,11 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 }
 
 func kindOf(d config.Destination) string {
-	if d.SMTP != nil {
+	switch {
+	case d.SMTP != nil:
 		return "smtp"
+	case d.SQL != nil:
+		return "sql"
 	}
 	return "http"
 }
@@ -75,12 +84,15 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 			Timeout: d.Timeout, AllowPrivate: d.AllowPrivate, TracerProvider: tracers,
 		})
 	}
+	if s := d.SQL; s != nil {
+		return destination.NewSQL(destination.SQLOptions{Name: name, Statements: s.Statements, Role: s.Role, Timeout: d.Timeout})
+	}
 	h := d.HTTP
 	opts := destination.HTTPOptions{
 		Name: name, URL: h.URL, Method: h.Method,
 		SecretHeaders: h.Headers, Bearer: h.Bearer,
-		IdempotencyHeader: h.IdempotencyHeader,
-		Timeout:           d.Timeout, AllowPrivate: d.AllowPrivate,
+		IdempotencyHeader: h.IdempotencyHeader, ReplayedHeader: h.ReplayedHeader,
+		Timeout: d.Timeout, AllowPrivate: d.AllowPrivate,
 		PropagateTrace: h.PropagateTrace, MaxResponse: int(h.MaxResponse),
 		TracerProvider: tracers,
 	}
@@ -115,6 +127,8 @@ func shownDestinations(cfg *config.Config) []admin.Destination {
 		one := admin.Destination{Name: name, Kind: "http"}
 		if d.SMTP != nil {
 			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
+		} else if d.SQL != nil {
+			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
 		} else if u, err := url.Parse(d.HTTP.URL); err == nil {
 			u.User, u.RawQuery, u.Fragment = nil, "", ""
 			one.Target = u.String()

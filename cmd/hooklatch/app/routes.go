@@ -15,7 +15,22 @@ import (
 func routesOf(cfg *config.Config) []worker.Route {
 	routes := make([]worker.Route, 0, len(cfg.Routes))
 	for _, r := range cfg.Routes {
-		route := worker.Route{Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To}
+		route := worker.Route{
+			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To,
+			OrderBy: r.OrderBy, OnPark: r.OnPark, LatestBy: r.LatestBy,
+		}
+		if r.Refetch != nil {
+			route.Refetch = &worker.Refetch{
+				URL: r.Refetch.URL, Auth: r.Refetch.Auth, Bearer: r.Refetch.Bearer,
+				AllowPrivate: cfg.Destinations[r.To].AllowPrivate,
+			}
+		}
+		if r.Forward != nil {
+			route.Forward = &worker.Forward{Headers: r.Forward.Headers, Allow: r.Forward.Allow}
+		}
+		if r.SQL != nil {
+			route.SQL = &worker.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
+		}
 		if r.HTTP != nil {
 			route.HTTP = &worker.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
 		}
@@ -37,6 +52,20 @@ func CheckConfig(cfg *config.Config) error {
 		return errors.Join(sourceErr, err)
 	}
 	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.list)))
+}
+
+// Warnings finds what is allowed and probably not meant: business keys that
+// swallow events. They are config.Problems too.
+func Warnings(cfg *config.Config) []error {
+	var warnings []error
+	for _, w := range worker.KeyWarnings(routesOf(cfg)) {
+		for i, r := range cfg.Routes {
+			if r.Name == w.Route {
+				warnings = append(warnings, cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text)))
+			}
+		}
+	}
+	return warnings
 }
 
 // routeProblems gives every fault of a route its place in the file.

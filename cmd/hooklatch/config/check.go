@@ -144,6 +144,12 @@ func (d *decoder) duration(path string, value time.Duration) {
 	}
 }
 
+func (d *decoder) durationFrom0(path string, value time.Duration) {
+	if value < 0 && !d.reported(path) {
+		d.reportf(path, "%s is too short; it must be longer than 0s", value)
+	}
+}
+
 // address checks a host:port to listen on and returns its host.
 func (d *decoder) address(path, given string) (string, bool) {
 	host, port, err := net.SplitHostPort(given)

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
 )
 
 // queueName is River's grammar.
@@ -23,7 +24,10 @@ const maxQueueName = 64
 var (
 	policies = []string{string(outbox.AtLeastOnce), string(outbox.AtMostOnce)}
 	tlsModes = []string{string(TLSStart), string(TLSImplicit), string(TLSNone)}
-	methods  = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
+	// onStoredErrors and onParks are what the fields of those names may say.
+	onStoredErrors = []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}
+	onParks        = []string{string(outbox.OnParkBlock), string(outbox.OnParkSkip)}
+	methods        = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 	// reserved are the queues with a purpose of their own.
 	reserved = []string{outbox.QueueDispatch, outbox.QueueHandlers, outbox.QueueUpkeep}
 	// framing are headers that the HTTP client sets itself.
@@ -44,17 +48,21 @@ var notPublic = []netip.Prefix{
 func (dest Destination) check(d *decoder, destName string) {
 	at := join("destinations", destName)
 	d.name(at, destName)
-	switch {
-	case dest.HTTP == nil && dest.SMTP == nil:
-		d.missingf(at, "", "says nowhere to go; exactly one of http and smtp must be given")
-	case dest.HTTP != nil && dest.SMTP != nil:
-		d.reportf(at, "has http and smtp; exactly one of them must be given")
+	switch kinds := dest.kinds(); len(kinds) {
+	case 0:
+		d.missingf(at, "", "says nowhere to go; exactly one of http, smtp and sql must be given")
+	case 1:
+	default:
+		d.reportf(at, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
 	}
 	if dest.HTTP != nil {
 		dest.HTTP.check(d, at+".http")
 	}
 	if dest.SMTP != nil {
 		dest.SMTP.check(d, at+".smtp")
+	}
+	if dest.SQL != nil {
+		dest.SQL.check(d, at+".sql")
 	}
 	d.positive(at+".concurrency", int64(dest.Concurrency))
 	d.notNegative(at+".burst", dest.Burst)
@@ -69,6 +77,9 @@ func (dest Destination) check(d *decoder, destName string) {
 		d.reportf(at+".retry.max", "%s is shorter than retry.initial, %s", dest.Retry.Max, dest.Retry.Initial)
 	}
 	d.positive(at+".retry.max_attempts", int64(dest.Retry.MaxAttempts))
+	d.durationFrom0(at+".key_ttl", dest.KeyTTL)
+	d.among(at+".on_stored_error", "way to go on", string(dest.OnStoredError), onStoredErrors)
+	dest.Breaker.check(d, at+".breaker")
 	for i, prefix := range dest.AllowPrivate {
 		path := d.element(at+".allow_private", i)
 		if prefix.IsValid() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Overlaps(prefix) && p.Bits() <= prefix.Bits() }) {
@@ -84,6 +95,48 @@ func (dest Destination) check(d *decoder, destName string) {
 	}
 }
 
+// kinds are the keys of the destination that say where to go.
+func (dest Destination) kinds() []string {
+	var kinds []string
+	for _, kind := range []struct {
+		name  string
+		given bool
+	}{{"http", dest.HTTP != nil}, {"smtp", dest.SMTP != nil}, {"sql", dest.SQL != nil}} {
+		if kind.given {
+			kinds = append(kinds, kind.name)
+		}
+	}
+	return kinds
+}
+
+func (b Breaker) check(d *decoder, at string) {
+	if b.Off {
+		return
+	}
+	d.positive(at+".failures", int64(b.Failures))
+	if b.Percent < 1 || b.Percent > 100 {
+		d.reportf(at+".percent", "%d is not a percentage; allowed: 1 to 100", b.Percent)
+	}
+	d.positive(at+".min_calls", int64(b.MinCalls))
+	d.duration(at+".window", b.Window)
+	d.duration(at+".probe", b.Probe)
+	if b.MaxProbe < b.Probe {
+		d.reportf(at+".max_probe", "%s is shorter than probe, %s", b.MaxProbe, b.Probe)
+	}
+}
+
+func (s *SQLDestination) check(d *decoder, at string) {
+	if len(s.Statements) == 0 {
+		d.missingf(at, "statements", "has no statements; give at least one, by name")
+	}
+	for name, text := range s.Statements {
+		d.name(join(at+".statements", name), name)
+		if strings.TrimSpace(text) == "" {
+			d.reportf(join(at+".statements", name), "is empty; an SQL statement is expected")
+		}
+	}
+}
+
 func (h *HTTPDestination) check(d *decoder, at string) {
 	if h.URL == "" {
 		d.missingf(at, "url", "has no url")
@@ -92,6 +145,9 @@ func (h *HTTPDestination) check(d *decoder, at string) {
 	d.among(at+".method", "method", h.Method, methods)
 	if !headerName.MatchString(h.IdempotencyHeader) {
 		d.reportf(at+".idempotency_header", "%s is not the name of a header", d.show(at+".idempotency_header", h.IdempotencyHeader))
+	}
+	if !headerName.MatchString(h.ReplayedHeader) {
+		d.reportf(at+".replayed_header", "%s is not the name of a header", d.show(at+".replayed_header", h.ReplayedHeader))
 	}
 	d.positive(at+".max_response", int64(h.MaxResponse))
 	for header, value := range h.Headers {

@@ -6,7 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/hooklatch/hooklatch/worker"
 )
+
+// forwardHeaders is what forward.headers may say.
+var forwardHeaders = []string{worker.ForwardNoHeaders, worker.ForwardOriginalHeaders}
 
 // anySource stands for all sources in route.from.
 const anySource = "*"
@@ -32,6 +37,7 @@ func (c *Config) checkRoutes(d *decoder) {
 				d.reportf(path, "%s is not an event type; allowed: text without white space, with * for any text", d.show(path, t))
 			}
 		}
+		r.checkOrder(d, at)
 		c.checkTo(d, at, r)
 	}
 }
@@ -68,19 +74,55 @@ func (c *Config) checkTo(d *decoder, at string, r Route) {
 		d.reportf(at+".to", "%s is not a destination; %s", d.show(at+".to", r.To), d.oneOf(at+".to", r.To, names))
 		return
 	}
+	for _, part := range []struct {
+		field, kind string
+		given       bool
+	}{{"http", "http", r.HTTP != nil}, {"forward", "http", r.Forward != nil}, {"email", "smtp", r.Email != nil}, {"sql", "sql", r.SQL != nil}} {
+		if kinds := dest.kinds(); part.given && len(kinds) == 1 && kinds[0] != part.kind {
+			d.reportf(at+"."+part.field, "does not fit destination %s, which is reached by %s", quote(r.To), kinds[0])
+		}
+	}
 	switch {
-	case dest.HTTP != nil && r.Email != nil:
-		d.reportf(at+".email", "does not fit destination %s, which is reached by http", quote(r.To))
-	case dest.SMTP != nil && r.HTTP != nil:
-		d.reportf(at+".http", "does not fit destination %s, which is reached by smtp", quote(r.To))
 	case dest.SMTP != nil && r.Email == nil:
 		d.missingf(at, "email", "has no email; destination %s needs it to know what to write", quote(r.To))
+	case dest.SQL != nil && r.SQL == nil:
+		d.missingf(at, "sql", "has no sql; destination %s needs it to know what to run", quote(r.To))
+	}
+	if r.HTTP != nil && r.Forward != nil {
+		d.reportf(at+".forward", "at most one of http and forward may be given")
 	}
 	if r.Email != nil {
 		r.Email.check(d, at+".email")
 	}
 	if r.HTTP != nil {
 		r.HTTP.check(d, at+".http")
+	}
+}
+
+// checkOrder checks what a route says about the order of its effects.
+func (r Route) checkOrder(d *decoder, at string) {
+	if r.OnPark != "" {
+		d.among(at+".on_park", "way to go on", string(r.OnPark), onParks)
+	}
+	if r.OrderBy != "" && r.LatestBy != "" {
+		d.reportf(at+".latest_by", "at most one of order_by and latest_by may be given; latest_by keeps order too")
+	}
+	if r.OnPark != "" && r.OrderBy == "" && r.LatestBy == "" {
+		d.reportf(at+".on_park", "%s means nothing without order_by or latest_by", d.show(at+".on_park", string(r.OnPark)))
+	}
+	if f := r.Refetch; f != nil {
+		if f.URL == "" {
+			d.missingf(at+".refetch", "url", "has no url")
+		}
+		if f.Auth != "" {
+			d.among(at+".refetch.auth", "way to log in", f.Auth, []string{worker.RefetchAuthDestination})
+			if !f.Bearer.IsZero() || f.BearerFile != "" {
+				d.reportf(at+".refetch.auth", "at most one of auth and bearer may be given")
+			}
+		}
+	}
+	if f := r.Forward; f != nil && f.Headers != "" {
+		d.among(at+".forward.headers", "choice of headers", f.Headers, forwardHeaders)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker"
 )
 
 // Default returns the configuration of an empty file.
@@ -51,10 +52,20 @@ func (dest Destination) withDefaults() Destination {
 	dest.Retry.Initial = cmp.Or(dest.Retry.Initial, 5*time.Second)
 	dest.Retry.Max = cmp.Or(dest.Retry.Max, time.Hour)
 	dest.Retry.MaxAttempts = cmp.Or(dest.Retry.MaxAttempts, 20)
+	dest.OnStoredError = cmp.Or(dest.OnStoredError, worker.OnStoredErrorKeep)
+	if b := &dest.Breaker; !b.Off {
+		b.Failures = cmp.Or(b.Failures, 10)
+		b.Percent = cmp.Or(b.Percent, 50)
+		b.MinCalls = cmp.Or(b.MinCalls, 20)
+		b.Window = cmp.Or(b.Window, 30*time.Second)
+		b.Probe = cmp.Or(b.Probe, 10*time.Second)
+		b.MaxProbe = cmp.Or(b.MaxProbe, max(5*time.Minute, b.Probe))
+	}
 	if dest.HTTP != nil {
 		h := *dest.HTTP
 		h.Method = cmp.Or(h.Method, http.MethodPost)
 		h.IdempotencyHeader = cmp.Or(h.IdempotencyHeader, "Idempotency-Key")
+		h.ReplayedHeader = cmp.Or(h.ReplayedHeader, "Idempotent-Replayed")
 		h.MaxResponse = cmp.Or(h.MaxResponse, 64<<10)
 		dest.HTTP = &h
 	}

@@ -6,18 +6,21 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Destination is where effects go: exactly one of HTTP and SMTP is set.
+// Destination is where effects go: exactly one of HTTP, SMTP and SQL is set.
 type Destination struct {
-	// Sends effects as HTTP requests. Exactly one of http and smtp is given.
+	// Sends effects as HTTP requests. Exactly one of http, smtp and sql is given.
 	HTTP *HTTPDestination `yaml:"http,omitempty"`
 	// Sends effects as e-mails.
 	SMTP *SMTPDestination `yaml:"smtp,omitempty"`
+	// Runs effects as statements in the same Postgres, exactly once.
+	SQL *SQLDestination `yaml:"sql,omitempty"`
 	// Attempts in progress at once, in one process. Defaults to 10.
 	Concurrency int `yaml:"concurrency,omitempty"`
-	// Most attempts started in a second, minute or hour, in one process, like
-	// 50/s. Defaults to no limit.
+	// Most attempts started in a second, minute or hour, in all processes
+	// together, like 50/s. Defaults to no limit.
 	Rate Rate `yaml:"rate,omitempty"`
 	// Attempts that may start at once after a pause, when there is a rate.
 	// Defaults to one second's worth, and at least 1.
@@ -31,6 +34,16 @@ type Destination struct {
 	Policy outbox.Policy `yaml:"policy,omitempty"`
 	// When a failed attempt is repeated.
 	Retry Retry `yaml:"retry,omitempty"`
+	// How long the receiver remembers idempotency keys, like 24h. An effect that
+	// was in doubt for longer is parked, because its key protects it no more.
+	// Defaults to for ever.
+	KeyTTL time.Duration `yaml:"key_ttl,omitempty"`
+	// What follows when the receiver only replays the error it had stored for a
+	// key: keep tries again under the same key, new_key under another one.
+	// Defaults to keep.
+	OnStoredError worker.OnStoredError `yaml:"on_stored_error,omitempty"`
+	// When the destination counts as down and is paused.
+	Breaker Breaker `yaml:"breaker,omitempty"`
 	// Networks that are not public and may be reached all the same. The literal
 	// address or localhost that url names needs no permission. Defaults to none.
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
@@ -48,6 +61,26 @@ type Retry struct {
 	Max time.Duration `yaml:"max,omitempty"`
 	// Attempts before the effect is parked. Defaults to 20.
 	MaxAttempts int `yaml:"max_attempts,omitempty"`
+}
+
+// Breaker says when a destination counts as down: then it is paused in all
+// processes, until an attempt of its oldest effect succeeds. Every process
+// counts its own attempts.
+type Breaker struct {
+	// Never pauses the destination. Defaults to false.
+	Off bool `yaml:"off,omitempty"`
+	// Attempts in a row that fail. Defaults to 10.
+	Failures int `yaml:"failures,omitempty"`
+	// Percentage of the attempts within window that fail. Defaults to 50.
+	Percent int `yaml:"percent,omitempty"`
+	// Attempts within window before percent counts. Defaults to 20.
+	MinCalls int `yaml:"min_calls,omitempty"`
+	// How long an attempt counts. Defaults to 30s.
+	Window time.Duration `yaml:"window,omitempty"`
+	// Wait for the first probe; it doubles with each. Defaults to 10s.
+	Probe time.Duration `yaml:"probe,omitempty"`
+	// Longest wait for a probe. Defaults to 5m.
+	MaxProbe time.Duration `yaml:"max_probe,omitempty"`
 }
 
 // HTTPDestination sends effects as HTTP requests.
@@ -70,6 +103,9 @@ type HTTPDestination struct {
 	// Header that carries the idempotency key of the effect. Defaults to
 	// Idempotency-Key.
 	IdempotencyHeader string `yaml:"idempotency_header,omitempty"`
+	// Header by which the receiver marks an answer it had stored for the key.
+	// Defaults to Idempotent-Replayed.
+	ReplayedHeader string `yaml:"replayed_header,omitempty"`
 	// Sends a traceparent header, so that the receiver's trace continues ours.
 	// Defaults to false.
 	PropagateTrace bool `yaml:"propagate_trace,omitempty"`
@@ -116,6 +152,17 @@ type SMTPDestination struct {
 	// implicit from the first byte, or none. Defaults to starttls, which is
 	// required, not tried.
 	TLS TLS `yaml:"tls,omitempty"`
+}
+
+// SQLDestination runs effects as statements.
+type SQLDestination struct {
+	// SQL statements with parameters $1, $2 and so on, by name. Each is one
+	// statement; a parameter is text, so cast it where Postgres cannot know its
+	// type.
+	Statements map[string]string `yaml:"statements,omitempty"`
+	// Postgres role the statements run as, of which that of database.url must
+	// be a member. Defaults to that of database.url.
+	Role string `yaml:"role,omitempty"`
 }
 
 // TLS is how the connection to a mail server is encrypted.

@@ -24,6 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker"
 )
 
 //go:generate go test . -run ^TestSchemaIsCurrent$ -update
@@ -193,21 +194,27 @@ type generator struct {
 
 // refinements are merged into the schema of a field.
 var refinements = map[string]object{
-	"Source.Provider":        {"enum": provider.Names()},
-	"Destination.Policy":     {"enum": policies},
-	"SMTPDestination.TLS":    {"enum": tlsModes},
-	"HTTPDestination.Method": {"enum": methods},
-	"RouteHTTP.Method":       {"enum": methods},
-	"Route.Name":             {"pattern": namePattern.String()},
-	"Options.Tolerance":      {"pattern": `^(off|-?[0-9.]+(ns|us|ms|s|m|h)([0-9.]+(ns|us|ms|s|m|h))*)$`},
+	"Source.Provider":           {"enum": provider.Names()},
+	"Destination.Policy":        {"enum": policies},
+	"SMTPDestination.TLS":       {"enum": tlsModes},
+	"HTTPDestination.Method":    {"enum": methods},
+	"RouteHTTP.Method":          {"enum": methods},
+	"Destination.OnStoredError": {"enum": onStoredErrors},
+	"Route.OnPark":              {"enum": onParks},
+	"Refetch.Auth":              {"enum": []string{worker.RefetchAuthDestination}},
+	"RouteForward.Headers":      {"enum": forwardHeaders},
+	"Route.Name":                {"pattern": namePattern.String()},
+	"Options.Tolerance":         {"pattern": `^(off|-?[0-9.]+(ns|us|ms|s|m|h)([0-9.]+(ns|us|ms|s|m|h))*)$`},
 }
 
 // requirements are merged into the schema of a struct.
 var requirements = map[string]object{
 	"Source":          {"required": []string{"provider"}, "oneOf": []object{{"required": []string{"secrets"}}, {"required": []string{"secrets_file"}}}},
-	"Destination":     {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}}},
+	"Destination":     {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
 	"HTTPDestination": {"required": []string{"url"}},
 	"SMTPDestination": {"required": []string{"host", "from"}},
+	"SQLDestination":  {"required": []string{"statements"}},
+	"Refetch":         {"required": []string{"url"}},
 	"Basic":           {"required": []string{"user"}},
 	"Route":           {"required": []string{"name", "from", "to"}},
 	"RouteEmail":      {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
@@ -245,7 +252,7 @@ func (g *generator) structure(t *testing.T, typ reflect.Type) object {
 func (g *generator) value(t *testing.T, typ reflect.Type) object {
 	t.Helper()
 	switch typ {
-	case reflect.TypeFor[secret.Value](), reflect.TypeFor[outbox.Policy](), reflect.TypeFor[TLS]():
+	case reflect.TypeFor[secret.Value](), reflect.TypeFor[outbox.Policy](), reflect.TypeFor[outbox.OnPark](), reflect.TypeFor[worker.OnStoredError](), reflect.TypeFor[TLS]():
 		return object{"type": "string"}
 	case reflect.TypeFor[Size]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]+ ?([kMG]B|[KMG]iB|B)?$|` + reference}}}

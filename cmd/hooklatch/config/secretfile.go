@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -35,6 +36,11 @@ func (c *Config) readSecretFiles(d *decoder) {
 		}
 		if m := dest.SMTP; m != nil {
 			d.one(at+".smtp.password", &m.Password, m.PasswordFile)
+		}
+	}
+	for i, r := range c.Routes {
+		if r.Refetch != nil {
+			d.one("routes["+strconv.Itoa(i)+"].refetch.bearer", &r.Refetch.Bearer, r.Refetch.BearerFile)
 		}
 	}
 }

@@ -1,0 +1,66 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Trip opens the breaker of a destination, which pauses it, and lets the first
+// probe through after probeIn. A breaker that is not closed stays as it is: the
+// first to trip it decides. Errors: ErrUnknownDestination, ErrUnavailable.
+func (o *Outbox) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
+	if err := o.changeDestination(ctx, destination, o.sql.tripBreaker, excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+		return fmt.Errorf("trip breaker of %s: %w", destination, err)
+	}
+	return nil
+}
+
+// BeginProbe lets one probe through an open breaker whose time has come, and
+// makes it half-open. It reports false when there is none to make: too early,
+// somebody else probes, an operator paused it, or the breaker is closed. A probe
+// that ends neither with CloseBreaker nor with ProbeFailed within lease is given
+// up, and the next may begin. Errors: ErrUnavailable.
+func (o *Outbox) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
+	tag, err := o.pool.Exec(ctx, o.sql.beginProbe, destination, lease.Seconds())
+	if err != nil {
+		return false, fmt.Errorf("begin probe of %s: %w: %w", destination, ErrUnavailable, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// ProbeFailed opens a half-open breaker again until the next probe, probeIn from
+// now. Otherwise it changes nothing. Errors: ErrUnknownDestination,
+// ErrUnavailable.
+func (o *Outbox) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
+	if err := o.changeDestination(ctx, destination, o.sql.failProbe, excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+		return fmt.Errorf("record failed probe of %s: %w", destination, err)
+	}
+	return nil
+}
+
+// CloseBreaker lets a destination work again, unless an operator paused it.
+// Errors: ErrUnknownDestination, ErrUnavailable.
+func (o *Outbox) CloseBreaker(ctx context.Context, destination string) error {
+	if err := o.changeDestination(ctx, destination, o.sql.closeBreaker); err != nil {
+		return fmt.Errorf("close breaker of %s: %w", destination, err)
+	}
+	return nil
+}
+
+// OldestDue is the effect that waits longest for its attempt at a destination,
+// for a probe to send. It is false when none is due.
+func (o *Outbox) OldestDue(ctx context.Context, destination string) (EffectID, bool, error) {
+	var id EffectID
+	err := o.pool.QueryRow(ctx, o.sql.oldestDue, destination).Scan(&id.Scope, &id.Key, &id.Generation)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return EffectID{}, false, nil
+	}
+	if err != nil {
+		return EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
+	}
+	return id, true, nil
+}

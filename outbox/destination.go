@@ -1,0 +1,151 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// BreakerState is the state of a destination's circuit breaker.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // attempts go through
+	BreakerOpen     BreakerState = "open"      // none go through
+	BreakerHalfOpen BreakerState = "half_open" // a probe is on its way
+)
+
+// DestinationState is a destination as the fleet sees it.
+type DestinationState struct {
+	Name         string
+	Kind         string
+	Queue        string
+	SharedQueue  bool // other destinations use the queue: it is never paused, claims are refused
+	RegisteredAt time.Time
+
+	OperatorPaused bool
+	PausedBy       string
+	PauseReason    string
+	PausedAt       time.Time // zero unless OperatorPaused
+
+	Breaker       BreakerState
+	BreakerReason string
+	OpenedAt      time.Time // zero while the breaker is closed
+	ProbeAt       time.Time // of the next probe, or the end of one on its way
+	Epoch         int64     // counts the changes of pause and breaker
+
+	QueuePaused bool // what River is told
+}
+
+// Paused tells whether no attempt but probes may start.
+func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
+
+// SetPaused sets or ends an operator's pause. The breaker goes its own way: a
+// destination works when neither holds it. Errors: ErrUnknownDestination,
+// ErrUnavailable.
+func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool, by, reason string) error {
+	if err := o.changeDestination(ctx, destination, o.sql.setPaused, paused, excerpt(by, maxErrorLen), excerpt(reason, maxErrorLen)); err != nil {
+		return fmt.Errorf("set pause of %s: %w", destination, err)
+	}
+	return nil
+}
+
+// changeDestination runs a statement whose first parameter is the destination,
+// and applies what the row says then to its River queue, in one transaction
+// under the row's lock. All such statements give the same result when they are
+// repeated, so a lost COMMIT answer is harmless.
+func (o *Outbox) changeDestination(ctx context.Context, destination, statement string, args ...any) error {
+	return o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		known, err := o.applyPause(ctx, tx, destination, func() error {
+			_, err := tx.Exec(ctx, statement, append([]any{destination}, args...)...)
+			return err
+		})
+		if err == nil && !known {
+			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+		}
+		return err
+	})
+}
+
+// applyPause locks the destination, changes it, and pauses or resumes its queue
+// as it stands afterwards. It reports whether there is such a destination.
+func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
+	var locked string
+	err := tx.QueryRow(ctx, o.sql.lockDestination, destination).Scan(&locked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock destination: %w", err)
+	}
+	if err := change(); err != nil {
+		return false, err
+	}
+	var queue string
+	var pause, isPaused bool
+	if err := tx.QueryRow(ctx, o.sql.pauseOf, destination).Scan(&queue, &pause, &isPaused); err != nil {
+		return false, fmt.Errorf("look up pause: %w", err)
+	}
+	switch {
+	case pause && !isPaused:
+		// A queue that no worker serves yet has no row to pause.
+		if _, err := tx.Exec(ctx, o.sql.createQueue, queue); err != nil {
+			return false, fmt.Errorf("create queue %s: %w", queue, err)
+		}
+		err = o.river.QueuePauseTx(ctx, tx, queue, nil)
+	case !pause && isPaused:
+		err = o.river.QueueResumeTx(ctx, tx, queue, nil)
+	}
+	if err != nil {
+		return false, fmt.Errorf("apply pause to queue %s: %w", queue, err)
+	}
+	return true, nil
+}
+
+// Destinations lists all destinations that were ever registered, by name.
+func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
+	rows, err := o.pool.Query(ctx, o.sql.listDestinations)
+	if err != nil {
+		return nil, fmt.Errorf("list destinations: %w", err)
+	}
+	destinations, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DestinationState, error) {
+		var d DestinationState
+		var pausedAt, openedAt, probeAt *time.Time
+		err := row.Scan(&d.Name, &d.Kind, &d.Queue, &d.SharedQueue, &d.RegisteredAt,
+			&d.OperatorPaused, &d.PausedBy, &d.PauseReason, &pausedAt,
+			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused)
+		d.PausedAt, d.OpenedAt, d.ProbeAt = orZero(pausedAt), orZero(openedAt), orZero(probeAt)
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list destinations: %w", err)
+	}
+	return destinations, nil
+}
+
+// SyncPauses makes the River queues agree with the destinations, which are the
+// truth: River forgets the queue of a worker that was away for a day, and
+// people pause and resume queues in River UI. Call it every 10 seconds.
+func (o *Outbox) SyncPauses(ctx context.Context) error {
+	rows, err := o.pool.Query(ctx, o.sql.wrongPauses)
+	if err != nil {
+		return fmt.Errorf("sync pauses: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("sync pauses: %w", err)
+	}
+	for _, name := range names {
+		if err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			_, err := o.applyPause(ctx, tx, name, func() error { return nil })
+			return err
+		}); err != nil {
+			return fmt.Errorf("sync pause of %s: %w", name, err)
+		}
+	}
+	return nil
+}

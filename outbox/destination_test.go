@@ -1,0 +1,213 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func (b *bundle) register(t testing.TB, destinations ...Destination) {
+	t.Helper()
+	require.NoError(t, b.RegisterDestinations(t.Context(), destinations))
+}
+
+func (b *bundle) destination(t testing.TB, name string) DestinationState {
+	t.Helper()
+	all, err := b.Destinations(t.Context())
+	require.NoError(t, err)
+	for _, d := range all {
+		if d.Name == name {
+			return d
+		}
+	}
+	require.Fail(t, "no destination "+name)
+	return DestinationState{}
+}
+
+// Every combination of an operator's pause, breaker, and a queue of its own or
+// shared: what River is told, and what claims and probes are.
+func TestPauseTruthTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		operator    bool
+		breaker     BreakerState
+		shared      bool
+		queuePaused bool
+		claim       ClaimStatus
+		probe       ClaimStatus
+	}{
+		{false, BreakerClosed, false, false, ClaimGranted, ClaimGranted},
+		{false, BreakerOpen, false, true, ClaimPaused, ClaimGranted},
+		{false, BreakerHalfOpen, false, true, ClaimPaused, ClaimGranted},
+		{true, BreakerClosed, false, true, ClaimPaused, ClaimPaused},
+		{true, BreakerOpen, false, true, ClaimPaused, ClaimPaused},
+		{true, BreakerHalfOpen, false, true, ClaimPaused, ClaimPaused},
+		{false, BreakerClosed, true, false, ClaimGranted, ClaimGranted},
+		{false, BreakerOpen, true, false, ClaimPaused, ClaimGranted},
+		{false, BreakerHalfOpen, true, false, ClaimPaused, ClaimGranted},
+		{true, BreakerClosed, true, false, ClaimPaused, ClaimPaused},
+		{true, BreakerOpen, true, false, ClaimPaused, ClaimPaused},
+		{true, BreakerHalfOpen, true, false, ClaimPaused, ClaimPaused},
+	} {
+		b := setup(t)
+		b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+		if c.shared {
+			b.register(t, Destination{Name: "other", Kind: "http", Queue: "dst_app"})
+		}
+		if c.breaker != BreakerClosed {
+			require.NoError(t, b.Trip(t.Context(), "app", "all failed", 0))
+		}
+		if c.breaker == BreakerHalfOpen {
+			began, err := b.BeginProbe(t.Context(), "app", time.Minute)
+			require.NoError(t, err)
+			require.True(t, began)
+		}
+		require.NoError(t, b.SetPaused(t.Context(), "app", c.operator, "ann", "maintenance"))
+		d := b.destination(t, "app")
+		require.Equal(t, c.breaker, d.Breaker, "%+v", c)
+		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
+		require.Equal(t, c.shared, d.SharedQueue)
+		require.Equal(t, c.queuePaused, d.QueuePaused, "%+v", c)
+		require.Equal(t, c.operator || c.breaker != BreakerClosed, d.Paused())
+
+		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", AtLeastOnce), lease).Status, "%+v", c)
+		probe, err := b.Claim(t.Context(), Claim{ID: b.dispatched(t, "evt_2", AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
+		require.NoError(t, err)
+		require.Equal(t, c.probe, probe.Status, "%+v", c)
+	}
+}
+
+func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	require.NoError(t, b.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
+	require.NoError(t, b.Trip(t.Context(), "app", "again", 0), "the first decides")
+	d := b.destination(t, "app")
+	require.Equal(t, "10 of 10 failed\uFFFD", d.BreakerReason)
+	require.Greater(t, time.Until(d.ProbeAt), 30*time.Minute)
+	began, err := b.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.False(t, began, "too early")
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET probe_at = now()`)
+	require.NoError(t, err)
+
+	began, err = b.BeginProbe(t.Context(), "app", 0)
+	require.NoError(t, err)
+	require.True(t, began)
+	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.True(t, began, "the lease of the probe before is over")
+	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.False(t, began, "somebody probes")
+	require.NoError(t, b.Trip(t.Context(), "app", "a late failure", 0))
+	require.Equal(t, BreakerHalfOpen, b.destination(t, "app").Breaker)
+	require.NoError(t, b.ProbeFailed(t.Context(), "app", "still down", 0))
+	require.Equal(t, BreakerOpen, b.destination(t, "app").Breaker)
+	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
+
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", "deploy"))
+	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.False(t, began, "an operator's pause holds for probes")
+	require.NoError(t, b.CloseBreaker(t.Context(), "app"))
+	d = b.destination(t, "app")
+	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
+	require.Equal(t, "ann", d.PausedBy)
+	require.True(t, d.OpenedAt.IsZero())
+	require.NoError(t, b.SetPaused(t.Context(), "app", false, "ann", ""))
+	d = b.destination(t, "app")
+	require.False(t, d.QueuePaused)
+	require.True(t, d.PausedAt.IsZero())
+	require.Equal(t, BreakerClosed, d.Breaker)
+
+	require.ErrorIs(t, b.Trip(t.Context(), "nobody", "x", 0), ErrUnknownDestination)
+	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, "", ""), ErrUnknownDestination)
+}
+
+// Whatever commits last, the queue does as the row says.
+func TestConcurrentPausesAgree(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	for round := range 15 {
+		ctx := context.Background()
+		var all sync.WaitGroup
+		for _, change := range []func() error{
+			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.SetPaused(ctx, "app", round%2 == 0, "ann", "") },
+			func() error { return b.CloseBreaker(ctx, "app") },
+			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.SyncPauses(ctx) },
+		} {
+			all.Go(func() {
+				if err := change(); err != nil {
+					t.Errorf("change: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		d := b.destination(t, "app")
+		require.Equal(t, round%2 == 0, d.OperatorPaused)
+		require.Equal(t, d.Paused(), d.QueuePaused, "%+v", d)
+	}
+}
+
+func TestSyncPausesFollowsTheDestinations(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"}, Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", ""))
+	// River forgot the one queue, and somebody paused the other in River UI.
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
+		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
+	require.NoError(t, err)
+	require.NoError(t, b.SyncPauses(t.Context()))
+	require.True(t, b.destination(t, "app").QueuePaused)
+	require.False(t, b.destination(t, "mail").QueuePaused)
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`), "other queues are not ours")
+}
+
+func TestOldestDue(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, found, err := b.OldestDue(t.Context(), "app")
+	require.NoError(t, err)
+	require.False(t, found)
+	oldest := b.dispatched(t, "evt_1", AtLeastOnce)
+	waits := b.dispatched(t, "evt_2", AtLeastOnce)
+	b.dispatched(t, "evt_3", AtLeastOnce)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET next_attempt_at = now() - CASE key WHEN 'evt_1' THEN interval '1 hour' WHEN 'evt_2' THEN interval '-1 hour' ELSE '0' END`)
+	require.NoError(t, err)
+	id, found, err := b.OldestDue(t.Context(), "app")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, oldest, id)
+	require.Equal(t, ClaimNotDue, b.claim(t, waits, lease).Status)
+	b.granted(t, oldest, time.Nanosecond)
+	id, _, err = b.OldestDue(t.Context(), "app")
+	require.NoError(t, err)
+	require.Equal(t, oldest, id, "its worker was lost")
+}
+
+// A paused destination does not hide what is in doubt.
+func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	once, again := b.dispatched(t, "evt_1", AtMostOnce), b.dispatched(t, "evt_2", AtLeastOnce)
+	b.granted(t, once, time.Nanosecond)
+	b.granted(t, again, time.Nanosecond)
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", ""))
+	require.Equal(t, ClaimParked, b.claim(t, once, lease).Status)
+	require.Equal(t, ClaimPaused, b.claim(t, again, lease).Status)
+	require.Equal(t, EffectStarted, b.effect(t, again).State)
+	attempts, err := b.Attempts(t.Context(), again)
+	require.NoError(t, err)
+	require.Empty(t, attempts, "nothing was decided about it")
+}

@@ -1,0 +1,104 @@
+package outbox
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func (b *bundle) claimWithTTL(t *testing.T, id EffectID, ttl time.Duration) Claimed {
+	t.Helper()
+	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
+	require.NoError(t, err)
+	return c
+}
+
+// backdate moves what an effect remembers into the past.
+func (b *bundle) backdate(t *testing.T, id EffectID, by time.Duration) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
+		UPDATE hooklatch.effects SET
+			maybe_applied_since = maybe_applied_since - make_interval(secs => `+seconds(by)+`),
+			last_attempt_at = last_attempt_at - make_interval(secs => `+seconds(by)+`),
+			reopened_at = reopened_at - make_interval(secs => `+seconds(by)+`)
+		WHERE idempotency_key = '`+id.IdempotencyKey()+`';
+		RESET session_replication_role`)
+	require.NoError(t, err)
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// A first attempt timed out after sending, later ones were refused: the lifetime
+// of the key counts from the first.
+func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const day = 24 * time.Hour
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	settle := func(v Verdict) {
+		c := b.claimWithTTL(t, id, day)
+		require.Equal(t, ClaimGranted, c.Status)
+		b.settle(t, c.Effect, Settlement{Verdict: v})
+	}
+	settle(VerdictMaybeApplied)
+	b.backdate(t, id, 23*time.Hour)
+	settle(VerdictNotApplied)
+	settle(VerdictMaybeApplied)
+	require.Equal(t, EffectInDoubt, b.effect(t, id).State)
+	b.backdate(t, id, 2*time.Hour)
+	require.Equal(t, ClaimGranted, b.claimWithTTL(t, b.dispatched(t, "evt_2", AtLeastOnce), time.Nanosecond).Status, "without doubt there is no limit")
+
+	c := b.claimWithTTL(t, id, day)
+	require.Equal(t, ClaimParked, c.Status)
+	require.Contains(t, c.Effect.Error, "key_ttl")
+	require.Equal(t, EffectParked, b.effect(t, id).State)
+
+	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey()), "a person may order it")
+	c = b.claimWithTTL(t, id, day)
+	require.Equal(t, ClaimGranted, c.Status)
+	b.settle(t, c.Effect, Settlement{Verdict: VerdictNotApplied})
+	b.backdate(t, id, 25*time.Hour)
+	require.Equal(t, ClaimParked, b.claimWithTTL(t, id, day).Status)
+}
+
+// A lost attempt is the first doubt.
+func TestKeyTTLCountsFromALostAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	b.granted(t, id, time.Nanosecond)
+	b.backdate(t, id, 25*time.Hour)
+	c := b.claimWithTTL(t, id, 24*time.Hour)
+	require.Equal(t, ClaimParked, c.Status)
+	attempts, err := b.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, attempts, 1)
+	require.True(t, attempts[0].Lost)
+	require.Equal(t, EffectParked, attempts[0].State)
+}
+
+func TestRotateKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	own := id.IdempotencyKey()
+	first := b.granted(t, id, lease)
+	require.Equal(t, own, first.WireKey)
+	for range 2 { // the second stands for a retry after a lost COMMIT answer
+		b.settle(t, first, Settlement{Verdict: VerdictMaybeApplied, ResponseStatus: 500, RotateKey: true})
+	}
+	second := b.granted(t, id, lease)
+	require.Equal(t, own+"_1", second.WireKey)
+	require.Equal(t, own, second.IdempotencyKey)
+	require.Equal(t, first.Request, second.Request)
+	b.settle(t, second, Settlement{Verdict: VerdictDone, RotateKey: true})
+	e, err := b.Effect(t.Context(), own+"_1")
+	require.NoError(t, err, "found by what the receiver logged")
+	require.Equal(t, 1, e.KeyRotations, "done needs no other key")
+	attempts, err := b.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, []int{attempts[0].KeyRotation, attempts[1].KeyRotation})
+}

@@ -1,0 +1,102 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// late is an effect whose request is fixed by its first attempt.
+func (b *bundle) late(t *testing.T, key string, policy Policy) EffectID {
+	t.Helper()
+	e := b.accepted(t, "stripe", key)
+	effect := planned(e, key)
+	effect.Policy = policy
+	effect.Request = Request{Method: "PUT", Late: true}
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	require.NoError(t, err)
+	return effect.EffectID
+}
+
+func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.late(t, "evt_1", AtLeastOnce)
+	first := b.granted(t, id, lease)
+	require.True(t, first.Request.Late)
+	require.False(t, first.Request.FromDelivery)
+	require.Nil(t, first.Request.Body)
+	rendered := Request{URL: "http://app.test/", Headers: map[string][]string{"X-A": {"b"}}, ContentType: "text/plain", Body: []byte("as it is now")}
+	fixed, err := b.FixRequest(t.Context(), first, rendered)
+	require.NoError(t, err)
+	require.Equal(t, "PUT", fixed.Request.Method, "the plan had decided it")
+	require.Equal(t, rendered.Body, fixed.Request.Body)
+	require.False(t, fixed.Request.Late)
+	other := rendered
+	other.Body = []byte("changed meanwhile")
+	again, err := b.FixRequest(t.Context(), first, other)
+	require.NoError(t, err)
+	require.Equal(t, fixed.Request, again.Request, "the first holds")
+	b.settle(t, fixed, Settlement{Verdict: VerdictMaybeApplied})
+	require.Equal(t, fixed.Request, b.granted(t, id, lease).Request)
+}
+
+// A worker that dies before the request is fixed has called nobody.
+func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.late(t, "evt_1", AtMostOnce)
+	stalled := b.granted(t, id, time.Nanosecond)
+	second := b.granted(t, id, lease)
+	require.Equal(t, 2, second.Attempt)
+	require.True(t, second.MaybeAppliedSince.IsZero())
+	_, err := b.FixRequest(t.Context(), stalled, Request{Body: []byte("x")})
+	require.ErrorIs(t, err, ErrLate)
+	attempts, err := b.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "no", attempts[0].Applied)
+
+	id = b.late(t, "evt_2", AtMostOnce)
+	fixed, err := b.FixRequest(t.Context(), b.granted(t, id, time.Nanosecond), Request{Body: []byte("x")})
+	require.NoError(t, err)
+	require.Equal(t, []byte("x"), fixed.Request.Body)
+	require.Equal(t, ClaimParked, b.claim(t, id, lease).Status)
+}
+
+// A template that fails on its event parks the effect, and nothing waits for it.
+// Replaying the event, after the template was mended, makes it what it should be.
+func TestUnrenderableEffectIsParked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	broken := ordered(e, "customer")
+	broken.Parked, broken.Request = "template: no such field\x00", Request{}
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{broken}})
+	require.NoError(t, err)
+	require.Len(t, d.Created, 1)
+	stored := b.effect(t, broken.EffectID)
+	require.Equal(t, EffectParked, stored.State)
+	require.Equal(t, "template: no such field\uFFFD", stored.Error)
+	require.Zero(t, b.jobs(t, broken.EffectID))
+
+	behind := b.accepted(t, "stripe", "evt_2")
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: behind, Effects: []NewEffect{ordered(behind, "customer")}})
+	require.NoError(t, err)
+	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), Settlement{Verdict: VerdictDone})
+
+	require.ErrorIs(t, b.Retry(t.Context(), broken.IdempotencyKey()), ErrNotReplayable, "there is nothing to send")
+	replayed, err := b.Replay(t.Context(), e.EventRef, ReplayOptions{})
+	require.NoError(t, err)
+	require.Zero(t, replayed.Reopened)
+	e, err = b.Event(t.Context(), e.EventRef)
+	require.NoError(t, err)
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{ordered(e, "customer")}})
+	require.NoError(t, err)
+	require.Len(t, d.Created, 1)
+	require.Equal(t, 1, b.jobs(t, broken.EffectID))
+	mended := b.granted(t, broken.EffectID, lease)
+	require.Equal(t, planned(e, "x").Request.Body, mended.Request.Body)
+	require.False(t, mended.Request.FromDelivery)
+	require.Empty(t, mended.Error)
+}

@@ -1,0 +1,77 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// version is an effect of the object sub_1 as it was at a time.
+func (b *bundle) version(t *testing.T, eventID string, at time.Time) EffectID {
+	t.Helper()
+	d := delivery("stripe", eventID)
+	d.Events[0].OccurredAt = at
+	_, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: eventID})
+	require.NoError(t, err)
+	effect := planned(e, eventID)
+	effect.LatestKey = "sub_1"
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	require.NoError(t, err)
+	return effect.EffectID
+}
+
+// subscription.updated arrives after a newer one was applied.
+func TestOlderVersionIsSuperseded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	newer := b.version(t, "evt_newer", noon)
+	older := b.version(t, "evt_older", noon.Add(-time.Second))
+	same := b.version(t, "evt_same_second", noon)
+	require.Equal(t, ClaimBlocked, b.claim(t, older, lease).Status, "one after another")
+	b.settle(t, b.granted(t, newer, lease), Settlement{Verdict: VerdictDone})
+	require.Equal(t, 1, b.jobs(t, older))
+
+	c := b.claim(t, older, lease)
+	require.Equal(t, ClaimSuperseded, c.Status)
+	require.Equal(t, newer.IdempotencyKey(), c.Effect.SupersededBy)
+	require.Equal(t, EffectCancelled, c.Effect.State)
+	e := b.effect(t, older)
+	require.Equal(t, EffectCancelled, e.State)
+	require.Equal(t, newer.IdempotencyKey(), e.SupersededBy)
+	require.Contains(t, e.Error, "superseded")
+	require.Zero(t, e.Attempt, "it was never attempted")
+	transitions, err := b.Transitions(t.Context(), older)
+	require.NoError(t, err)
+	require.Contains(t, transitions[len(transitions)-1].Reason, newer.IdempotencyKey())
+	require.Equal(t, ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim hears the same")
+
+	require.Equal(t, 1, b.jobs(t, same), "the next in line was woken")
+	b.settle(t, b.granted(t, same, lease), Settlement{Verdict: VerdictDone}) // ties are decided by arrival
+	last := b.version(t, "evt_last", noon.Add(time.Hour))
+	b.granted(t, last, lease)
+}
+
+// What was refused, or may not have been applied, supersedes nothing.
+func TestOnlyAppliedVersionsCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	newer, older := b.version(t, "evt_newer", noon), b.version(t, "evt_older", noon.Add(-time.Minute))
+	b.settle(t, b.granted(t, newer, lease), Settlement{Verdict: VerdictRefused})
+	b.granted(t, older, lease)
+}
+
+// Without a time of the provider's the time it was received counts.
+func TestVersionWithoutATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, second := b.version(t, "evt_1", time.Time{}), b.version(t, "evt_2", time.Time{})
+	require.False(t, b.effect(t, first).OccurredAt.IsZero())
+	for _, id := range []EffectID{first, second} {
+		b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+	}
+}

@@ -1,0 +1,232 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// fetched is an effect job that a worker of the test took.
+type fetched struct {
+	jobID int64
+	id    EffectID
+}
+
+// fetch takes any available effect job, as River does. False: there is none.
+func (b *bundle) fetch(ctx context.Context) (fetched, bool, error) {
+	var f fetched
+	err := b.pool.QueryRow(ctx, `UPDATE hooklatch.river_job SET state = 'running'
+		WHERE id = (
+			SELECT id FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'available'
+			ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED
+		)
+		RETURNING id, args ->> 'scope', args ->> 'key', (args ->> 'generation')::integer`).
+		Scan(&f.jobID, &f.id.Scope, &f.id.Key, &f.id.Generation)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, false, nil
+	}
+	return f, err == nil, err
+}
+
+// put ends the job, or gives it back.
+func (b *bundle) put(ctx context.Context, f fetched, state string) error {
+	_, err := b.pool.Exec(ctx, `UPDATE hooklatch.river_job
+		SET state = $2::hooklatch.river_job_state, finalized_at = CASE WHEN $2 = 'completed' THEN now() END
+		WHERE id = $1`, f.jobID, state)
+	return err
+}
+
+// ordered is an effect of e in an order.
+func ordered(e *Event, order string) NewEffect {
+	n := planned(e, e.EventID)
+	n.OrderKey = order
+	return n
+}
+
+// receiver checks what reaches it.
+type receiver struct {
+	mu       sync.Mutex
+	expected map[string][]EffectID // by order, in the order they must come
+	atWork   map[string]EffectID
+	most     int // orders at work at once
+	done     int
+	parked   []string
+	faults   []string
+}
+
+func (r *receiver) start(e *Effect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.expected[e.OrderKey]
+	if len(next) == 0 || next[0] != e.EffectID {
+		r.faults = append(r.faults, fmt.Sprintf("%s came out of order", e.EffectID))
+	}
+	if other, busy := r.atWork[e.OrderKey]; busy {
+		r.faults = append(r.faults, fmt.Sprintf("%s came while %s was at work", e.EffectID, other))
+	}
+	r.atWork[e.OrderKey] = e.EffectID
+	r.most = max(r.most, len(r.atWork))
+}
+
+func (r *receiver) end(e *Effect, state EffectState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.atWork, e.OrderKey)
+	if state == EffectDone {
+		r.expected[e.OrderKey] = r.expected[e.OrderKey][1:]
+		r.done++
+	}
+}
+
+func (r *receiver) park(e *Effect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parked = append(r.parked, e.IdempotencyKey)
+}
+
+func (r *receiver) finished(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done == n || len(r.faults) > 0
+}
+
+// unpark returns a parked effect for its operator to look at.
+func (r *receiver) unpark() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.parked) == 0 {
+		return ""
+	}
+	key := r.parked[0]
+	r.parked = r.parked[1:]
+	return key
+}
+
+// work is one worker: it crashes in the middle of some attempts, and some of
+// them park their effect.
+func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) error {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	for !r.finished(total) {
+		job, found, err := b.fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if !found {
+			if key := r.unpark(); key != "" {
+				if err := b.Retry(ctx, key); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		fate := dice.IntN(100)
+		claim := Claim{ID: job.id, ClaimID: uuid.New(), Lease: lease, JobID: job.jobID}
+		if fate < 5 {
+			claim.Lease = time.Nanosecond // this one is lost
+		}
+		c, err := b.Claim(ctx, claim)
+		if err != nil {
+			return err
+		}
+		state := "completed"
+		switch {
+		case c.Status == ClaimGranted && fate < 5:
+			r.start(&c.Effect)
+			r.end(&c.Effect, EffectStarted)
+			state = "available" // rescued
+		case c.Status == ClaimGranted:
+			r.start(&c.Effect)
+			if err := b.pool.Ping(ctx); err != nil { // the call takes a moment
+				return err
+			}
+			s := Settlement{Effect: c.Effect, Verdict: VerdictDone}
+			switch {
+			case fate < 10:
+				s.Verdict, state = VerdictNotApplied, "available"
+			case fate < 13:
+				s.Verdict, s.GiveUp = VerdictMaybeApplied, true
+			}
+			// The receiver is left before the commit that lets the next one in.
+			r.end(&c.Effect, map[Verdict]EffectState{VerdictDone: EffectDone}[s.Verdict])
+			if _, err := b.Settle(ctx, s); err != nil {
+				return err
+			}
+			if s.GiveUp {
+				r.park(&c.Effect)
+			}
+		case c.Status == ClaimBlocked && !c.Woken, c.Status == ClaimLeased, c.Status == ClaimNotDue:
+			state = "available" // snoozed
+		}
+		if err := b.put(ctx, job, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// 1,000 events over 50 keys, dispatched in a shuffled order while workers are at
+// it: per key they reach the receiver in the order they were accepted.
+func TestOrderIsKeptPerKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const events, keys, workers = 1000, 50, 8
+	var ids []string
+	for i := range events {
+		ids = append(ids, fmt.Sprintf("evt_%04d", i))
+	}
+	d := delivery("stripe", ids...)
+	_, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	r := &receiver{expected: make(map[string][]EffectID), atWork: make(map[string]EffectID)}
+	dispatches := make([]Dispatch, 0, events)
+	for i, id := range ids {
+		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: id})
+		require.NoError(t, err)
+		effect := ordered(e, fmt.Sprintf("customer_%d", i%keys))
+		r.expected[effect.OrderKey] = append(r.expected[effect.OrderKey], effect.EffectID)
+		dispatches = append(dispatches, Dispatch{Event: e, Effects: []NewEffect{effect}})
+	}
+	rand.Shuffle(events, func(i, j int) { dispatches[i], dispatches[j] = dispatches[j], dispatches[i] })
+
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	queue := make(chan Dispatch, events)
+	for _, d := range dispatches {
+		queue <- d
+	}
+	close(queue)
+	for range 4 {
+		all.Go(func() {
+			for d := range queue {
+				if _, err := b.Dispatch(ctx, d); err != nil {
+					t.Errorf("dispatch: %v", err)
+					cancel()
+				}
+			}
+		})
+	}
+	for i := range workers {
+		all.Go(func() {
+			if err := b.work(ctx, r, events, uint64(i)); err != nil {
+				t.Errorf("work: %v", err)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, r.faults)
+	require.Equal(t, events, r.done)
+	require.Greater(t, r.most, 1, "different keys run in parallel")
+	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
+	jobs := b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`)
+	t.Logf("%d keys at work at once, %d jobs for %d effects", r.most, jobs, events)
+}

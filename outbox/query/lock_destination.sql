@@ -1,0 +1,4 @@
+SELECT name
+FROM hooklatch.destinations
+WHERE name = $1
+FOR UPDATE

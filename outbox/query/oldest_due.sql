@@ -1,0 +1,20 @@
+-- The effect that waits longest, or whose worker was lost, except those that
+-- wait for their turn.
+SELECT e.scope, e.key, e.generation
+FROM hooklatch.effects AS e
+WHERE e.destination = $1
+    AND e.state IN ('pending', 'started', 'in_doubt')
+    AND e.next_attempt_at <= now()
+    AND (e.state <> 'started' OR e.lease_until < now())
+    AND (e.state = 'started' OR e.order_key = '' OR NOT EXISTS (
+        SELECT
+        FROM hooklatch.effects AS earlier
+        WHERE earlier.scope = e.scope
+            AND earlier.order_key = e.order_key
+            AND earlier.order_key <> ''
+            AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
+            AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
+            AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
+    ))
+ORDER BY e.next_attempt_at
+LIMIT 1

@@ -1,0 +1,17 @@
+-- The first unfinished effect of each order, if it waits for an attempt.
+SELECT head.*
+FROM unnest($1::text[], $2::text[]) AS o (scope, order_key)
+CROSS JOIN LATERAL (
+    SELECT
+        e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
+        e.order_key, e.accept_seq, e.state
+    FROM hooklatch.effects AS e
+    WHERE e.scope = o.scope
+        AND e.order_key = o.order_key
+        AND e.order_key <> ''
+        AND e.state IN ('pending', 'started', 'in_doubt', 'parked')
+        AND (e.state <> 'parked' OR e.on_park = 'block')
+    ORDER BY e.accept_seq, e.key COLLATE "C", e.generation
+    LIMIT 1
+) AS head
+WHERE head.state IN ('pending', 'in_doubt')

@@ -1,0 +1,38 @@
+-- What stands between ordered effects and their attempt, for callers that hold
+-- the locks of their orders.
+SELECT
+    e.scope, e.key, e.generation,
+    EXISTS (
+        SELECT
+        FROM hooklatch.effects AS earlier
+        WHERE earlier.scope = e.scope
+            AND earlier.order_key = e.order_key
+            AND earlier.order_key <> ''
+            AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
+            AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
+            AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
+    ) AS behind,
+    -- One that was enqueued or dispatched late finds a later one at work.
+    EXISTS (
+        SELECT
+        FROM hooklatch.effects AS later
+        WHERE later.scope = e.scope
+            AND later.order_key = e.order_key
+            AND later.order_key <> ''
+            AND later.state = 'started'
+            AND (later.accept_seq, later.key COLLATE "C", later.generation) > (e.accept_seq, e.key COLLATE "C", e.generation)
+    ) OR EXISTS (
+        SELECT
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = e.source
+            AND p.outcome = 'received'
+            AND p.accept_seq < e.accept_seq
+    ) AS early,
+    COALESCE(newest.idempotency_key, '') AS superseded_by
+FROM unnest($1::text[], $2::text[], $3::integer[]) AS asked (scope, key, generation)
+JOIN hooklatch.effects AS e USING (scope, key, generation)
+LEFT JOIN hooklatch.object_versions AS newest
+    ON e.latest_key <> ''
+    AND newest.scope = e.scope
+    AND newest.latest_key = e.latest_key
+    AND (newest.occurred_at, newest.accept_seq) > (e.occurred_at, e.accept_seq)

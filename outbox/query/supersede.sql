@@ -1,0 +1,20 @@
+-- Cancels effects whose object has a newer one applied, and links them to it.
+-- The rows are locked already.
+UPDATE hooklatch.effects AS e
+SET
+    state = 'cancelled',
+    finished_at = now(),
+    claim_id = NULL,
+    lease_until = NULL,
+    maybe_applied_since = CASE
+        WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN COALESCE(e.maybe_applied_since, e.last_attempt_at)
+        ELSE e.maybe_applied_since
+    END,
+    superseded_by = s.superseded_by,
+    error = 'superseded: ' || s.superseded_by || ', newer and of the same object, was applied'
+FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[]) AS s (scope, key, generation, superseded_by)
+WHERE e.scope = s.scope
+    AND e.key = s.key
+    AND e.generation = s.generation
+    AND e.state IN ('pending', 'started', 'in_doubt')
+RETURNING e.scope, e.key, e.generation, e.error

@@ -1,0 +1,99 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// skipped stores events that no route wanted.
+func (b *bundle) skipped(t *testing.T, source string, n int) {
+	t.Helper()
+	for i := range n {
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: b.accepted(t, source, fmt.Sprintf("evt_%03d", i))})
+		require.NoError(t, err)
+	}
+}
+
+func TestReplayManyByFilter(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skipped(t, "stripe", 5)
+	b.skipped(t, "github", 2)
+	b.accepted(t, "stripe", "evt_waiting")
+	b.dispatched(t, "evt_done", AtLeastOnce)
+	for name, c := range map[string]struct {
+		filter ReplayFilter
+		want   int64
+	}{
+		"all":     {ReplayFilter{}, 8},
+		"source":  {ReplayFilter{Source: "github"}, 2},
+		"type":    {ReplayFilter{Type: "invoice.paid"}, 8},
+		"no type": {ReplayFilter{Type: "other"}, 0},
+		"state":   {ReplayFilter{State: EventSkipped}, 7},
+		"from":    {ReplayFilter{From: time.Now().Add(time.Hour)}, 0},
+		"until":   {ReplayFilter{Until: time.Now().Add(-time.Hour)}, 0},
+		"between": {ReplayFilter{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
+	} {
+		count, err := b.CountReplayable(t.Context(), c.filter)
+		require.NoError(t, err)
+		require.Equal(t, c.want, count, name)
+	}
+	var seen []ReplayProgress
+	filter := ReplayFilter{Source: "stripe", State: EventSkipped, Match: func(e *Event) (bool, error) {
+		require.NotEmpty(t, e.Body)
+		return e.EventID != "evt_002", nil
+	}}
+	done, err := b.ReplayMany(t.Context(), filter, ReplayOptions{RequestedBy: "ann"}, ReplayPace{Progress: func(p ReplayProgress) { seen = append(seen, p) }})
+	require.NoError(t, err)
+	require.Equal(t, int64(5), done.Total)
+	require.Equal(t, int64(5), done.Seen)
+	require.Equal(t, int64(4), done.Replayed)
+	require.Len(t, seen, 5)
+	require.Equal(t, "evt_004", seen[4].Last.EventID, "in the order they were accepted")
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by = 'ann'`), "recorded (I11)")
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'stripe' AND outcome = 'received' AND generation = 2`))
+}
+
+// More than one page, and somebody changes his mind.
+func TestReplayManyIsCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Accept(t.Context(), delivery("stripe", manyIDs(replayPage+50)...))
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'skipped'`)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	done, err := b.ReplayMany(ctx, ReplayFilter{}, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) {
+		if p.Seen == replayPage+10 {
+			cancel(enough)
+		}
+	}})
+	require.Error(t, err)
+	require.Equal(t, int64(replayPage+10), done.Replayed)
+	require.Equal(t, replayPage+10, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+}
+
+func TestReplayManyKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skipped(t, "stripe", 6)
+	began := time.Now()
+	done, err := b.ReplayMany(t.Context(), ReplayFilter{}, ReplayOptions{}, ReplayPace{PerSecond: 50})
+	require.NoError(t, err)
+	require.Equal(t, int64(6), done.Replayed)
+	require.GreaterOrEqual(t, time.Since(began), 95*time.Millisecond)
+}
+
+func manyIDs(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("evt_%05d", i)
+	}
+	return ids
+}

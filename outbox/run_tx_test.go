@@ -1,0 +1,162 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// add is an effect in the same Postgres.
+func add(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error) {
+	_, err := tx.Exec(ctx, `INSERT INTO applied VALUES ($1, $2)`, e.IdempotencyKey, e.Attempt)
+	return Settlement{Verdict: VerdictDone}, err
+}
+
+func (b *bundle) withApplied(t *testing.T) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `CREATE TABLE applied (key text NOT NULL, attempt integer NOT NULL)`)
+	require.NoError(t, err)
+}
+
+func TestRunTxAppliesOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.withApplied(t)
+	id := b.dispatched(t, "evt_1", AtMostOnce)
+	claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, claimed.Status)
+	require.Equal(t, EffectDone, settled.State)
+	claimed, _, err = b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	require.NoError(t, err)
+	require.Equal(t, ClaimFinished, claimed.Status)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM applied`))
+	transitions, err := b.Transitions(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, transitions, 3, "one transaction, every step recorded")
+}
+
+// Exactly once, whatever becomes of the COMMIT and its answer.
+func TestRunTxSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			sound.withApplied(t)
+			id := b.dispatched(t, "evt_1", AtLeastOnce)
+			f.Arm(mode, 2)
+			claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+			require.NoError(t, err)
+			require.NotZero(t, f.Count())
+			require.Equal(t, ClaimGranted, claimed.Status)
+			require.Equal(t, 1, claimed.Effect.Attempt)
+			require.Equal(t, EffectDone, settled.State)
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM applied`))
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+		})
+	}
+}
+
+func TestRunTxRollsBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.withApplied(t)
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		settlement Settlement
+		err        error
+		want       EffectState
+		text       string
+	}{
+		"error":     {Settlement{}, boom, EffectPending, "boom"},
+		"refused":   {Settlement{Verdict: VerdictRefused, Error: "no such row"}, nil, EffectFailed, "no such row"},
+		"used up":   {Settlement{GiveUp: true}, boom, EffectParked, "boom"},
+		"unknown":   {Settlement{Verdict: VerdictMaybeApplied, Error: "?"}, nil, EffectPending, "?"},
+		"statement": {Settlement{}, nil, EffectPending, "does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := b.dispatched(t, name, AtMostOnce)
+			claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error) {
+				if _, err := add(ctx, tx, e); err != nil {
+					return Settlement{}, err
+				}
+				if name == "statement" {
+					_, err := tx.Exec(ctx, `UPDATE nothing SET x = 1`)
+					return Settlement{}, err
+				}
+				return c.settlement, c.err
+			})
+			require.NoError(t, err)
+			require.Equal(t, ClaimGranted, claimed.Status)
+			require.Equal(t, c.want, settled.State)
+			e := b.effect(t, id)
+			require.Equal(t, c.want, e.State)
+			require.Contains(t, e.Error, c.text)
+			require.Equal(t, 1, e.Attempt)
+			require.True(t, e.MaybeAppliedSince.IsZero(), "it certainly was not applied")
+			require.Zero(t, b.count(t, `SELECT count(*) FROM applied WHERE key = $1`, id.IdempotencyKey()))
+		})
+	}
+}
+
+// A settlement of a rolled-back run whose COMMIT answer is lost is one attempt.
+func TestRunTxRollsBackOverALostCommit(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	f.Arm(fault.LoseAnswer, 1)
+	claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(context.Context, pgx.Tx, Effect) (Settlement, error) {
+		return Settlement{}, errors.New("boom")
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, f.Count())
+	require.Equal(t, ClaimGranted, claimed.Status)
+	require.Equal(t, EffectPending, settled.State)
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+	require.Equal(t, 1, sound.effect(t, id).Attempt)
+}
+
+// An ordered effect in the same Postgres wakes the next.
+func TestRunTxKeepsOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.withApplied(t)
+	ids := b.line(t, 2, nil)
+	claimed, _, err := b.RunTx(t.Context(), Claim{ID: ids[1], ClaimID: uuid.New(), Lease: lease}, add)
+	require.NoError(t, err)
+	require.Equal(t, ClaimBlocked, claimed.Status)
+	for _, id := range ids {
+		_, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+		require.NoError(t, err)
+		require.Equal(t, EffectDone, settled.State)
+	}
+	require.Equal(t, 1, b.jobs(t, ids[1]))
+}
+
+// The orders of people, too, are given once.
+func TestOperatorsSurviveALostCommit(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t)
+	ids := b.line(t, 2, nil)
+	key := ids[0].IdempotencyKey()
+	for _, order := range []func() error{
+		func() error { return b.Park(t.Context(), key, "x") },
+		func() error { return b.Retry(t.Context(), key) },
+		func() error { return b.Cancel(t.Context(), key, "x") },
+	} {
+		before := f.Count()
+		f.Arm(fault.LoseAnswer, 1)
+		require.NoError(t, order())
+		require.Equal(t, before+1, f.Count())
+	}
+	require.Equal(t, 2, sound.jobs(t, ids[0]))
+	require.Equal(t, 1, sound.jobs(t, ids[1]))
+}

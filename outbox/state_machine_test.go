@@ -1,0 +1,185 @@
+package outbox
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+)
+
+var allStates = []EffectState{
+	EffectPending, EffectStarted, EffectDone, EffectFailed, EffectInDoubt, EffectParked, EffectCancelled,
+}
+
+// legal is the machine doc.go draws.
+var legal = map[EffectState][]EffectState{
+	EffectPending:   {EffectStarted, EffectParked, EffectCancelled},
+	EffectInDoubt:   {EffectStarted, EffectParked, EffectCancelled},
+	EffectStarted:   {EffectStarted, EffectDone, EffectFailed, EffectPending, EffectInDoubt, EffectParked, EffectCancelled},
+	EffectFailed:    {EffectPending, EffectInDoubt, EffectCancelled},
+	EffectParked:    {EffectPending, EffectInDoubt, EffectCancelled},
+	EffectCancelled: {EffectPending, EffectInDoubt},
+	EffectDone:      nil,
+}
+
+// in brings a fresh effect into a state by the ways there are.
+func (b *bundle) in(t *testing.T, key string, state EffectState) EffectID {
+	t.Helper()
+	id := b.dispatched(t, key, AtLeastOnce)
+	settle := func(s Settlement) { b.settle(t, b.granted(t, id, lease), s) }
+	switch state {
+	case EffectStarted:
+		b.granted(t, id, time.Nanosecond)
+	case EffectDone:
+		settle(Settlement{Verdict: VerdictDone})
+	case EffectFailed:
+		settle(Settlement{Verdict: VerdictRefused, Error: "no"})
+	case EffectInDoubt:
+		settle(Settlement{Verdict: VerdictMaybeApplied, Error: "timed out"})
+	case EffectParked:
+		require.NoError(t, b.Park(t.Context(), id.IdempotencyKey(), "look at it"))
+	case EffectCancelled:
+		require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), "not wanted"))
+	case EffectPending:
+	}
+	require.Equal(t, state, b.effect(t, id).State)
+	return id
+}
+
+// move changes the state by hand, with what the state needs to be consistent.
+func (b *bundle) move(t *testing.T, id EffectID, to EffectState) error {
+	t.Helper()
+	set := map[EffectState]string{
+		EffectStarted: `state = 'started', attempt = attempt + 1, claim_id = gen_random_uuid(), lease_until = now() + interval '1 minute', last_attempt_at = now()`,
+		EffectInDoubt: `state = 'in_doubt', claim_id = NULL, lease_until = NULL, maybe_applied_since = COALESCE(maybe_applied_since, now())`,
+	}[to]
+	if set == "" {
+		set = fmt.Sprintf(`state = '%s', claim_id = NULL, lease_until = NULL, error = 'by hand'`, to)
+	}
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET `+set+` WHERE idempotency_key = $1`, id.IdempotencyKey())
+	return err
+}
+
+// Every transition, the illegal ones too, by a statement of nobody's.
+func TestEveryTransition(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, from := range allStates {
+		for _, to := range allStates {
+			id := b.in(t, string(from)+" to "+string(to), from)
+			before, err := b.Transitions(t.Context(), id)
+			require.NoError(t, err)
+			attempts, err := b.Attempts(t.Context(), id)
+			require.NoError(t, err)
+
+			err = b.move(t, id, to)
+			allowed := from == to && from != EffectStarted
+			for _, next := range legal[from] {
+				allowed = allowed || next == to
+			}
+			if !allowed {
+				var pg *pgconn.PgError
+				require.ErrorAs(t, err, &pg, "%s to %s must be refused", from, to)
+				require.Equal(t, "legal_transition", pg.ConstraintName, "%s to %s: %v", from, to, err)
+				require.Equal(t, from, b.effect(t, id).State)
+				continue
+			}
+			require.NoError(t, err, "%s to %s must be allowed", from, to)
+			after, err := b.Transitions(t.Context(), id)
+			require.NoError(t, err)
+			if from == to && from != EffectStarted {
+				require.Len(t, after, len(before), "nothing changed")
+				continue
+			}
+			require.Len(t, after, len(before)+1, "%s to %s must be recorded", from, to)
+			last := after[len(after)-1]
+			require.Equal(t, from, last.From)
+			require.Equal(t, to, last.To)
+			require.Equal(t, EffectPending, after[0].To)
+			require.Empty(t, after[0].From)
+			if from == EffectStarted {
+				ended, err := b.Attempts(t.Context(), id)
+				require.NoError(t, err)
+				require.Len(t, ended, len(attempts)+1, "an attempt that leaves started in any way is recorded")
+				require.True(t, ended[len(ended)-1].Lost)
+			}
+		}
+	}
+}
+
+// What no statement may do to an effect, whatever its state.
+func TestLedgerRefusesTampering(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, c := range map[string]struct {
+		from EffectState
+		set  string
+	}{
+		"lose its doubt":                   {EffectInDoubt, `state = 'parked', maybe_applied_since = NULL`},
+		"move its doubt":                   {EffectInDoubt, `maybe_applied_since = now() + interval '1 day'`},
+		"change its key":                   {EffectPending, `key = 'another'`},
+		"change its idempotency key":       {EffectPending, `idempotency_key = 'hl_another'`},
+		"count attempts outside of starts": {EffectPending, `attempt = attempt + 1`},
+		"skip an attempt":                  {EffectPending, `state = 'started', attempt = attempt + 2, claim_id = gen_random_uuid(), lease_until = now()`},
+		"rotate keys back":                 {EffectPending, `key_rotations = -1`},
+		"be done and claimed":              {EffectStarted, `state = 'done'`},
+	} {
+		id := b.in(t, name, c.from)
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET `+c.set+` WHERE idempotency_key = $1`, id.IdempotencyKey())
+		var pg *pgconn.PgError
+		require.ErrorAs(t, err, &pg, name)
+		require.Equal(t, "legal_transition", pg.ConstraintName, name)
+	}
+	t.Run("take a live lease", func(t *testing.T) {
+		t.Parallel()
+		id := b.dispatched(t, "live", AtLeastOnce)
+		b.granted(t, id, lease)
+		require.Error(t, b.move(t, id, EffectStarted))
+	})
+	t.Run("begin anywhere else", func(t *testing.T) {
+		t.Parallel()
+		_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state)
+			VALUES ('s', 'k', 'hl_x', 'app', 'dst_app', 'at_least_once', 'done')`)
+		require.ErrorContains(t, err, "no transition from nothing (attempt 0) to done")
+	})
+}
+
+// The calls that people make of every state.
+func TestOperatorsOrders(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	orders := map[string]func(string) error{
+		"retry":  func(key string) error { return b.Retry(t.Context(), key) },
+		"cancel": func(key string) error { return b.Cancel(t.Context(), key, "no") },
+		"park":   func(key string) error { return b.Park(t.Context(), key, "no") },
+	}
+	want := map[string]map[EffectState]EffectState{
+		"retry": {EffectFailed: EffectPending, EffectParked: EffectPending, EffectCancelled: EffectPending},
+		"cancel": {
+			EffectPending: EffectCancelled, EffectStarted: EffectCancelled, EffectInDoubt: EffectCancelled,
+			EffectFailed: EffectCancelled, EffectParked: EffectCancelled,
+		},
+		"park": {EffectPending: EffectParked, EffectStarted: EffectParked, EffectInDoubt: EffectParked},
+	}
+	for name, order := range orders {
+		for _, state := range allStates {
+			id := b.in(t, name+" "+string(state), state)
+			err := order(id.IdempotencyKey())
+			next, allowed := want[name][state]
+			if !allowed {
+				require.ErrorIs(t, err, ErrNotReplayable, "%s of %s", name, state)
+				continue
+			}
+			require.NoError(t, err, "%s of %s", name, state)
+			e := b.effect(t, id)
+			require.Equal(t, next, e.State, "%s of %s", name, state)
+			require.Equal(t, next.Finished(), !e.FinishedAt.IsZero())
+			if state == EffectStarted {
+				require.False(t, e.MaybeAppliedSince.IsZero(), "the attempt may still be applied")
+			}
+		}
+		require.ErrorIs(t, order("hl_none"), ErrNotFound)
+	}
+}

@@ -1,0 +1,69 @@
+package outbox
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Three processes take tokens as fast as they can. The times they are granted
+// stay at the rate; nobody sleeps.
+func TestTokensOfTheFleet(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const perSecond, burst, callers, each, n = 50.0, 5, 3, 100, 2
+	var mu sync.Mutex
+	var granted []time.Time
+	var all sync.WaitGroup
+	for range callers {
+		process := onPool(t, b.pool)
+		all.Go(func() {
+			for range each {
+				wait, err := process.TakeTokens(context.Background(), "app", perSecond, burst, n)
+				if err != nil {
+					t.Errorf("take tokens: %v", err)
+					return
+				}
+				at := time.Now().Add(wait)
+				mu.Lock()
+				for range n {
+					granted = append(granted, at)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	slices.SortFunc(granted, time.Time.Compare)
+	took := granted[len(granted)-1].Sub(granted[0]).Seconds()
+	rate := float64(len(granted)-burst) / took
+	require.InDelta(t, perSecond, rate, 2.5, "%d tokens over %.1f s", len(granted), took)
+	// No second has more than the rate, the burst and the answer's own delay allow.
+	for i := range granted {
+		j, _ := slices.BinarySearchFunc(granted, granted[i].Add(time.Second), time.Time.Compare)
+		require.LessOrEqual(t, float64(j-i), perSecond+burst+5)
+	}
+}
+
+func TestTokensWithoutALimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 3 {
+		wait, err := b.TakeTokens(t.Context(), "app", 0, 1, 1)
+		require.NoError(t, err)
+		require.Zero(t, wait)
+	}
+	wait, err := b.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, wait, "the first of a quiet time is free")
+	wait, err = b.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	require.NoError(t, err)
+	require.InDelta(t, 1000, wait.Seconds(), 10)
+	wait, err = b.TakeTokens(t.Context(), "mail", 0.001, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, wait, "each destination has its own")
+}

@@ -1,0 +1,38 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Transition is one step of an effect through its states.
+type Transition struct {
+	From    EffectState // empty for its creation
+	To      EffectState
+	Attempt int // attempts started so far
+	At      time.Time
+	Reason  string // empty for what needs none
+	JobID   int64
+}
+
+// Transitions lists what an effect went through, its creation first. The
+// database itself records them and refuses illegal ones.
+func (o *Outbox) Transitions(ctx context.Context, id EffectID) ([]Transition, error) {
+	rows, err := o.pool.Query(ctx, o.sql.effectTransitions, id.Scope, id.Key, id.Generation)
+	if err != nil {
+		return nil, fmt.Errorf("list transitions: %w", err)
+	}
+	transitions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Transition, error) {
+		var t Transition
+		var order int64
+		err := row.Scan(&t.From, &t.To, &t.Attempt, &t.At, &t.Reason, &t.JobID, &order)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list transitions: %w", err)
+	}
+	return transitions, nil
+}

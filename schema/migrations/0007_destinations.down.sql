@@ -1,0 +1,11 @@
+DROP TABLE hooklatch.destination_rates;
+ALTER TABLE hooklatch.destinations
+    DROP COLUMN epoch,
+    DROP COLUMN probe_at,
+    DROP COLUMN opened_at,
+    DROP COLUMN breaker_reason,
+    DROP COLUMN breaker_state,
+    DROP COLUMN paused_at,
+    DROP COLUMN pause_reason,
+    DROP COLUMN paused_by,
+    DROP COLUMN operator_paused;

@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// Defaults of Breaker.
+const (
+	defaultBreakerFailures = 10
+	defaultBreakerRatio    = 0.5
+	defaultBreakerMinCalls = 20
+	defaultBreakerWindow   = 30 * time.Second
+	defaultProbeIn         = 10 * time.Second
+	defaultMaxProbeIn      = 5 * time.Minute
+)
+
+// Breaker says when a destination counts as down. Then it is paused for the
+// whole fleet, until one probe, an attempt of its oldest due effect, succeeds.
+// Each process counts the attempts it makes itself.
+//
+// An attempt fails when nothing usable came back: no connection, a time-out, a
+// 5xx, or a 401, 403 or 407, which is about the destination's credentials and
+// not about the effect. Other refusals are answers; 425 and 429 count neither
+// way.
+type Breaker struct {
+	Off        bool          // never
+	Failures   int           // attempts in a row that fail, all within Window of the one before; default 10
+	Ratio      float64       // share of the attempts within Window that fail; default 0.5
+	MinCalls   int           // attempts within Window before Ratio counts; default 20
+	Window     time.Duration // default 30 s
+	ProbeIn    time.Duration // from the pause to the first probe; the wait doubles; default 10 s
+	MaxProbeIn time.Duration // longest wait for a probe; default 5 min
+}
+
+func (b Breaker) withDefaults() Breaker {
+	b.Failures = cmp.Or(b.Failures, defaultBreakerFailures)
+	b.Ratio = cmp.Or(b.Ratio, defaultBreakerRatio)
+	b.MinCalls = cmp.Or(b.MinCalls, defaultBreakerMinCalls)
+	b.Window = cmp.Or(b.Window, defaultBreakerWindow)
+	b.ProbeIn = cmp.Or(b.ProbeIn, defaultProbeIn)
+	b.MaxProbeIn = cmp.Or(b.MaxProbeIn, max(defaultMaxProbeIn, b.ProbeIn))
+	return b
+}
+
+func (b Breaker) validate() error {
+	switch {
+	case b.Failures < 1:
+		return fmt.Errorf("Failures is %d, it must be at least 1", b.Failures)
+	case b.Ratio <= 0 || b.Ratio > 1:
+		return fmt.Errorf("Ratio is %g, it must be more than 0 and at most 1", b.Ratio)
+	case b.MinCalls < 1:
+		return fmt.Errorf("MinCalls is %d, it must be at least 1", b.MinCalls)
+	case b.Window <= 0:
+		return fmt.Errorf("Window is %s, it must be positive", b.Window)
+	case b.ProbeIn <= 0:
+		return fmt.Errorf("ProbeIn is %s, it must be positive", b.ProbeIn)
+	case b.MaxProbeIn < b.ProbeIn:
+		return fmt.Errorf("MaxProbeIn is %s, it must be at least ProbeIn (%s)", b.MaxProbeIn, b.ProbeIn)
+	}
+	return nil
+}
+
+// nextProbe doubles the wait: as long as the breaker has been open.
+func (b Breaker) nextProbe(openedAt time.Time) time.Duration {
+	return min(max(time.Since(openedAt), b.ProbeIn), b.MaxProbeIn)
+}
+
+// breakerSlices divide the window: so much of it passes away at once.
+const breakerSlices = 10
+
+// breaker counts the attempts of one destination in this process. Whether the
+// destination is paused is for the ledger to say: it holds for the fleet.
+type breaker struct {
+	Breaker
+
+	now func() time.Time
+
+	mu     sync.Mutex
+	slices [breakerSlices]breakerSlice
+	row    int       // failures since the last success
+	last   time.Time // failure
+}
+
+// breakerSlice counts a part of the window.
+type breakerSlice struct {
+	begin         time.Time
+	calls, failed int
+}
+
+func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{Breaker: b, now: now} }
+
+// record counts an attempt. It returns why the destination is to be paused, or
+// nothing, and then begins anew.
+func (b *breaker) record(sent destination.Outcome) (reason string) {
+	counts, failed := breakerCounts(sent)
+	if b.Off || !counts {
+		return ""
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	length := b.Window / breakerSlices
+	begin := now.Truncate(length)
+	current := &b.slices[begin.UnixNano()/int64(length)%breakerSlices]
+	if !current.begin.Equal(begin) {
+		*current = breakerSlice{begin: begin}
+	}
+	current.calls++
+	if !failed {
+		b.row = 0
+		return ""
+	}
+	current.failed++
+	if now.Sub(b.last) > b.Window {
+		b.row = 0
+	}
+	b.row, b.last = b.row+1, now
+	calls, failures := 0, 0
+	for _, s := range b.slices {
+		if now.Sub(s.begin) < b.Window {
+			calls, failures = calls+s.calls, failures+s.failed
+		}
+	}
+	switch {
+	case b.row >= b.Failures:
+		reason = fmt.Sprintf("%d attempts in a row failed", b.row)
+	case calls >= b.MinCalls && float64(failures) >= b.Ratio*float64(calls):
+		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.Window)
+	default:
+		return ""
+	}
+	b.forget()
+	return reason + ", the last with: " + errorLine(sent)
+}
+
+// reset forgets what was counted: it is about the time before a pause.
+func (b *breaker) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget()
+}
+
+func (b *breaker) forget() { b.slices, b.row = [breakerSlices]breakerSlice{}, 0 }
+
+// breakerCounts tells what an attempt says of its destination, if anything.
+func breakerCounts(sent destination.Outcome) (counts, failed bool) {
+	if sent.Verdict == outbox.VerdictDone {
+		return true, false
+	}
+	switch sent.Status {
+	case 425, 429:
+		return false, false
+	case 401, 403, 407:
+		return true, true
+	}
+	if sent.Verdict == outbox.VerdictRefused {
+		return sent.Status != 0, false // without a status, nothing was sent
+	}
+	return true, true
+}

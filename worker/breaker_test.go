@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+func TestBreakerCounts(t *testing.T) {
+	t.Parallel()
+	ok := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
+	bad := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503, Err: errors.New("HTTP 503 Service Unavailable")}
+	b := Breaker{Failures: 5, MinCalls: 10}.withDefaults()
+	t.Run("InARow", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(b, time.Now)
+			for range 4 {
+				require.Empty(t, b.record(bad))
+			}
+			require.Empty(t, b.record(ok))
+			for range 4 {
+				require.Empty(t, b.record(bad))
+			}
+			require.Equal(t, "5 attempts in a row failed, the last with: HTTP 503 Service Unavailable", b.record(bad))
+			require.Empty(t, b.record(bad), "it begins anew")
+		})
+	})
+	t.Run("Share", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(b, time.Now)
+			for range 4 {
+				require.Empty(t, b.record(ok))
+				require.Empty(t, b.record(bad))
+			}
+			require.Empty(t, b.record(ok), "too few calls to say")
+			require.Contains(t, b.record(bad), "5 of 10 attempts failed within 30s")
+		})
+	})
+	t.Run("Forgets", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(b, time.Now)
+			for range 20 { // one effect that is tried again and again
+				require.Empty(t, b.record(bad))
+				<-time.After(31 * time.Second)
+			}
+			for range 4 {
+				require.Empty(t, b.record(bad))
+			}
+			b.reset()
+			require.Empty(t, b.record(bad))
+		})
+	})
+	t.Run("Off", func(t *testing.T) {
+		t.Parallel()
+		off := newBreaker(Breaker{Off: true}.withDefaults(), time.Now)
+		for range 100 {
+			require.Empty(t, off.record(bad))
+		}
+	})
+	for _, c := range []struct {
+		sent           destination.Outcome
+		counts, failed bool
+	}{
+		{ok, true, false},
+		{bad, true, true},
+		{destination.Outcome{Verdict: outbox.VerdictNotApplied}, true, true},                // no connection
+		{destination.Outcome{Verdict: outbox.VerdictNotApplied, Status: 429}, false, false}, // it lives
+		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 422}, true, false},
+		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 401}, true, true},
+		{destination.Outcome{Verdict: outbox.VerdictRefused}, false, false}, // nothing was sent
+	} {
+		counts, failed := breakerCounts(c.sent)
+		require.Equal(t, [2]bool{c.counts, c.failed}, [2]bool{counts, failed}, "%+v", c.sent)
+	}
+}
+
+// addHTTP adds a destination and a route that sends every event there.
+func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*Destination)) {
+	t.Helper()
+	server := httptest.NewServer(receiver)
+	t.Cleanup(server.Close)
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: 5 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sender.Close()) })
+	d := Destination{Name: name, Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Max: time.Second, Jitter: -1, MaxAttempts: 1000}}
+	change(&d)
+	b.opts.Destinations = append(b.opts.Destinations, d)
+	b.opts.Routes = append(b.opts.Routes, Route{Name: "to-" + name, From: []string{"*"}, To: name})
+}
+
+// A destination that fails is paused, with the reason, for as long as probes
+// fail; no other attempt of it starts; others go on; it recovers by itself.
+func TestBreakerTripsAndRecovers(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			var healthy atomic.Bool
+			queue := map[bool]string{true: "shared"}[shared]
+			b.addHTTP(t, "down", func(w http.ResponseWriter, _ *http.Request) {
+				if !healthy.Load() {
+					w.WriteHeader(http.StatusInternalServerError)
+				}
+			}, func(d *Destination) {
+				d.Queue = queue
+				d.Breaker = Breaker{Failures: 5, ProbeIn: 200 * time.Millisecond, MaxProbeIn: 500 * time.Millisecond}
+			})
+			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *Destination) { d.Queue = queue })
+			b.start(t, b.worker(t))
+			const events = 40
+			for i := range events {
+				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+			}
+			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state <> 'closed'`)
+			waitFor(t, b, `SELECT count(*) / 40 FROM hooklatch.effects WHERE destination = 'up' AND state = 'done'`)
+			states, err := b.outbox.Destinations(t.Context())
+			require.NoError(t, err)
+			down := states[0]
+			require.Equal(t, "down", down.Name)
+			require.True(t, down.Paused())
+			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only where nobody shares it")
+			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
+
+			// Probes go on, and nothing else, also after a while.
+			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.effect_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
+				WHERE e.destination = 'down' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt)
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts AS a
+				JOIN hooklatch.effects AS e USING (scope, key, generation)
+				JOIN hooklatch.river_job AS j ON j.id = a.job_id
+				WHERE e.destination = 'down' AND j.kind <> 'upkeep.probe' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt))
+
+			healthy.Store(true)
+			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state = 'closed'`)
+			waitFor(t, b, `SELECT count(*) / 40 FROM hooklatch.effects WHERE destination = 'down' AND state = 'done'`)
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`))
+			require.Positive(t, b.counted(t, "hooklatch.breaker.trips", map[string]any{"destination": "down"}))
+		})
+	}
+}
+
+// A probe that succeeds does not undo an operator's pause, and none is made
+// while it holds.
+func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) },
+		func(d *Destination) { d.Breaker.ProbeIn = time.Millisecond })
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", true, "ann", "we repair it"))
+	b.start(t, w)
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
+	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
+
+	// The breaker closes some time or other, and the pause stays.
+	require.NoError(t, b.outbox.CloseBreaker(t.Context(), "app"))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", false, "ann", ""))
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	require.EqualValues(t, 1, calls.Load())
+}

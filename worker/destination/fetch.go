@@ -1,0 +1,181 @@
+package destination
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// DefaultFetchTimeout is the Timeout of FetchOptions.
+	DefaultFetchTimeout = 5 * time.Second
+	// maxFetched bounds what is read of an object, in bytes: it is input of
+	// templates, not a download.
+	maxFetched = 1 << 20
+)
+
+// FetchOptions say how the current state of an object is read, before the
+// effect about it is rendered.
+type FetchOptions struct {
+	// Origin is scheme, host and port of the API as the configuration names
+	// them, "https://api.example.com". Bearer goes nowhere else, and the guard
+	// lets a literal address or localhost pass only there. Empty: every URL is
+	// guarded, and none gets Bearer.
+	Origin string
+	// Bearer is sent as "Authorization: Bearer ..." to Origin.
+	Bearer secret.Value
+	// Timeout bounds one request. Default: 5 s.
+	Timeout time.Duration
+	// AllowPrivate are the prefixes of non-global addresses that may be reached.
+	AllowPrivate []netip.Prefix
+	// RootCAs are the authorities certificates are checked against; nil: the
+	// system's.
+	RootCAs *x509.CertPool
+	// Resolver looks up hosts; nil: the system's. What it answers is guarded.
+	Resolver *net.Resolver
+}
+
+// Fetcher reads the current state of objects: GET requests that follow no
+// redirects, use no proxy and pass the egress guard. It is safe for concurrent
+// use and keeps no connections.
+type Fetcher struct {
+	origin    *url.URL // nil without one
+	header    http.Header
+	timeout   time.Duration
+	transport *http.Transport
+}
+
+// NewFetcher checks the options. It does not connect.
+func NewFetcher(o FetchOptions) (*Fetcher, error) {
+	o.Timeout = cmp.Or(o.Timeout, DefaultFetchTimeout)
+	f := &Fetcher{header: fetchHeader(), timeout: o.Timeout}
+	host, port := "", ""
+	if o.Origin != "" {
+		origin, err := parseTarget(o.Origin)
+		if err != nil {
+			return nil, err
+		}
+		f.origin, host, port = origin, origin.Hostname(), portOf(origin)
+	}
+	switch {
+	case o.Timeout < 0:
+		return nil, fmt.Errorf("timeout must be more than 0, got %s", o.Timeout)
+	case !o.Bearer.IsZero() && f.origin == nil:
+		return nil, errors.New("a bearer needs an origin it may go to")
+	case checkHeaderValue("bearer", o.Bearer.Reveal()) != nil:
+		return nil, errors.New("bearer has a character headers cannot have")
+	case !o.Bearer.IsZero():
+		f.header.Set("Authorization", "Bearer "+o.Bearer.Reveal())
+	}
+	guard, err := newGuard(host, port, o.AllowPrivate, o.Resolver)
+	if err != nil {
+		return nil, err
+	}
+	f.transport = newTransport(HTTPOptions{RootCAs: o.RootCAs, Timeout: o.Timeout, MaxResponseHeaders: DefaultMaxResponseHeaders}, guard)
+	f.transport.DisableKeepAlives = true
+	return f, nil
+}
+
+func fetchHeader() http.Header {
+	return http.Header{"Accept": {"application/json"}, "User-Agent": {DefaultUserAgent}}
+}
+
+// Fetch reads what is at the URL, or says what that makes of the attempt it was
+// for.
+func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
+	return fetch(ctx, f.transport, f.timeout, target, func(u *url.URL) http.Header {
+		header := f.header.Clone()
+		if f.origin == nil || !sameOrigin(u, f.origin) {
+			header.Del("Authorization")
+		}
+		return header
+	})
+}
+
+// Fetch reads the JSON at the URL as the destination's effects would be sent
+// there: with its credentials if it leads to the destination's own origin,
+// through its guard and within its time-out.
+func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
+	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, func(u *url.URL) http.Header {
+		header := fetchHeader()
+		header.Set("User-Agent", h.userAgent)
+		if h.sameOrigin(u) {
+			for name, value := range h.secretHeaders {
+				header.Set(name, value)
+			}
+		}
+		return header
+	})
+}
+
+// fetch returns the body of a 200, or the outcome of the attempt it was for:
+// not applied, as nothing was sent to the destination, and refused only where
+// the guard says no.
+func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration, target string, header func(*url.URL) http.Header) ([]byte, *Outcome) {
+	failed := func(format string, args ...any) ([]byte, *Outcome) {
+		return nil, &Outcome{
+			Verdict: outbox.VerdictNotApplied,
+			Err:     errors.New(oneLine("refetch: " + fmt.Sprintf(format, args...))),
+		}
+	}
+	u, err := parseTarget(target)
+	if err != nil {
+		out := refused("refetch: " + err.Error())
+		return nil, &out
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: header(u), Body: http.NoBody,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	host := clean(u.Host, 100)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		if _, blocked := errors.AsType[*blockedError](err); blocked {
+			out := notConnected(ctx, host, timeout, err)
+			return nil, &out
+		}
+		return failed("%s", connectionError(ctx, host, timeout, err))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		_, out := failed("%s answered HTTP %d %s", host, resp.StatusCode, http.StatusText(resp.StatusCode))
+		out.RetryAfter = retryAfter(resp.Header, time.Now())
+		return nil, out
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
+	switch {
+	case err != nil:
+		return failed("%s broke off its answer", host)
+	case len(body) > maxFetched:
+		return failed("%s answered more than %d bytes", host, maxFetched)
+	}
+	return body, nil
+}
+
+// OriginOf returns scheme, host and port of the URLs that begin with literal:
+// it must contain them up to the slash after them, so that nothing that
+// follows can lead elsewhere.
+func OriginOf(literal string) (string, error) {
+	scheme, rest, _ := strings.Cut(literal, "://")
+	authority, _, ends := strings.Cut(rest, "/")
+	if !ends {
+		return "", errors.New("must begin with a literal scheme, host and slash, like \"https://api.example.com/\"")
+	}
+	origin := scheme + "://" + authority
+	if _, err := parseTarget(origin); err != nil {
+		return "", err
+	}
+	return origin, nil
+}

@@ -1,0 +1,195 @@
+package destination
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// DefaultSQLTimeout is the Timeout of SQLOptions.
+const DefaultSQLTimeout = 5 * time.Second
+
+// Transactional is a Sender whose effects are applied in the ledger's own
+// Postgres: claim, statement and settlement are one transaction, so that an
+// effect is applied exactly once.
+type Transactional interface {
+	Sender
+	// Run applies the effect with tx and tells what came of it. Unless it is
+	// done, tx must be rolled back. An error means that nobody knows what came
+	// of it, because tx is lost.
+	Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error)
+}
+
+var _ Transactional = (*SQL)(nil)
+
+// SQLOptions say what effects of kind "sql" run in the ledger's Postgres.
+type SQLOptions struct {
+	// Name is the destination's name in the configuration. Required.
+	Name string
+	// Statements are single SQL statements with parameters $1, $2, ..., by
+	// name. At least one. Parameters come as text: cast one where Postgres
+	// cannot know its type, "$1::jsonb".
+	Statements map[string]string
+	// Role is the Postgres role the statements run as; the role of the pool
+	// must be a member of it. Empty: the role of the pool.
+	Role string
+	// Timeout bounds one statement. Default: 5 s.
+	Timeout time.Duration
+}
+
+// SQL runs effects of kind "sql". The body of the request is a Statement.
+type SQL struct {
+	name       string
+	statements map[string]sqlText
+	role       string // quoted; empty: that of the pool
+	timeout    time.Duration
+}
+
+// sqlText is one configured statement.
+type sqlText struct {
+	text   string
+	params int // it takes
+}
+
+// NewSQL checks the options. It does not connect.
+func NewSQL(o SQLOptions) (*SQL, error) {
+	s := &SQL{name: o.Name, statements: make(map[string]sqlText, len(o.Statements)), timeout: cmp.Or(o.Timeout, DefaultSQLTimeout)}
+	fail := func(format string, args ...any) (*SQL, error) {
+		return nil, fmt.Errorf("sql destination %q: %w", o.Name, fmt.Errorf(format, args...))
+	}
+	switch {
+	case o.Name == "":
+		return fail("name is empty")
+	case len(o.Statements) == 0:
+		return fail("statements are empty")
+	case s.timeout < 0:
+		return fail("timeout must be more than 0, got %s", o.Timeout)
+	case strings.ContainsRune(o.Role, 0):
+		return fail("role has a NUL character")
+	}
+	for name, text := range o.Statements {
+		if strings.TrimSpace(text) == "" || strings.ContainsRune(text, 0) {
+			return fail("statement %q is empty, or has a NUL character", name)
+		}
+		s.statements[name] = sqlText{text: text, params: countParams(text)}
+	}
+	if o.Role != "" {
+		s.role = pgx.Identifier{o.Role}.Sanitize()
+	}
+	return s, nil
+}
+
+// Kind implements Sender.
+func (s *SQL) Kind() string { return "sql" }
+
+// Timeout is the longest a statement takes.
+func (s *SQL) Timeout() time.Duration { return s.timeout }
+
+// FirstRequest implements Sender: there is nothing to add.
+func (s *SQL) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
+
+// Send implements Sender. It sends nothing: see Run.
+func (s *SQL) Send(context.Context, *outbox.Effect) Outcome {
+	return refused("a statement runs in the transaction of its claim only")
+}
+
+// CheckStatement returns the name of the statement, which may be empty where
+// there is only one, and says why it cannot run with so many parameters.
+func (s *SQL) CheckStatement(name string, params int) (string, error) {
+	names := slices.Sorted(maps.Keys(s.statements))
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	statement, known := s.statements[name]
+	switch {
+	case name == "":
+		return "", fmt.Errorf("names no statement, destination %q has %s", s.name, strings.Join(names, ", "))
+	case !known:
+		return "", fmt.Errorf("names no statement of destination %q, which has %s", s.name, strings.Join(names, ", "))
+	case statement.params != params:
+		return "", fmt.Errorf("gives %d parameters, statement %q takes %d", params, name, statement.params)
+	}
+	return name, nil
+}
+
+// Run implements Transactional.
+func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error) {
+	call, err := DecodeStatement(e.Request.Body)
+	if err == nil {
+		call.Name, err = s.CheckStatement(call.Name, len(call.Params))
+	}
+	if err != nil {
+		return refused(err.Error()), nil
+	}
+	tag, err := s.execute(ctx, tx, call)
+	if _, answered := errors.AsType[*pgconn.PgError](err); err != nil && !answered {
+		return Outcome{}, fmt.Errorf("statement %q: %w", call.Name, err)
+	}
+	if err != nil {
+		return Outcome{Verdict: sqlVerdict(err), Err: sqlError(call.Name, err)}, nil
+	}
+	return Outcome{Verdict: outbox.VerdictDone, Excerpt: tag}, nil
+}
+
+func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, error) {
+	limit := strconv.FormatInt(s.timeout.Milliseconds(), 10)
+	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)", limit); err != nil {
+		return "", err
+	}
+	if s.role != "" {
+		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+s.role); err != nil {
+			return "", err
+		}
+	}
+	args := make([]any, len(call.Params))
+	for i, param := range call.Params {
+		if param != nil {
+			args[i] = *param // pgx sends a string as text, whatever type Postgres wants
+		}
+	}
+	tag, err := tx.Exec(ctx, s.statements[call.Name].text, args...)
+	if err != nil {
+		return "", err
+	}
+	if s.role != "" {
+		// The rest of tx is the ledger's.
+		if _, err := tx.Exec(ctx, "RESET ROLE"); err != nil {
+			return "", err
+		}
+	}
+	return tag.String(), nil
+}
+
+// sqlVerdict calls what the data decides refused: a constraint, a value, an
+// exception the statement raised. Everything else may pass, or be mended: a
+// lock, a missing table or right.
+func sqlVerdict(err error) outbox.Verdict {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class := pg.Code[:min(2, len(pg.Code))]; {
+		case class == "22", class == "23", pg.Code == "P0001":
+			return outbox.VerdictRefused
+		}
+	}
+	return outbox.VerdictNotApplied
+}
+
+// sqlError leaves out details and values of rows: Postgres puts those into
+// other fields of its error than the message.
+func sqlError(statement string, err error) error {
+	text := err.Error()
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
+	}
+	return errors.New(oneLine(fmt.Sprintf("statement %q: %s", statement, text)))
+}

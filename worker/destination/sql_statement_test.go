@@ -1,0 +1,73 @@
+package destination
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func TestCountParams(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"":                                  0,
+		"SELECT 1":                          0,
+		"INSERT INTO a VALUES ($1, $3, $2)": 3,
+		"SELECT $1, $1, $12::jsonb":         12,
+		"SELECT '$2', \"$3\", $1 -- $4":     1,
+		"SELECT /* $9 */ $1 -- $4\n, $2":    2,
+		"SELECT 'it''s $5', $1":             1,
+		`SELECT E'it\'s $5', $1`:            1,
+		"SELECT $$ $7 $$, $1":               1,
+		"SELECT $tag$ $7 $$ $tag$, $2":      2,
+		"SELECT 'open $1":                   0,
+		"SELECT $":                          0,
+	} {
+		require.Equal(t, want, countParams(text), text)
+	}
+}
+
+func FuzzCountParams(f *testing.F) {
+	for _, text := range []string{"$1", "E'\\'", "$a$ $1 $a$", "/* */--\n", "'\"$"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		require.GreaterOrEqual(t, countParams(text), 0)
+	})
+}
+
+func TestStatementRoundTrip(t *testing.T) {
+	t.Parallel()
+	text := `<a> "b"`
+	body, err := Statement{Name: "credit", Params: []*string{&text, nil}}.Encode()
+	require.NoError(t, err)
+	require.Equal(t, `{"statement":"credit","params":["<a> \"b\"",null]}`, string(body))
+	s, err := DecodeStatement(body)
+	require.NoError(t, err)
+	require.Equal(t, Statement{Name: "credit", Params: []*string{&text, nil}}, s)
+	for _, bad := range []string{``, `{}{}`, `{"params":[1]}`, `{"sql":"DROP TABLE a"}`} {
+		_, err := DecodeStatement([]byte(bad))
+		require.Error(t, err, bad)
+	}
+	nul := "\x00"
+	_, err = Statement{Params: []*string{&nul}}.Encode()
+	require.Error(t, err)
+}
+
+func TestSQLOptionsRefused(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]SQLOptions{
+		`sql destination "": name is empty`:                                   {},
+		`sql destination "a": statements are empty`:                           {Name: "a"},
+		`sql destination "a": statement "s" is empty, or has a NUL character`: {Name: "a", Statements: map[string]string{"s": " "}},
+		`sql destination "a": timeout must be more than 0, got -1ns`:          {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Timeout: -1},
+		`sql destination "a": role has a NUL character`:                       {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Role: "\x00"},
+	} {
+		_, err := NewSQL(o)
+		require.EqualError(t, err, want)
+	}
+	s, err := NewSQL(SQLOptions{Name: "a", Statements: map[string]string{"s": "SELECT 1"}})
+	require.NoError(t, err)
+	require.Equal(t, outbox.VerdictRefused, s.Send(t.Context(), testEffect()).Verdict)
+}

@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once
+// with dispatch, claim and settle group-committed, as always, and once with a
+// transaction for each. One operation is one event by each. Both sides run in
+// turn on one server with fsync on.
+//
+// It reports events/s of both and their ratio, the Postgres CPU of both and
+// its ratio (Linux only), and the mean members of a commit as proof of what was
+// compared. Client, receiver and server share the machine.
+func BenchmarkEndToEnd(b *testing.B) {
+	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
+	postmaster := pgtest.Server(b, pool).PID()
+	// With a committer for whoever comes, nobody waits for another's commit.
+	single, grouped := newBenchSide(b, pool, postmaster, "single", 1000), newBenchSide(b, pool, postmaster, "group", 0)
+	for _, side := range []*benchSide{single, grouped} {
+		side.run(b, 300)
+		side.effects, side.elapsed, side.cpu = 0, 0, 0
+	}
+	b.ResetTimer()
+	const round = 2000 // short rounds in turn, so that drift meets both
+	for left := b.N; left > 0; left -= round {
+		single.run(b, min(left, round))
+		grouped.run(b, min(left, round))
+	}
+	b.StopTimer()
+	single.report(b)
+	grouped.report(b)
+	b.ReportMetric(grouped.perSecond()/single.perSecond(), "ratio")
+	if single.cpu > 0 {
+		b.ReportMetric(single.cpuPerEvent()/grouped.cpuPerEvent(), "pg-cpu-ratio")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// benchSide is one side of the comparison.
+type benchSide struct {
+	name       string
+	pool       *pgxpool.Pool
+	postmaster int
+	outbox     *outbox.Outbox
+	metrics    *sdkmetric.ManualReader
+	opts       Options
+	calls      atomic.Int64
+
+	sent    int
+	effects int
+	elapsed time.Duration
+	cpu     time.Duration
+}
+
+func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string, committers int) *benchSide {
+	b.Helper()
+	side := &benchSide{name: name, pool: pool, postmaster: postmaster, metrics: sdkmetric.NewManualReader()}
+	var err error
+	side.outbox, err = outbox.New(outbox.Options{
+		Pool: pool, Committers: committers, MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(side.metrics)),
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, side.outbox.Stop(context.Background())) })
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { side.calls.Add(1) }))
+	b.Cleanup(receiver.Close)
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: receiver.URL})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, sender.Close()) })
+	side.opts = Options{
+		Pool: pool, Outbox: side.outbox,
+		Destinations: []Destination{{Name: name, Sender: sender, Concurrency: 50}},
+		Routes:       []Route{{Name: name, From: []string{name}, To: name}},
+	}
+	return side
+}
+
+// run brings n events to their effects, by a worker of its own.
+func (s *benchSide) run(b *testing.B, n int) {
+	b.Helper()
+	ctx := context.Background()
+	const each = 100
+	for left := n; left > 0; left -= each {
+		d := outbox.Delivery{Source: s.name, Provider: "stripe", ContentType: "application/json", Body: []byte(`{"id":"evt","padding":"` + strings.Repeat("x", 900) + `"}`)}
+		for range min(left, each) {
+			s.sent++
+			d.Events = append(d.Events, outbox.Incoming{ID: fmt.Sprint("evt_", s.sent), Type: "invoice.paid"})
+		}
+		_, err := s.outbox.Accept(ctx, d)
+		require.NoError(b, err)
+	}
+	w, err := New(s.opts)
+	require.NoError(b, err)
+	w.noStagger = true
+	before, start := postgresCPU(s.postmaster), time.Now()
+	require.NoError(b, w.Start(ctx))
+	for s.calls.Load() < int64(s.sent) {
+		<-time.After(time.Millisecond)
+		require.Less(b, time.Since(start), 5*time.Minute)
+	}
+	s.elapsed += time.Since(start)
+	// Stopped, because settlements and completions are part of the price.
+	require.NoError(b, w.Stop(ctx))
+	s.cpu += postgresCPU(s.postmaster) - before
+	s.effects += n
+	var done int
+	require.NoError(b, s.pool.QueryRow(ctx, `SELECT count(*) FROM hooklatch.effects WHERE destination = $1 AND state = 'done'`, s.name).Scan(&done))
+	require.Equal(b, s.sent, done)
+	require.EqualValues(b, s.sent, s.calls.Load(), "every effect was applied once")
+}
+
+func (s *benchSide) perSecond() float64   { return float64(s.effects) / s.elapsed.Seconds() }
+func (s *benchSide) cpuPerEvent() float64 { return float64(s.cpu.Microseconds()) / float64(s.effects) }
+
+func (s *benchSide) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(s.perSecond(), s.name+"-events/s")
+	if s.cpu > 0 {
+		b.ReportMetric(s.cpuPerEvent(), s.name+"-pg-cpu-us/event")
+	}
+	var data metricdata.ResourceMetrics
+	require.NoError(b, s.metrics.Collect(b.Context(), &data))
+	var members, commits float64
+	for _, scope := range data.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			batches, ok := m.Data.(metricdata.Histogram[int64])
+			if !ok || m.Name != "hooklatch.batch.size" {
+				continue
+			}
+			for _, p := range batches.DataPoints {
+				if kind, _ := p.Attributes.Value("kind"); kind.AsString() != "accept" {
+					members, commits = members+float64(p.Sum), commits+float64(p.Count)
+				}
+			}
+		}
+	}
+	b.ReportMetric(members/commits, s.name+"-members/commit")
+}
+
+// clockTick is USER_HZ, which is 100 on every Linux that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// postgresCPU is what a server's processes, and those that ended, have used so
+// far: proc(5). It is 0 where there is no /proc.
+func postgresCPU(postmaster int) time.Duration {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0
+	}
+	var ticks int64
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// After the name, which may contain anything, in parentheses.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		own := strings.HasPrefix(path, fmt.Sprintf("/proc/%d/", postmaster))
+		if len(fields) < 15 || fields[1] != strconv.Itoa(postmaster) && !own {
+			continue
+		}
+		counted := fields[11:13] // utime and stime
+		if own {
+			counted = fields[11:15] // and those of children it has waited for
+		}
+		for _, field := range counted {
+			n, err := strconv.ParseInt(field, 10, 64)
+			if err == nil {
+				ticks += n
+			}
+		}
+	}
+	return time.Duration(ticks) * clockTick
+}

@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// What Forward.Headers says.
+const (
+	// ForwardNoHeaders sends none of the delivery's headers but its content type.
+	ForwardNoHeaders = "none"
+	// ForwardOriginalHeaders sends the delivery's headers too.
+	ForwardOriginalHeaders = "original"
+)
+
+// Forward sends the event as it came: the exact bytes, its content type and
+// when it was received (destination.HeaderReceivedAt), signed as the
+// destination says.
+type Forward struct {
+	// Headers is ForwardNoHeaders (the default) or ForwardOriginalHeaders. The
+	// original ones come without those of the connection, of proxies on the way
+	// to us, of authorization and cookies; the provider's own signature stays.
+	Headers string
+	// Allow limits the original headers to these names, in which "*" stands for
+	// any run of characters. Empty: all.
+	Allow []string
+}
+
+// forwardRequest is a Forward, compiled.
+type forwardRequest struct {
+	original bool
+	allow    []string        // in canonical form; empty: all
+	taken    map[string]bool // canonical names the destination sets itself
+}
+
+func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRequest {
+	if f == nil {
+		return &forwardRequest{}
+	}
+	compiled := &forwardRequest{original: f.Headers == ForwardOriginalHeaders, taken: map[string]bool{}}
+	switch f.Headers {
+	case "", ForwardNoHeaders, ForwardOriginalHeaders:
+	default:
+		fail("forward.headers", "", fmt.Errorf("is %q, it must be %s or %s", f.Headers, ForwardNoHeaders, ForwardOriginalHeaders))
+	}
+	if len(f.Allow) > 0 && !compiled.original {
+		fail("forward.allow", "", fmt.Errorf("means nothing without headers: %s", ForwardOriginalHeaders))
+	}
+	for _, name := range f.Allow {
+		if name == "" || strings.ContainsAny(name, " :\t\r\n") {
+			fail("forward.allow", "", fmt.Errorf("%q is not the name of a header", name))
+		}
+		compiled.allow = append(compiled.allow, strings.ToLower(name))
+	}
+	if own, ok := to.(interface{ IdempotencyHeader() string }); ok {
+		compiled.taken[own.IdempotencyHeader()] = true
+	}
+	if own, ok := to.(interface{ SignsWebhooks() bool }); ok && own.SignsWebhooks() {
+		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+			compiled.taken[name] = true
+		}
+	}
+	return compiled
+}
+
+func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
+	e := scope.event
+	request := outbox.Request{
+		FromDelivery: true,
+		ContentType:  forwardType(e),
+		Headers:      map[string][]string{destination.HeaderReceivedAt: {e.ReceivedAt.UTC().Format(time.RFC3339Nano)}},
+	}
+	if !f.original {
+		return request, nil
+	}
+	named := connectionOptions(e.Headers)
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		canonical := http.CanonicalHeaderKey(name)
+		if f.taken[canonical] || named[canonical] || ofTheWay(canonical) || !f.allows(canonical) {
+			continue
+		}
+		for _, value := range e.Headers[name] {
+			if !isHeaderValue(value) {
+				return outbox.Request{}, fmt.Errorf("forward: header %s of the delivery has control characters", canonical)
+			}
+			request.Headers[canonical] = append(request.Headers[canonical], value)
+		}
+	}
+	return request, nil
+}
+
+func (f *forwardRequest) allows(canonical string) bool {
+	if len(f.allow) == 0 {
+		return true
+	}
+	name := strings.ToLower(canonical)
+	for _, pattern := range f.allow {
+		if matchType(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// connectionOptions are the headers that Connection declares to be of the
+// connection (RFC 9110, section 7.6.1).
+func connectionOptions(headers map[string][]string) map[string]bool {
+	named := map[string]bool{}
+	for name, values := range headers {
+		if http.CanonicalHeaderKey(name) != "Connection" {
+			continue
+		}
+		for _, value := range values {
+			for option := range strings.SplitSeq(value, ",") {
+				named[http.CanonicalHeaderKey(strings.TrimSpace(option))] = true
+			}
+		}
+	}
+	return named
+}
+
+// ofTheWay tells which headers of a delivery are about its way to us, or are
+// credentials: a receiver would take them for what its own proxies say.
+func ofTheWay(canonical string) bool {
+	switch canonical {
+	case "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
+		"Cookie", "Cookie2", "Expect", "Forwarded", "Host", "Http2-Settings", "Keep-Alive", "Max-Forwards",
+		"Set-Cookie", "Te", "Traceparent", "Tracestate", "Trailer", "Transfer-Encoding", "Upgrade", "Via", "X-Real-Ip":
+		return true
+	}
+	for _, prefix := range []string{"Proxy-", "X-Forwarded-", "Hooklatch-"} {
+		if strings.HasPrefix(canonical, prefix) {
+			return true
+		}
+	}
+	return false
+}

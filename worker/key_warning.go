@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// KeyWarning tells of a business key that looks as if it swallowed events.
+type KeyWarning struct {
+	Route string
+	Key   string // the expression
+	Text  string
+}
+
+func (w KeyWarning) String() string {
+	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
+}
+
+// repeating are the parts of event types that come more than once for one
+// object, each time with something new.
+var repeating = []string{
+	"update", "updated", "change", "changed", "edit", "edited", "modified", "synchronize", "sync",
+	"progress", "status", "transition", "transitioned", "renewed", "push", "adjusted", "moved",
+}
+
+// varying are the parts of the names of fields whose value differs between two
+// events of one object.
+var varying = []string{
+	"at", "date", "time", "timestamp", "ts", "version", "revision", "rev", "sequence", "seq", "nonce", "status", "state",
+	"action", "event", "etag", "updated", "modified", "changed", "occurred", "attempt", "hash", "sha", "commit", "after",
+	"amount", "balance", "quantity", "total", "period",
+}
+
+// KeyWarnings finds business keys with nothing in them that varies, on routes
+// whose event types repeat: all events of an object but the first would have no
+// effect. It goes by names, so it is advice and no error. Keys that do not
+// compile are passed over; CheckRoutes reports them.
+func KeyWarnings(routes []Route) []KeyWarning {
+	envs, err := newExpressionEnvs()
+	if err != nil {
+		return nil // CheckRoutes reports it
+	}
+	var warnings []KeyWarning
+	for _, r := range routes {
+		if r.Key == "" {
+			continue
+		}
+		compiled, issues := envs.dispatch.Compile(r.Key)
+		if issues.Err() != nil {
+			continue
+		}
+		reads, varies := readsOf(compiled)
+		switch repeats := repeatingType(r.Types); {
+		case !reads:
+			warnings = append(warnings, KeyWarning{Route: r.Name, Key: r.Key,
+				Text: "is the same for all events: every event but the first has no effect"})
+		case repeats != "" && !varies:
+			warnings = append(warnings, KeyWarning{Route: r.Name, Key: r.Key,
+				Text: fmt.Sprintf("has nothing in it that varies, but %s come more than once for one object: all but the first have no effect. Add what varies, like string(event.occurred_at), or leave the key out", repeats)})
+		}
+	}
+	return warnings
+}
+
+// repeatingType names the first of the types that repeat, or is empty.
+func repeatingType(types []string) string {
+	if len(types) == 0 {
+		return "events of all types"
+	}
+	for _, t := range types {
+		words := wordsOf(t)
+		if strings.HasSuffix(t, "*") || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(repeating, w) }) {
+			return "events of type " + t
+		}
+	}
+	return ""
+}
+
+// readsOf tells whether an expression reads anything of the event, and whether
+// that may differ between two events of one object.
+func readsOf(compiled *cel.Ast) (reads, varies bool) {
+	ast.PreOrderVisit(compiled.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.IdentKind:
+			name := e.AsIdent()
+			reads = reads || name == "event" || name == "body" || name == "headers"
+			// All of it, or of its headers, among which is the delivery's own id.
+			varies = varies || name == "headers"
+		case ast.CallKind:
+			// body["version"] is body.version.
+			if call := e.AsCall(); call.FunctionName() == operators.Index && len(call.Args()) == 2 && call.Args()[1].Kind() == ast.LiteralKind {
+				name, ok := call.Args()[1].AsLiteral().(types.String)
+				varies = varies || ok && fieldVaries(string(name))
+			}
+		case ast.SelectKind:
+			field := e.AsSelect()
+			if of := field.Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "event" {
+				varies = varies || slices.Contains([]string{"id", "type", "occurred_at", "received_at"}, field.FieldName())
+				return
+			}
+			varies = varies || fieldVaries(field.FieldName())
+		}
+	}))
+	return reads, varies
+}
+
+// fieldVaries goes by the words of a field's name. What was created at some
+// time stays so.
+func fieldVaries(name string) bool {
+	words := wordsOf(name)
+	return !slices.Contains(words, "created") && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(varying, w) })
+}
+
+// wordsOf splits customer.subscription_updated and lastModifiedAt into words.
+func wordsOf(name string) []string {
+	var spaced strings.Builder
+	lower := false
+	for _, c := range name {
+		if upper := c >= 'A' && c <= 'Z'; upper && lower {
+			spaced.WriteByte(' ')
+		}
+		lower = c >= 'a' && c <= 'z'
+		spaced.WriteRune(c)
+	}
+	return strings.FieldsFunc(strings.ToLower(spaced.String()), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+}

@@ -1,0 +1,206 @@
+package worker
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// request is what a receiver got.
+type request struct{ key, body string }
+
+func got(t *testing.T, r *http.Request) request {
+	t.Helper()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return request{key: r.Header.Get("Idempotency-Key"), body: string(body)}
+}
+
+// New routes between two attempts change neither body nor key (I7).
+func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	calls := make(chan request, 10)
+	var w *Worker
+	routes := func(version string) []Route {
+		return []Route{{Name: "everything", From: []string{"*"}, To: "app", Key: "'v" + version + "'",
+			HTTP: &HTTPRequest{Body: `{"version": ` + version + `}`, Headers: map[string]string{"X-Version": `"` + version + `"`}}}}
+	}
+	b.to(t, func(rw http.ResponseWriter, r *http.Request) {
+		call := got(t, r)
+		call.body += r.Header.Get("X-Version")
+		calls <- call
+		if len(calls) == 1 {
+			if err := w.SetRoutes(routes("2"), "two"); err != nil {
+				t.Error(err)
+			}
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b.opts.Routes = routes("1")
+	w = b.worker(t)
+	events := b.start(t, w)
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	first, second := <-calls, <-calls
+	require.Equal(t, `{"version":1}1`, first.body)
+	require.Equal(t, first, second)
+}
+
+// The current state is read before the effect is rendered: while that fails the
+// attempt counts as not applied; once it was rendered it stays (I7).
+func TestRefetch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var fetches atomic.Int32
+	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer t0ken" || r.URL.Path != "/objects/sub_1":
+			rw.WriteHeader(http.StatusUnauthorized)
+		case fetches.Add(1) == 1:
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			io.WriteString(rw, `{"status":"state `+strings.Repeat("I", int(fetches.Load()))+`"}`)
+		}
+	}))
+	t.Cleanup(api.Close)
+	calls := make(chan request, 10)
+	b.to(t, func(rw http.ResponseWriter, r *http.Request) {
+		calls <- got(t, r)
+		if len(calls) == 1 {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b.opts.Routes = []Route{{
+		Name: "everything", From: []string{"*"}, To: "app",
+		Refetch: &Refetch{URL: `"` + api.URL + `/objects/" + body.id`, Bearer: secret.New("t0ken")},
+		HTTP:    &HTTPRequest{Body: `{"status": current.status}`},
+	}}
+	events := b.start(t, b.worker(t))
+	b.take(t, incoming{id: "evt_1", body: `{"id":"sub_1"}`})
+
+	failed := next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	require.Equal(t, "no", outputOf(t, failed).Applied)
+	require.Contains(t, failed.Errors[0].Error, "app: refetch: 127.0.0.1")
+	require.Contains(t, failed.Errors[0].Error, "answered HTTP 503")
+	require.Empty(t, calls)
+	failed = next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	require.Equal(t, "in_doubt", outputOf(t, failed).Outcome)
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	first, second := <-calls, <-calls
+	require.Equal(t, `{"status":"state II"}`, first.body)
+	require.Equal(t, first, second)
+	require.EqualValues(t, 2, fetches.Load(), "it is read for the rendering, not for each attempt")
+}
+
+// What depends on the event and fails parks its effect, with the reason, and
+// nothing else waits for it.
+func TestUnrenderableEffectIsParked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	calls := make(chan request, 10)
+	b.to(t, func(_ http.ResponseWriter, r *http.Request) { calls <- got(t, r) })
+	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, `{}`) }))
+	t.Cleanup(api.Close)
+	b.opts.Routes = []Route{
+		{Name: "key", From: []string{"*"}, To: "app", Key: "body.missing", OrderBy: "body.id"},
+		{Name: "when", From: []string{"*"}, To: "app", When: "body.missing > 1"},
+		{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id", HTTP: &HTTPRequest{Body: "body.missing"}},
+		{Name: "late", From: []string{"*"}, To: "app", Refetch: &Refetch{URL: `"` + api.URL + `/"`}, HTTP: &HTTPRequest{Body: "current.missing"}},
+		{Name: "good", From: []string{"*"}, To: "app"},
+	}
+	w := b.worker(t)
+	b.start(t, w)
+	b.take(t, incoming{id: "evt_1", body: `{"id":"x"}`})
+	waitFor(t, b, `SELECT (count(*) = 1)::int FROM hooklatch.effects WHERE route = 'good' AND state = 'done'`)
+	waitFor(t, b, `SELECT (count(*) = 4)::int FROM hooklatch.effects WHERE state = 'parked'`)
+	require.Equal(t, `{"id":"x"}`, (<-calls).body)
+	for route, reason := range map[string]string{
+		"key":  `route "key": key: no such key: missing`,
+		"when": `route "when": when: no such key: missing`,
+		"body": `route "body": http.body: no such key: missing`,
+		"late": `route "late": http.body: no such key: missing`,
+	} {
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects JOIN hooklatch.effect_events AS l USING (scope, key, generation)
+			WHERE route = $1 AND state = 'parked' AND error = $2 AND l.event_id = 'evt_1'`, route, reason), route)
+	}
+	require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+
+	// A later event of the same order is not held up.
+	require.NoError(t, w.SetRoutes([]Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "mended"))
+	b.take(t, incoming{id: "evt_2", body: `{"id":"x"}`})
+	require.Equal(t, `{"id":"x"}`, (<-calls).body)
+}
+
+// A receiver that replays a stored error gets another key, if that is wanted.
+func TestNewKeyOnStoredError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	calls := make(chan request, 10)
+	failed := map[string]bool{}
+	b.to(t, func(rw http.ResponseWriter, r *http.Request) {
+		call := got(t, r)
+		calls <- call
+		switch {
+		case len(failed) == 0:
+			failed[call.key] = true
+			rw.WriteHeader(http.StatusInternalServerError)
+		case failed[call.key]:
+			rw.Header().Set("Idempotent-Replayed", "true")
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })
+	events := b.start(t, b.worker(t))
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	first, second, third := <-calls, <-calls, <-calls
+	require.Equal(t, first, second)
+	require.NotEqual(t, first.key, third.key)
+	require.Equal(t, first.body, third.body)
+	effects, err := b.outbox.Effects(t.Context(), outbox.EffectFilter{})
+	require.NoError(t, err)
+	require.Equal(t, 1, effects[0].KeyRotations)
+	require.Equal(t, third.key, effects[0].WireKey)
+	require.Equal(t, first.key, effects[0].IdempotencyKey)
+}
+
+// Past the lifetime of its key an effect in doubt is parked, not tried again.
+func TestKeyTTLParks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.to(t, func(rw http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		rw.WriteHeader(http.StatusGatewayTimeout)
+	}, func(d *Destination) {
+		d.KeyTTL = time.Minute
+		d.Retry = destination.Schedule{Initial: 20 * time.Minute, Jitter: -1}
+	})
+	events := b.start(t, b.worker(t))
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	_, err := b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.effects DISABLE TRIGGER USER;
+		UPDATE hooklatch.effects SET maybe_applied_since = now() - interval '2 minutes', next_attempt_at = now();
+		ALTER TABLE hooklatch.effects ENABLE TRIGGER USER;
+		UPDATE hooklatch.river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'effect'`)
+	require.NoError(t, err)
+	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	require.Equal(t, "parked", outputOf(t, job).Outcome)
+	require.EqualValues(t, 1, calls.Load())
+}

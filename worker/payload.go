@@ -1,0 +1,20 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// Payload decodes the event's JSON into a T, for handlers: the event's own part
+// where its delivery carries many. Fields that T has not are ignored, because
+// providers add some at any time.
+func Payload[T any](e outbox.Event) (T, error) {
+	var value T
+	if err := json.Unmarshal(e.Payload(), &value); err != nil {
+		var none T
+		return none, fmt.Errorf("decode payload of %s: %w", e.EventRef, err)
+	}
+	return value, nil
+}

@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// SQLStatement runs a statement of an sql destination.
+type SQLStatement struct {
+	// Statement is the name of one of the destination's. It may be empty where
+	// there is only one.
+	Statement string
+	// Params are $1, $2, ...: CEL of any value. Null is NULL, a list or a map
+	// is its JSON, and everything else is its text.
+	Params []string
+}
+
+// statementChecker is a destination that knows its statements.
+type statementChecker interface {
+	CheckStatement(name string, params int) (string, error)
+}
+
+// sqlRequest is an SQLStatement, compiled.
+type sqlRequest struct {
+	statement string
+	params    []*expression
+}
+
+func compileSQL(env *cel.Env, s *SQLStatement, to destination.Sender, fail failFunc) *sqlRequest {
+	compiled := &sqlRequest{statement: s.Statement}
+	if checker, ok := to.(statementChecker); ok {
+		name, err := checker.CheckStatement(s.Statement, len(s.Params))
+		if err != nil {
+			fail("sql.statement", s.Statement, err)
+		}
+		compiled.statement = name
+	}
+	for i, text := range s.Params {
+		field := "sql.params[" + strconv.Itoa(i) + "]"
+		if text == "" {
+			fail(field, "", errors.New("needs an expression"))
+			continue
+		}
+		e, err := compileExpression(env, text, wantAny)
+		if err != nil {
+			fail(field, text, err)
+		}
+		compiled.params = append(compiled.params, e)
+	}
+	return compiled
+}
+
+func (s *sqlRequest) build(scope *eventScope) (outbox.Request, error) {
+	call := destination.Statement{Name: s.statement, Params: make([]*string, len(s.params))}
+	for i, param := range s.params {
+		value, err := param.eval(scope)
+		if err == nil {
+			call.Params[i], err = sqlText(value)
+		}
+		if err != nil {
+			return outbox.Request{}, fmt.Errorf("sql.params[%d]: %w", i, err)
+		}
+	}
+	body, err := call.Encode()
+	if err != nil {
+		return outbox.Request{}, fmt.Errorf("sql: %w", err)
+	}
+	return outbox.Request{ContentType: destination.SQLContentType, Body: body}, nil
+}
+
+// sqlText is a value as Postgres reads it.
+func sqlText(value ref.Val) (*string, error) {
+	if optional, ok := value.(*types.Optional); ok {
+		if !optional.HasValue() {
+			return nil, nil //nolint:nilnil // nil is NULL
+		}
+		value = optional.GetValue()
+	}
+	if _, null := value.(types.Null); null {
+		return nil, nil //nolint:nilnil // nil is NULL
+	}
+	if text, ok := scalarText(value); ok {
+		return &text, nil
+	}
+	encoded, err := encodeJSON(value)
+	if err != nil {
+		return nil, err
+	}
+	text := string(encoded)
+	switch value.(type) {
+	case types.Timestamp, types.Bytes, types.Duration:
+		text = text[1 : len(text)-1] // without the quotes of JSON: nothing in it is escaped
+	}
+	return &text, nil
+}

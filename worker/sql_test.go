@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// books adds an sql destination with a route that credits every event.
+func (b *bundle) books(t *testing.T, role string) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `CREATE TABLE public.credits (invoice text NOT NULL, cents bigint NOT NULL CHECK (cents > 0), tags jsonb, by_role text NOT NULL DEFAULT current_user)`)
+	require.NoError(t, err)
+	sender, err := destination.NewSQL(destination.SQLOptions{
+		Name:       "books",
+		Statements: map[string]string{"credit": `INSERT INTO public.credits (invoice, cents, tags) VALUES ($1, $2, $3)`},
+		Role:       role,
+	})
+	require.NoError(t, err)
+	b.opts.Destinations = append(b.opts.Destinations, Destination{
+		Name: "books", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 3},
+	})
+	b.opts.Routes = append(b.opts.Routes, Route{
+		Name: "credit", From: []string{"*"}, To: "books",
+		SQL: &SQLStatement{Params: []string{"event.id", "body.cents", "body.tags"}},
+	})
+}
+
+func TestSQLEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	// A role is of the cluster, which other tests share.
+	role := fmt.Sprintf("books_%d", time.Now().UnixNano())
+	_, err := b.pool.Exec(t.Context(), `CREATE ROLE `+role)
+	require.NoError(t, err)
+	b.books(t, role)
+	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // the cluster ends anyway
+	})
+	events := b.start(t, b.worker(t))
+
+	b.take(t, incoming{id: "evt_1", body: `{"cents":500,"tags":["a",1]}`})
+	job := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	require.Equal(t, "done", outputOf(t, job).Outcome)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_1' AND cents = 500 AND tags = '["a", 1]' AND by_role = $1`, role))
+
+	// What the data makes impossible is refused, with the reason and without
+	// the values.
+	b.take(t, incoming{id: "evt_2", body: `{"cents":-1,"tags":null}`})
+	job = next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	require.Equal(t, "failed", outputOf(t, job).Outcome)
+	require.Contains(t, job.Errors[0].Error, `books: failed: statement "credit": new row for relation "credits" violates check constraint "credits_cents_check" (SQLSTATE 23514)`)
+
+	// What may be mended is tried again.
+	_, err = b.pool.Exec(t.Context(), `REVOKE INSERT ON public.credits FROM `+role)
+	require.NoError(t, err)
+	b.take(t, incoming{id: "evt_3", body: `{"cents":7,"tags":null}`})
+	job = next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	require.Equal(t, "pending", outputOf(t, job).Outcome)
+	require.Contains(t, job.Errors[0].Error, "permission denied")
+	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role)
+	require.NoError(t, err)
+	waitFor(t, b, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_3' AND tags IS NULL`)
+}
+
+// Claim, statement and settlement are one transaction, so that an effect is
+// applied exactly once when the answer to its COMMIT is lost.
+func TestSQLEffectSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			const effects, faults = 12, 20
+			b := setup(t)
+			b.books(t, "")
+			config, err := pgxpool.ParseConfig(pgtest.URL(t, b.pool))
+			require.NoError(t, err)
+			f := new(fault.Fault)
+			f.Apply(config)
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			faulty, err := outbox.New(outbox.Options{Pool: pool})
+			require.NoError(t, err)
+			sound := b.outbox
+			b.opts.Outbox = faulty
+			w := b.worker(t)
+			require.NoError(t, w.registerDestinations(t.Context()))
+			for i := range effects {
+				require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+					id, cents := fmt.Sprint("in_", i), "5"
+					body, err := destination.Statement{Name: "credit", Params: []*string{&id, &cents, nil}}.Encode()
+					if err != nil {
+						return err
+					}
+					_, err = sound.EnqueueTx(t.Context(), tx, outbox.NewEffect{
+						EffectID: outbox.EffectID{Key: id}, Destination: "books",
+						Request: outbox.Request{ContentType: destination.SQLContentType, Body: body},
+					})
+					return err
+				}))
+			}
+			f.Arm(mode, faults)
+			b.start(t, w)
+			waitFor(t, b, `SELECT count(*) / 12 FROM hooklatch.effects WHERE state = 'done'`)
+			require.Equal(t, faults, f.Count(), "every fault happened")
+			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM public.credits`))
+			require.Equal(t, effects, b.count(t, `SELECT count(DISTINCT invoice) FROM public.credits`))
+			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE applied = 'yes' AND attempt = 1`))
+		})
+	}
+}
