@@ -94,7 +94,7 @@ func (c *checkup) problems(err error) bool {
 		}
 		return true
 	}
-	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the parts of a Join are wanted
+	several, ok := err.(interface{ Unwrap() []error }) // an errors.Join
 	if !ok {
 		return false
 	}
@@ -109,7 +109,7 @@ func joined(err error) bool {
 	if _, ok := err.(config.Problems); ok { //nolint:errorlint // not what is inside
 		return false
 	}
-	_, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // not what is inside
+	_, ok := err.(interface{ Unwrap() []error }) // not what is inside
 	return ok
 }
 

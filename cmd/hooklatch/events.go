@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,7 +153,7 @@ func (p *process) printEvents(events []*outbox.Event, asJSON bool) error {
 	}
 	t := newTable(p.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
 	for _, e := range events {
-		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), fmt.Sprint(e.Duplicates))
+		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
 	}
 	return t.flush()
 }

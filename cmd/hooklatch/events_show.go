@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func (p *process) printEvent(e *outbox.Event) {
 	if e.Generation > 1 {
 		field("replayed", counted(e.Generation-1, "time"))
 	}
-	duplicates := fmt.Sprint(e.Duplicates)
+	duplicates := strconv.FormatInt(e.Duplicates, 10)
 	if e.BodyDiffers {
 		duplicates += ", with another body"
 	}

@@ -232,8 +232,6 @@ func adyenKey(d *document) (string, error) {
 // sign puts a signature into each item of a payment webhook, and into the
 // header for any other body.
 func (a *adyen) sign(r *Request, key secret.Value, now time.Time) error {
-	header := a.platform.headers[0].signature
-	delete(r.Header, header)
 	items, ok := adyenPayments(r)
 	if !ok || len(items) == 0 {
 		return a.platform.sign(r, key, now)
@@ -242,6 +240,7 @@ func (a *adyen) sign(r *Request, key secret.Value, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	delete(r.Header, a.platform.headers[0].signature)
 	for i, item := range items {
 		text, err := adyenText(item)
 		if err != nil {

@@ -16,16 +16,47 @@ type entry struct {
 // catalog lists every provider there is, in alphabetical order.
 func catalog() []entry {
 	return []entry{
+		{"adyen", nil, newAdyen},
+		{"aws-sns", nil, newSNS},
 		{"basic", eventOptions, newBasic},
+		{"braintree", nil, newBraintree},
+		{"calendly", []string{"tolerance"}, newCalendly},
+		{"coinbase", nil, newCoinbase},
+		{"docusign", nil, newDocuSign},
+		{"dropbox", nil, newDropbox},
 		{"github", nil, newGitHub},
+		{"gocardless", nil, newGoCardless},
+		{"google-pubsub", []string{"audience", "claims", "type"}, newGooglePubSub},
 		{"hmac", slices.Concat(hmacOptions, eventOptions), newHMAC},
+		{"hubspot", []string{"tolerance"}, newHubSpot},
+		{"intercom", nil, newIntercom},
+		{"jira", nil, newJira},
 		{"jwt", slices.Concat(jwtOptions, eventOptions), newJWT},
+		{"line", nil, newLINE},
+		{"linear", []string{"tolerance"}, newLinear},
+		{"mailgun", []string{"tolerance"}, newMailgun},
+		{"microsoft-graph", nil, newMicrosoftGraph},
+		{"mollie", nil, newMollie},
+		{"mux", []string{"tolerance"}, newMux},
+		{"pagerduty", nil, newPagerDuty},
+		{"plaid", nil, newPlaid},
+		{"postmark", nil, newPostmark},
+		{"razorpay", nil, newRazorpay},
+		{"sanity", []string{"tolerance"}, newSanity},
+		{"sendgrid", []string{"tolerance"}, newSendGrid},
+		{"sentry", nil, newSentry},
 		{"shopify", nil, newShopify},
 		{"slack", []string{"tolerance"}, newSlack},
 		{"standard-webhooks", []string{"tolerance", "secret_encoding", "type", "occurred_at"}, newStandardWebhooks},
 		{"stripe", []string{"tolerance"}, newStripe},
 		{"token", append([]string{"header", "prefix", "query"}, eventOptions...), newToken},
 		{"twilio", nil, newTwilio},
+		{"twitch", []string{"tolerance"}, newTwitch},
+		{"typeform", nil, newTypeform},
+		{"vercel", nil, newVercel},
+		{"x", nil, newX},
+		{"zendesk", []string{"tolerance"}, newZendesk},
+		{"zoom", []string{"tolerance"}, newZoom},
 	}
 }
 
@@ -33,10 +64,11 @@ func catalog() []entry {
 // the configuration spells them. The pages of docs/providers show them.
 func examples() map[string]string {
 	return map[string]string{
-		"basic": "event_id: {pointer: /id}",
-		"hmac":  "header: X-Signature\nevent_id: {pointer: /id}",
-		"jwt":   "jwks_url: https://issuer.example.com/.well-known/jwks.json\naudience: https://hooks.example.com/webhooks/jwt\nevent_id: {pointer: /id}",
-		"token": "event_id: {pointer: /id}",
+		"basic":         "event_id: {pointer: /id}",
+		"google-pubsub": "claims: {email: push@my-project.iam.gserviceaccount.com}",
+		"hmac":          "header: X-Signature\nevent_id: {pointer: /id}",
+		"jwt":           "jwks_url: https://issuer.example.com/.well-known/jwks.json\naudience: https://hooks.example.com/webhooks/jwt\nevent_id: {pointer: /id}",
+		"token":         "event_id: {pointer: /id}",
 	}
 }
 
