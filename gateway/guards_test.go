@@ -66,7 +66,7 @@ func setupStored(t *testing.T, change func(*gateway.Options)) *stored {
 
 func setupOnPool(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *stored {
 	t.Helper()
-	o, err := outbox.New(outbox.Options{Pool: pool})
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute}) // a busy machine is no reason for a 503
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, o.Stop(context.WithoutCancel(t.Context()))) })
 	b := setup(t, func(opts *gateway.Options) {

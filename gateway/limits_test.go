@@ -67,9 +67,13 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
 	go drip(conn, "X-Slow: 1\r\n")
 	// Every byte in time does not help: the header as a whole has the limit.
-	_, err := conn.Read(make([]byte, 1))
-	require.Error(t, err)
-	requireNoTimeout(t, err)
+	answered, err := io.ReadAll(conn)
+	if err != nil {
+		requireNoTimeout(t, err)
+	}
+	if len(answered) > 0 { // net/http takes the half of a line before a colon for a bad header
+		require.Contains(t, string(answered), "400 Bad Request")
+	}
 }
 
 func requireNoTimeout(t *testing.T, err error) {

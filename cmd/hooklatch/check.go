@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -118,6 +119,7 @@ var varying = regexp.MustCompile(`event\.(id|occurred_at|received_at)|updated|ve
 
 // configured warns of what is allowed and seldom meant.
 func (c *checkup) configured(cfg *config.Config) {
+	c.sources(cfg, time.Now())
 	for name, s := range cfg.Sources {
 		if s.Handlers {
 			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),

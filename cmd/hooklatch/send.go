@@ -120,13 +120,17 @@ func newSender(p *process, g *globals, source string, opts sendOptions) (*sender
 	if err != nil {
 		return nil, err
 	}
+	key, ok := s.CurrentSecret(time.Now())
+	if !ok && len(s.Secrets) > 0 {
+		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, programName)
+	}
 	configFlag := ""
 	if g.configPath != "" {
 		configFlag = " --config " + quoted(g.configPath)
 	}
 	return &sender{
 		configFlag: configFlag,
-		p:          p, opts: opts, source: source, provider: made, key: s.Secrets[0], target: to, headers: headers,
+		p:          p, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
 		client: &http.Client{
 			Timeout:       sendTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -140,7 +140,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.NoError(t, err)
 	const body = `{"type":"url_verification","token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
 	signed := &provider.Request{Method: http.MethodPost, URL: endpoint, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
-	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0], time.Now()))
+	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0].Value, time.Now()))
 	r, err := http.NewRequestWithContext(t.Context(), signed.Method, endpoint.String(), strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = signed.Header

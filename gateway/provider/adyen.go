@@ -170,9 +170,18 @@ func adyenMAC(key, text []byte) []byte {
 // only the merchant's own reference may contain a ":": a second one could move
 // text from one field to the next, and make another key of the same signature.
 func adyenText(item gjson.Result) ([]byte, error) {
+	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
+	lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
+		fields[key.Str] = value
+		return true
+	})
 	var texts []string
 	for _, pointer := range adyenSigned() {
-		value := lookup(item, adyenItem+pointer)
+		name, inner, nested := strings.Cut(pointer[1:], "/")
+		value := fields[name]
+		if nested {
+			value = lookup(value, "/"+inner)
+		}
 		text, ok := scalar(value)
 		switch {
 		case ok || !value.Exists() || value.Type == gjson.Null:
@@ -221,10 +230,13 @@ func adyenKey(d *document) (string, error) {
 		}
 		parts = append(parts, part)
 	}
-	success := at(adyenItem + "/success")
-	outcome := success.optional(d)
-	if success.holds(d) {
-		outcome = "true"
+	success, err := d.at(adyenItem + "/success")
+	if err != nil {
+		return "", err
+	}
+	outcome := at(adyenItem + "/success").optional(d)
+	if success.IsBool() { // as it is signed
+		outcome = success.Raw
 	}
 	return join(append(parts, outcome)...), nil
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rsa"
-	_ "crypto/sha1"
+	_ "crypto/sha1" // version 1 of the signature; crypto.SHA1 finds it
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -82,7 +82,7 @@ func aboutSNS() About {
 		},
 		Notes: []string{
 			"Raw message delivery has no signature and is refused.",
-			"The gateway must reach sns.<region>.amazonaws.com over HTTPS, for the certificate and for the confirmation.",
+			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
 			"The type of every event is Notification: what it is about stands in Message, often as JSON in a text. UnsubscribeConfirmation " +
 				"is an event as well: the subscription is gone.",
 			"Unconfirmed: that a 4xx other than 429 is final, 3 retries 20 seconds apart, and at most an hour with a policy. After the last " +
@@ -112,7 +112,11 @@ func (s *sns) handshake(ctx context.Context, r *Request, secrets []secret.Value,
 	if _, err := s.verify(ctx, r, secrets, now); err != nil {
 		return nil, err
 	}
-	confirm, err := at("/SubscribeURL").text(&document{r: r})
+	d := &document{r: r}
+	if at("/Type").optional(d) != snsConfirmation { // of two members Type the last one is signed
+		return nil, nil
+	}
+	confirm, err := at("/SubscribeURL").text(d)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,13 +46,14 @@ func BenchmarkVerifyAmong(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			require.Len(b, sources, max(others, 1))
 		})
 	}
 }
 
 // TestNothingGrowsWithProviders counts what a delivery of each provider
 // allocates, alone and beside all the others.
+//
+//nolint:paralleltest // counts allocations, which all tests of the process share
 func TestNothingGrowsWithProviders(t *testing.T) {
 	all := slices.Sorted(maps.Keys(configured()))
 	everything := sourcesOf(t, all)
@@ -71,7 +71,7 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 			})
 		}
 		alone := sourcesOf(t, []string{name})[name]
-		require.Equal(t, cost(alone), cost(everything[name]), name)
+		require.InDelta(t, cost(alone), cost(everything[name]), 1, name) // pools of the standard library may be empty once
 	}
 }
 
@@ -120,24 +120,4 @@ func kilobyte(t testing.TB, p *Provider) *Request {
 	r.Body = []byte(body)
 	require.NoError(t, p.Sign(r, keyOf(p), testNow))
 	return r
-}
-
-// maxProof is what the proof of 1 kB may take. It is far above the goal of the
-// benchmark: it finds a mistake of kind, on any machine.
-const maxProof = 2 * time.Millisecond
-
-// TestProofsAreQuick finds a proof that is slow by an order of magnitude.
-func TestProofsAreQuick(t *testing.T) {
-	for name, o := range configured() {
-		p := provide(t, name, o)
-		r, secrets := kilobyte(t, p), []secret.Value{keyOf(p)}
-		best := time.Hour
-		for range 20 {
-			start := time.Now()
-			_, err := p.Verify(t.Context(), r, secrets, testNow)
-			require.NoError(t, err)
-			best = min(best, time.Since(start))
-		}
-		require.Less(t, best, maxProof, name)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -54,17 +55,22 @@ func fixtures() map[string]fixture {
 			key: func() string { return "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00" }, unsigned: true,
 			types: []string{"AUTHORISATION", "REPORT_AVAILABLE", "balancePlatform.transfer.updated"},
 		},
-		"aws-sns": {fetch: publishedSNS, key: rsaPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
-		"basic":   {key: func() string { return "user:" + testSecret }, unsigned: true},
+		"auth0":     {unsigned: true, types: []string{"user.created", "s"}},
+		"aws-sns":   {fetch: publishedSNS, key: rsaPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
+		"basic":     {key: func() string { return "user:" + testSecret }, unsigned: true},
+		"bitbucket": {types: []string{"repo:push", "pullrequest:created", "issue:created"}},
 		"braintree": {
 			key: func() string { return "integration_public_key:integration_private_key" }, unsigned: true, inBody: true,
 			types: []string{"subscription_charged_successfully", "dispute_opened"},
 		},
 		"calendly":        {types: []string{"invitee.created", "invitee.canceled"}},
+		"clerk":           {key: whsec, types: []string{"user.created", "organization.created"}},
 		"coinbase":        {types: []string{"charge:confirmed", "charge:created"}},
+		"discord":         {key: ed25519Hex, types: []string{"APPLICATION_AUTHORIZED", "interaction.application_command.deploy", "interaction.message_component"}},
 		"docusign":        {types: []string{"envelope-completed", "recipient-sent"}},
 		"dropbox":         {fresh: true},
 		"github":          {types: []string{"push", "issues.opened", "ping", "star.created"}},
+		"gitlab":          {key: whsec, types: []string{"push", "merge_request.open", "tag_push"}},
 		"gocardless":      {types: []string{"payments.confirmed", "mandates.created", "payments"}},
 		"google-pubsub":   {fetch: publishedKeys("https://www.googleapis.com/oauth2/v3/certs"), key: rsaPEM, unsigned: true},
 		"hmac":            {options: "header: X-Sig\nevent_id: {pointer: /id}", types: []string{"demo.created", "anything"}},
@@ -75,16 +81,22 @@ func fixtures() map[string]fixture {
 		"line":            {types: []string{"message", "follow", "postback", "unfollow"}},
 		"linear":          {types: []string{"Issue.create", "Comment.update"}},
 		"mailgun":         {unsigned: true, inBody: true, types: []string{"delivered", "failed", "inbound"}},
+		"meta":            {types: []string{"page.message", "page.message.echo", "instagram.reaction", "page.feed", "message.text"}},
 		"microsoft-graph": {unsigned: true, inBody: true},
 		"mollie":          {types: []string{"payment-link.paid", "sales-invoice.issued"}},
 		"mux":             {types: []string{"video.asset.ready", "video.upload.created"}},
+		"okta":            {unsigned: true},
+		"openai":          {key: whsec, types: []string{"response.completed", "batch.failed"}},
+		"paddle":          {types: []string{"transaction.completed", "subscription.created", "customer.created"}},
 		"pagerduty":       {types: []string{"incident.triggered", "service.updated"}},
+		"paypal":          {key: func() string { return "WEBHOOK_ID " + rsaBase64() }},
 		"plaid":           {fetch: func() published { return nil }, key: ecdsaPEM, types: []string{"TRANSACTIONS.SYNC_UPDATES_AVAILABLE", "ITEM.ERROR", "PAYMENT_INITIATION.PAYMENT_STATUS_UPDATE"}},
 		"postmark": {
 			key: func() string { return "user:" + testSecret }, unsigned: true,
 			types: []string{"Bounce", "SpamComplaint", "Delivery", "Open", "Click", "SubscriptionChange", "Inbound"},
 		},
 		"razorpay":          {types: []string{"payment.captured", "order.paid"}},
+		"resend":            {key: whsec, types: []string{"email.delivered", "email.bounced"}},
 		"sanity":            {types: []string{"create.post", "delete", "update.page"}},
 		"sendgrid":          {key: ecdsaPEM, types: []string{"delivered", "bounce"}},
 		"sentry":            {types: []string{"issue.created", "event_alert.triggered", "comment"}},
@@ -92,20 +104,27 @@ func fixtures() map[string]fixture {
 		"slack":             {types: []string{"message", "message.channel_join", "app_mention"}},
 		"standard-webhooks": {key: func() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }, types: []string{"user.created", "invoice.paid"}},
 		"stripe":            {types: []string{"invoice.paid", "customer.created", "charge.refunded", "payment_intent.succeeded", "payout.paid", "ping"}},
+		"svix":              {key: whsec},
+		"telegram":          {key: func() string { return "correct-horse_battery" }, unsigned: true, types: []string{"message", "edited_message", "callback_query"}},
 		"token":             {unsigned: true},
 		"twilio": {types: []string{
 			"message.delivered", "message.received", "call.completed", "call.ringing", "recording.completed", "transcription.completed",
 			"conference.participant-join", "room.room-ended", "conversation.onMessageAdded",
 		}},
-		"twitch":  {types: []string{"channel.follow", "drop.entitlement.grant"}},
-		"x":       {types: []string{"post.create", "tweet_create_events", "follow_events"}},
-		"zendesk": {types: []string{"zen:event-type:ticket.created"}},
-		"zoom":    {types: []string{"meeting.started", "recording.completed"}},
+		"twitch":   {types: []string{"channel.follow", "drop.entitlement.grant"}},
+		"whatsapp": {types: []string{"message.text", "message.image", "status.read", "message_template_status_update"}},
+		"workos":   {types: []string{"dsync.user.created", "user.updated"}},
+		"x":        {types: []string{"post.create", "tweet_create_events", "follow_events"}},
+		"zendesk":  {types: []string{"zen:event-type:ticket.created"}},
+		"zoom":     {types: []string{"meeting.started", "recording.completed"}},
 	}
 }
 
 // configured lists every provider, and hmac in several shapes.
-func configured() map[string]Options {
+func configured() map[string]Options { return maps.Clone(allConfigured()) }
+
+// allConfigured reads all the options once.
+var allConfigured = sync.OnceValue(func() map[string]Options {
 	all := map[string]Options{}
 	for _, name := range Names() {
 		var o Options
@@ -142,7 +161,7 @@ func configured() map[string]Options {
 	all["token header"] = Options{Header: "X-Token", EventID: EventID{Pointer: "/id"}}
 	all["token query"] = Options{Query: "token", EventID: EventID{Form: "id"}, Type: Field{Fixed: "demo.created"}}
 	return all
-}
+})
 
 // everyProvider runs a test for every provider and shape of the generic ones,
 // with a signed sample.
@@ -234,6 +253,13 @@ func ecdsaBase64() string {
 	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(ecdsaKey())))
 }
 func ed25519Hex() string { return hex.EncodeToString(ed25519Key().(ed25519.PrivateKey)) }
+
+func rsaBase64() string {
+	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(rsaKey())))
+}
+
+// whsec is a key as the Standard Webhooks specification spells it.
+func whsec() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
 
 func keyPEM(key crypto.Signer) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(key))}))

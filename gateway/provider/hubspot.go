@@ -5,11 +5,12 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -138,21 +139,17 @@ func hubspotURLs(r *Request) []string {
 func hubspotDecode(url string) string {
 	const decoded = "%3A %2F %3F %40 %21 %24 %27 %28 %29 %2A %2C %3B"
 	var text strings.Builder
-	for {
-		at := strings.IndexByte(url, '%')
-		if at < 0 || at+3 > len(url) {
-			text.WriteString(url)
-			return text.String()
+	for i := 0; i < len(url); i++ {
+		if url[i] == '%' && i+3 <= len(url) && strings.Contains(decoded, strings.ToUpper(url[i:i+3])) {
+			if c, err := strconv.ParseUint(url[i+1:i+3], 16, 8); err == nil {
+				text.WriteByte(byte(c))
+				i += 2
+				continue
+			}
 		}
-		text.WriteString(url[:at])
-		escape := url[at : at+3]
-		if c, err := strconv.ParseUint(escape[1:], 16, 8); err == nil && strings.Contains(decoded, strings.ToUpper(escape)) {
-			text.WriteByte(byte(c))
-		} else {
-			text.WriteString(escape)
-		}
-		url = url[at+3:]
+		text.WriteByte(url[i])
 	}
+	return text.String()
 }
 
 // verifyOld proves versions 1 and 2. Behind what they hash a stranger could
@@ -201,7 +198,7 @@ func (h *hubspot) sign(r *Request, key secret.Value, now time.Time) error {
 func sampleHubSpot(eventType, id string, now time.Time) *Request {
 	var event any = id // a number at HubSpot
 	if id == "" {
-		event = rand.Int64N(1 << 53)
+		event = uuid.New().ID()
 	}
 	body := object{
 		"eventId": event, "subscriptionId": 138, "portalId": 62515, "appId": 1160452, "occurredAt": now.UnixMilli(),

@@ -155,8 +155,9 @@ func mailgunFields(r *Request) (func(name string) []string, error) {
 		return func(name string) []string { return form[name] }, err
 	}
 	root, err := parseJSON(r.Body)
+	fields := lookup(root, "/signature")
 	return func(name string) []string {
-		if text, ok := scalar(lookup(root, "/signature/"+name)); ok {
+		if text, ok := scalar(lookup(fields, "/"+name)); ok {
 			return []string{text}
 		}
 		return nil
@@ -170,11 +171,11 @@ func mailgunForm(r *Request) (url.Values, bool, error) {
 		return fields, true, err
 	}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != multipartType {
-		return nil, false, nil
+	if err == nil && mediaType == multipartType {
+		fields, err := multipartFields(r.Body, params["boundary"])
+		return fields, true, err
 	}
-	fields, err := multipartFields(r.Body, params["boundary"])
-	return fields, true, err
+	return nil, false, nil // whatever it says it is, it may be JSON
 }
 
 // multipartFields reads the short fields of a multipart form that are no files.

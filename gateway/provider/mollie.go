@@ -59,8 +59,8 @@ func aboutMollie() About {
 		Setup: []string{
 			"Create a webhook in the Dashboard (Developers, Webhooks) or by the Webhooks API, with the URL {url}.",
 			"Use its signing secret for the secret of the source.",
-			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url}?token=<secret> as webhookUrl " +
-				"of each payment, order or subscription.",
+			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url} with `?token=` and " +
+				"that secret behind it as webhookUrl of each payment, order or subscription.",
 		},
 		Notes: []string{
 			"A classic webhook says nothing but an id: fetch the object from the API to learn its state.",

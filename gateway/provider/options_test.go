@@ -90,3 +90,18 @@ func TestUnknownNameListsAll(t *testing.T) {
 	_, err := New("stripes", Options{})
 	require.EqualError(t, err, `provider: "stripes" is not allowed: must be one of `+strings.Join(Names(), ", "))
 }
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	hmac, err := Describe("hmac")
+	require.NoError(t, err)
+	require.Contains(t, hmac.Options, "template")
+	require.Contains(t, hmac.Example, "event_id")
+	require.NotEmpty(t, hmac.About.Setup)
+	stripe, err := Describe("stripe")
+	require.NoError(t, err)
+	require.Equal(t, []string{"tolerance"}, stripe.Options)
+	require.Empty(t, stripe.Example)
+	_, err = Describe("strip")
+	require.ErrorContains(t, err, "must be one of adyen")
+}

@@ -13,7 +13,6 @@ import (
 	texttemplate "text/template"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,25 +78,23 @@ func pages(t *testing.T) map[string]string {
 	}
 	rendered := map[string]string{}
 	var all []page
-	for _, e := range catalog() {
-		p := newPage(t, e)
+	for _, name := range Names() {
+		p := newPage(t, name)
 		all = append(all, p)
-		rendered[e.name+".md"] = render("provider.md.tmpl", p)
+		rendered[name+".md"] = render("provider.md.tmpl", p)
 	}
 	rendered["README.md"] = render("README.md.tmpl", all)
 	return rendered
 }
 
-func newPage(t *testing.T, e entry) page {
+func newPage(t *testing.T, name string) page {
 	t.Helper()
-	var o Options
-	require.NoError(t, yaml.Unmarshal([]byte(examples()[e.name]), &o))
-	p, err := New(e.name, o)
-	require.NoError(t, err, "%s needs examples()", e.name)
+	p, err := Describe(name)
+	require.NoError(t, err, "%s needs examples()", name)
 	pg := page{
-		Provider: p,
-		Source:   e.name,
-		Secret:   "${" + strings.ToUpper(strings.ReplaceAll(e.name, "-", "_")) + "_SECRET}",
+		Provider: p.Provider,
+		Source:   name,
+		Secret:   "${" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_SECRET}",
 		State: map[Confirmation]string{
 			Confirmed:   "**Confirmed.** What this page says is in the sender's documentation, or in its own libraries and their tests.",
 			Secondary:   "**Secondary.** Some of what this page says was found only in code and texts of others that quote the sender.",
@@ -119,8 +116,8 @@ func newPage(t *testing.T, e entry) page {
 	if p.ResendWindow > 0 {
 		pg.Resends = "for " + pg.Resends
 	}
-	if text := examples()[e.name]; text != "" {
-		pg.Example = strings.Split(text, "\n")
+	if p.Example != "" {
+		pg.Example = strings.Split(p.Example, "\n")
 	}
 	if p.Keyless {
 		pg.Secret = ""
@@ -134,11 +131,11 @@ func newPage(t *testing.T, e entry) page {
 	if p.UnsignedID {
 		pg.Guard = "recommended: the id is not signed"
 	}
-	if len(e.accepts) > 0 {
-		pg.Options = "`" + strings.Join(slices.Sorted(slices.Values(e.accepts)), "`, `") + "`"
+	if len(p.Options) > 0 {
+		pg.Options = "`" + strings.Join(p.Options, "`, `") + "`"
 	}
 	for _, step := range p.About.Setup {
-		pg.Setup = append(pg.Setup, strings.ReplaceAll(step, "{url}", "`https://YOUR-HOST/webhooks/"+e.name+"`"))
+		pg.Setup = append(pg.Setup, strings.ReplaceAll(step, "{url}", "`https://YOUR-HOST/webhooks/"+name+"`"))
 	}
 	return pg
 }

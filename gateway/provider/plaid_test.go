@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -147,7 +148,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 		require.NoError(t, p.Sign(r, keyOf(p), now))
 		return r
 	}
-	requireFault := func(p *Provider, api *plaidAPI, account string, now time.Time) {
+	requireFault := func(p *Provider, account string, now time.Time) {
 		t.Helper()
 		_, err := p.Verify(t.Context(), signed(p, now), []secret.Value{secret.New(account)}, now)
 		require.Error(t, err)
@@ -157,9 +158,9 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	}
 	api := &plaidAPI{}
 	p := provide(t, "plaid", Options{Fetch: api})
-	requireFault(p, api, "client1:wrong", testNow)
+	requireFault(p, "client1:wrong", testNow)
 	api.down.Store(true)
-	requireFault(p, api, plaidAccountSecret, testNow)
+	requireFault(p, plaidAccountSecret, testNow)
 	api.down.Store(false)
 
 	// A key that was had is used for a day more when Plaid is down ...
@@ -170,7 +171,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	later := testNow.Add(23 * time.Hour)
 	_, err = p.Verify(t.Context(), signed(p, later), account, later)
 	require.NoError(t, err)
-	requireFault(p, api, plaidAccountSecret, testNow.Add(25*time.Hour))
+	requireFault(p, plaidAccountSecret, testNow.Add(25*time.Hour))
 
 	// ... and not any more when Plaid says that it has expired.
 	api.down.Store(false)
@@ -178,7 +179,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	later = later.Add(time.Minute)
 	_, err = p.Verify(t.Context(), signed(p, later), account, later)
 	require.ErrorContains(t, err, string(ReasonUnknownKey))
-	requireFault(provide(t, "plaid", Options{Fetch: api}), api, "no account", testNow)
+	requireFault(provide(t, "plaid", Options{Fetch: api}), "no account", testNow)
 }
 
 // TestPlaidQuestionsAreLimited asks about a stranger's ids so often and no more.
@@ -203,9 +204,11 @@ func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &plaidAPI{}
+		answered := make(chan struct{})
 		slow := roundTrip(func(r *http.Request) (*http.Response, error) {
 			select {
 			case <-time.After(3 * time.Second):
+				defer close(answered)
 				return api.RoundTrip(r)
 			case <-r.Context().Done():
 				return nil, r.Context().Err()
@@ -217,7 +220,7 @@ func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 		defer cancel()
 		_, err := keys(ctx, kid, testNow)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		time.Sleep(3 * time.Second)
+		<-answered
 		synctest.Wait()
 		found, err := keys(t.Context(), kid, testNow)
 		require.NoError(t, err)
@@ -287,10 +290,7 @@ func TestPubSubWantsTheAccount(t *testing.T) {
 		"email_verified": {false, ReasonWrongClaim},
 		"exp":            {testNow.Add(-2 * time.Minute).Unix(), ReasonExpired},
 	} {
-		claims := jwt.MapClaims{}
-		for k, v := range sound {
-			claims[k] = v
-		}
+		claims := maps.Clone(sound)
 		claims[name] = c.value
 		require.ErrorContains(t, verify(claims, rsaKey(), kid), string(c.reason), name)
 	}

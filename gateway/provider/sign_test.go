@@ -99,15 +99,16 @@ func TestSignTakesAnyBody(t *testing.T) {
 	})
 }
 
-// TestAnyBitCounts flips every bit of the signature and of a signed time, and
-// a sample of the body's.
+// TestAnyBitCounts flips the bits of the signature and of a signed time, and a
+// sample of the body's.
 func TestAnyBitCounts(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
 		require.NoError(t, verifies(t, p, r))
 		for _, name := range signing(t, p, r, keyOf(p)) {
 			value := r.Header.Get(name)
-			for bit := range len(value) * 8 {
+			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try is an RSA proof
+			for bit := 0; bit < len(value)*8; bit += step {
 				r.Header[name] = []string{flip(value, bit)}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}
