@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -190,7 +191,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	s := setupStored(t, func(*gateway.Options) {})
 	events := make([]map[string]string, 100)
 	for i := range events {
-		events[i] = map[string]string{"id": fmt.Sprint(i), "type": "x"}
+		events[i] = map[string]string{"id": strconv.Itoa(i), "type": "x"}
 	}
 	events[99]["id"] = strings.Repeat("x", 256)
 	body, err := json.Marshal(map[string]any{"events": events})

@@ -195,7 +195,7 @@ func TestContentWindow(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "accepted", b.post(t, "orders", body, withHeaders("X-Id", "later")).header.Get(gateway.StatusHeader), "after the window")
 	for i := range 2 {
-		got := b.post(t, "ids", body, withHeaders("X-Id", fmt.Sprint(i)))
+		got := b.post(t, "ids", body, withHeaders("X-Id", strconv.Itoa(i)))
 		require.Equal(t, "accepted", got.header.Get(gateway.StatusHeader), "only ids count where nothing else is said")
 	}
 }
@@ -213,7 +213,7 @@ func TestRetriesAreSeen(t *testing.T) {
 		{"X-Retry", "3", "X-Retry-Reason", "the moon is full"},
 		{"X-Again", "true"},
 	} {
-		got := b.post(t, "orders", `{}`, withHeaders(append(headers, "X-Id", fmt.Sprint(i))...))
+		got := b.post(t, "orders", `{}`, withHeaders(append(headers, "X-Id", strconv.Itoa(i))...))
 		require.Equal(t, http.StatusOK, got.status)
 		require.Equal(t, "accepted", got.header.Get(gateway.StatusHeader))
 	}

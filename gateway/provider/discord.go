@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // discord knows interactions and webhook events: one way to sign, two kinds of
@@ -100,7 +101,7 @@ func (d *discord) handshake(ctx context.Context, r *Request, secrets []secret.Va
 // discordAnswer defers the answer to an interaction, and gives autocompletion
 // an empty one.
 func discordAnswer(r *Request) *Answer {
-	deferred := ""
+	var deferred string
 	switch gjson.GetBytes(r.Body, "type").Raw {
 	case discordCommand, discordModal:
 		deferred = `{"type":5}`

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // newMeta knows the webhooks of the Graph API: Messenger, Instagram, Pages,

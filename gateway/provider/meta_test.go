@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestWhatsAppStatuses(t *testing.T) {
 func BenchmarkWhatsAppStatuses(b *testing.B) {
 	p := provide(b, "whatsapp", Options{})
 	for _, n := range []int{10, 100, 1000, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			r := whatsAppStatuses(n)
 			for b.Loop() {
 				if _, err := p.Events(r); err != nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9, _ and -")
@@ -116,7 +117,7 @@ func sampleTelegram(eventType, id string, now time.Time) *Request {
 		update[telegramID] = json.Number(id)
 	}
 	if id == "" {
-		update[telegramID] = rand.Int64N(1 << 31)
+		update[telegramID] = rand.Int64N(1 << 31) //nolint:gosec // a sample, no secret
 	}
 	return sampleJSON(update)
 }

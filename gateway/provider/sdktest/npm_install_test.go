@@ -80,7 +80,7 @@ func cachedModules(t *testing.T) string {
 	}
 
 	// It gets its name when it is complete.
-	building, err := os.MkdirTemp(cache, "npm-building-")
+	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename does not cross file systems
 	require.NoError(t, err)
 	defer os.RemoveAll(building)
 	copyFiles(t, building, "package.json", "package-lock.json", ".npmrc")

@@ -39,7 +39,7 @@ type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`
 	Secret    string `json:"secret"`
-	PublicKey string `json:"publicKey,omitempty"` //nolint:tagliatelle // read by a script
+	PublicKey string `json:"public_key,omitempty"`
 	Signs     bool   `json:"signs"`
 
 	provider string // the slug where it is not the name

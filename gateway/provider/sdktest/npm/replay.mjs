@@ -1,6 +1,6 @@
 // Lets the SDKs sign deliveries to a running gateway, and look at those we signed.
 //
-// Standard input is {gateway, requests, cases: [{name, sdk, secret, publicKey, signs}]}: the base URL of the gateway, the base URL where
+// Standard input is {gateway, requests, cases: [{name, sdk, secret, public_key, signs}]}: the base URL of the gateway, the base URL where
 // /unsigned/{name} and /signed/{name} give {method, url, headers, body}, with names of headers in lower case, and what to try.
 // Standard output is a line of JSON for each case: {name, answers: [{status, outcome}], genuine, tampered}, or {name, error}.
 
@@ -32,7 +32,7 @@ async function post({ method, url, headers, body }) {
   return { status: answer.status, outcome: answer.headers.get('hooklatch-status') ?? '' }
 }
 
-async function replay({ name, sdk: sdkName, secret, publicKey, signs }) {
+async function replay({ name, sdk: sdkName, secret, public_key: publicKey, signs }) {
   const sdk = sdks[sdkName]
   const answers = []
   if (signs) {
