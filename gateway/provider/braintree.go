@@ -246,6 +246,9 @@ func sampleBraintree(eventType, id string, now time.Time) *Request {
 	text := `<?xml version="1.0" encoding="UTF-8"?><notification><kind>` + eventType + `</kind><timestamp type="datetime">` +
 		now.UTC().Format(time.RFC3339) + `</timestamp><subject><` + subject + `><id>` + escaped.String() + `</id><price>42.00</price>` +
 		`<status>Active</status></` + subject + `></subject></notification>`
+	if subject == "subscription" { // the SDKs read these lists even when they are empty
+		text = strings.Replace(text, "<status>", `<transactions type="array"/><add-ons type="array"/><discounts type="array"/><status>`, 1)
+	}
 	payload := base64.StdEncoding.EncodeToString([]byte(text)) + "\n"
 	return sample([]byte(url.Values{braintreePayload: {payload}}.Encode()), formType)
 }

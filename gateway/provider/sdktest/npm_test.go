@@ -62,7 +62,7 @@ func npmCases(t *testing.T) []npmCase {
 		{Name: "adyen", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true},
 		{Name: "adyen-platform", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true, provider: "adyen", event: "balancePlatform.transfer.updated"},
 		// The SDK wants more of a subscription than our sample has.
-		{Name: "braintree", SDK: "braintree", Secret: "public_key:private_key", Signs: true, event: "check"},
+		{Name: "braintree", SDK: "braintree", Secret: "public_key:private_key", Signs: true},
 		{Name: "clerk", SDK: "svix", Secret: whsec, Signs: true},
 		{Name: "discord", SDK: "discord-interactions", Secret: hex.EncodeToString(discordKey), PublicKey: hex.EncodeToString(discordPublic)},
 		{Name: "github", SDK: "@octokit/webhooks-methods", Secret: textSecret, Signs: true},
