@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-func noSecret() secret.Value { return secret.New("") }
+func noSecret() gateway.Secret { return gateway.Secret{Value: secret.New("")} }
 
 func refuseSecret(secret.Value) error { return errors.New("must be base64") }
 

@@ -9,14 +9,13 @@ import (
 
 // ReplayGuard says what becomes of new events in a delivery whose proof came
 // before: somebody who captured it may have sent it again under fresh ids. It
-// has an effect only for providers with a ReplayToken, whose schemes sign
-// neither id nor time.
+// has an effect only for providers with a ReplayToken.
 type ReplayGuard string
 
 // The values of ReplayGuard.
 const (
 	ReplayOff    ReplayGuard = "off"    // nothing is remembered
-	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and warned of; the default
+	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and warned of
 	ReplayRefuse ReplayGuard = "refuse" // answered 401 and not stored
 )
 
@@ -26,6 +25,18 @@ func (g ReplayGuard) validate() error {
 		return nil
 	}
 	return fmt.Errorf("ReplayGuard %q must be one of off, flag, refuse", string(g))
+}
+
+// orDefault is ReplayFlag for senders that sign neither id nor time. Elsewhere
+// a proof comes with the same id always, and remembering it costs a row.
+func (g ReplayGuard) orDefault(p *provider.Provider) ReplayGuard {
+	switch {
+	case g != "":
+		return g
+	case p.UnsignedID:
+		return ReplayFlag
+	}
+	return ReplayOff
 }
 
 // replayGuard is what the outbox must remember of a proven request, nil when

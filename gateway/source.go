@@ -35,7 +35,7 @@ type Source struct {
 	// it is not Options.PublicURL with /webhooks/{Name} behind it.
 	PublicURL *url.URL
 	// ReplayGuard is for senders that sign neither id nor time. Defaults to
-	// ReplayFlag.
+	// ReplayFlag where Provider.UnsignedID says so, else to ReplayOff.
 	ReplayGuard ReplayGuard
 	// ContentWindow makes events of the same content one event for this long
 	// from the first, whatever their ids. 0: only ids count.
@@ -76,6 +76,7 @@ func newSourceSet(sources []Source, maxBody int64) (*sourceSet, error) {
 func newSource(s Source, maxBody int64) *source {
 	// The caller's slices may change later; a source in use may not.
 	s.Secrets = slices.Clone(s.Secrets)
+	s.ReplayGuard = s.ReplayGuard.orDefault(s.Provider)
 	src := &source{
 		Source:  s,
 		keys:    newKeyring(s.Secrets, s.Provider),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -94,7 +95,7 @@ func (c *checkup) problems(err error) bool {
 		}
 		return true
 	}
-	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the parts of a Join are wanted
+	several, ok := err.(interface{ Unwrap() []error }) // an errors.Join
 	if !ok {
 		return false
 	}
@@ -109,7 +110,7 @@ func joined(err error) bool {
 	if _, ok := err.(config.Problems); ok { //nolint:errorlint // not what is inside
 		return false
 	}
-	_, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // not what is inside
+	_, ok := err.(interface{ Unwrap() []error }) // not what is inside
 	return ok
 }
 
@@ -118,6 +119,7 @@ var varying = regexp.MustCompile(`event\.(id|occurred_at|received_at)|updated|ve
 
 // configured warns of what is allowed and seldom meant.
 func (c *checkup) configured(cfg *config.Config) {
+	c.sources(cfg, time.Now())
 	for name, s := range cfg.Sources {
 		if s.Handlers {
 			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -44,7 +46,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	server := pgtest.Server(t, pool)
 	server.Kill()
 	// Away at the start.
-	s := newSystem(t, systemOptions{pool: pool, waitNot: true})
+	s := newSystem(t, systemOptions{pool: pool, waitNot: true, change: func(cfg *config.Config) { cfg.Gateway.AcceptTimeout = 2 * time.Second }})
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
 	s.waitPrepared(t)

@@ -88,7 +88,7 @@ func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	for _, s := range devSources() {
 		settings.secrets[s.name] = secret.New(s.fresh())
 		if kept := earlier.Sources[s.name].Secrets; len(kept) > 0 {
-			settings.secrets[s.name] = kept[0]
+			settings.secrets[s.name] = kept[0].Value
 		}
 	}
 	settings.sign = secret.New(randomWhsec())

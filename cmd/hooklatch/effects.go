@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -145,7 +146,7 @@ func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
 		if e.Event != (outbox.EventRef{}) {
 			event = e.Event.String()
 		}
-		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State), fmt.Sprint(e.Attempt), lastOf(e))
+		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State), strconv.Itoa(e.Attempt), lastOf(e))
 	}
 	return t.flush()
 }
@@ -154,7 +155,7 @@ func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
 func lastOf(e outbox.Effect) string {
 	switch {
 	case e.ResponseStatus != 0:
-		return fmt.Sprint(e.ResponseStatus)
+		return strconv.Itoa(e.ResponseStatus)
 	case e.Error != "":
 		return e.Error
 	}

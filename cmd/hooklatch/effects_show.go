@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (p *process) printEffect(d effectDetail) {
 	field("destination", e.Destination+", "+strings.ReplaceAll(string(e.Policy), "_", " "))
 	field("request", strings.TrimSpace(e.Request.Method+" "+e.Request.URL))
 	field("state", string(e.State)+": "+meaning(e))
-	field("attempts", fmt.Sprint(e.Attempt))
+	field("attempts", strconv.Itoa(e.Attempt))
 	if !e.MaybeAppliedSince.IsZero() {
 		field("maybe applied", "since "+shown(e.MaybeAppliedSince))
 	}
@@ -97,7 +98,7 @@ func (p *process) printEffect(d effectDetail) {
 		field("finished", shown(e.FinishedAt))
 	}
 	if e.ResponseStatus != 0 {
-		field("last status", fmt.Sprint(e.ResponseStatus))
+		field("last status", strconv.Itoa(e.ResponseStatus))
 	}
 	field("last answer", e.ResponseExcerpt)
 	field("last error", e.Error)

@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
@@ -73,24 +75,25 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 		{"resets", server.URL + "/resets", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 	}
 	s := newSystem(t, systemOptions{yaml: func(settings *devSettings) string {
-		text := fmt.Sprintf(`
+		var text, routes strings.Builder
+		fmt.Fprintf(&text, `
 database: {url: %s}
 gateway: {listen: "127.0.0.1:0"}
 admin: {listen: "localhost:0"}
 sources: {stripe: {provider: stripe, secrets: [%s]}}
 destinations:
 `, scalar(settings.database.Reveal()), scalar(settings.secrets["stripe"].Reveal()))
-		routes := "routes:\n"
+		routes.WriteString("routes:\n")
 		for _, c := range cases {
-			text += fmt.Sprintf("  %s: {http: {url: %s}, timeout: 500ms, policy: %s, retry: {initial: 10m, max: 1h}}\n", c.name, scalar(c.url), c.policy)
-			routes += fmt.Sprintf("  - {name: %s, from: stripe, to: %s}\n", c.name, c.name)
+			fmt.Fprintf(&text, "  %s: {http: {url: %s}, timeout: 500ms, policy: %s, retry: {initial: 10m, max: 1h}}\n", c.name, scalar(c.url), c.policy)
+			fmt.Fprintf(&routes, "  - {name: %s, from: stripe, to: %s}\n", c.name, c.name)
 		}
-		return text + routes
+		return text.String() + routes.String()
 	}})
 	_, sent := s.sendJSON(t, "stripe")
 	require.Equal(t, 1, sent.Accepted)
 	require.Eventually(t, func() bool {
-		return s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 1 AND state <> 'started'`) == len(cases)
+		return s.counts(t, len(cases), `SELECT count(*) FROM hooklatch.effects WHERE attempt = 1 AND state <> 'started'`)
 	}, patience, tick, "every effect was attempted once")
 
 	keys := map[string]string{}
@@ -100,7 +103,7 @@ destinations:
 	for _, e := range listed {
 		keys[e.Destination] = e.IdempotencyKey
 	}
-	for _, c := range cases {
+	for _, c := range cases { //nolint:paralleltest // the retries below change what these look at
 		t.Run(c.name, func(t *testing.T) {
 			var e effectView
 			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
@@ -123,7 +126,7 @@ destinations:
 	// A person decides about what is left.
 	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
 	require.Eventually(t, func() bool {
-		return s.count(t, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"]) == 2
+		return s.counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])
 	}, patience, tick)
 	require.Equal(t, keys["down"]+" is cancelled\n", must(t, s.args("effects", "cancel", keys["down"], "--reason", "no longer needed")...))
 	require.Contains(t, must(t, s.args("effects", "show", keys["down"])...), "no longer needed")
@@ -134,5 +137,6 @@ destinations:
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", "hl_none")...))
 	require.Contains(t, c.stderr.String(), "there is no effect with the key hl_none")
 	require.Contains(t, must(t, s.args("effects", "list", "--state", "parked")...), "error-once")
-	require.Contains(t, must(t, s.args("check", "--json")...), "effects_parked")
+	_, found := runCheck(t, "--config", s.configPath)
+	require.Equal(t, doctor.Warning, found.of("effects_parked")[0].Level)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,6 +102,9 @@ type eventView struct {
 	Duplicates      int64               `json:"duplicates"`
 	LastDuplicateAt *time.Time          `json:"last_duplicate_at"`
 	BodyDiffers     bool                `json:"body_differs,omitempty"`
+	RetryNumber     int                 `json:"retry_number,omitempty"`
+	RetryReason     string              `json:"retry_reason,omitempty"`
+	ReplaySuspect   bool                `json:"replay_suspect,omitempty"`
 	AcceptanceID    string              `json:"acceptance_id"`
 	DeliveryID      string              `json:"delivery_id"`
 	Item            string              `json:"item,omitempty"`
@@ -128,6 +132,7 @@ func viewOfEvent(e *outbox.Event) eventView {
 		Source: e.Source, EventID: e.EventID, Provider: e.Provider, Type: e.Type, APIVersion: e.APIVersion,
 		State: e.Outcome, OccurredAt: timeOrNil(e.OccurredAt), ReceivedAt: e.ReceivedAt, ProcessedAt: timeOrNil(e.ProcessedAt),
 		Generation: e.Generation, Duplicates: e.Duplicates, LastDuplicateAt: timeOrNil(e.LastDuplicateAt), BodyDiffers: e.BodyDiffers,
+		RetryNumber: e.RetryNumber, RetryReason: e.RetryReason, ReplaySuspect: e.ReplaySuspect,
 		AcceptanceID: e.AcceptanceID.String(), DeliveryID: e.DeliveryID.String(), Item: e.Item,
 		ConfigHash: e.ConfigHash, Error: e.Error, ContentType: e.ContentType, Headers: e.Headers,
 	}
@@ -152,7 +157,7 @@ func (p *process) printEvents(events []*outbox.Event, asJSON bool) error {
 	}
 	t := newTable(p.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
 	for _, e := range events {
-		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), fmt.Sprint(e.Duplicates))
+		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
 	}
 	return t.flush()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,8 +113,8 @@ func (p *process) replayAll(ctx context.Context, o *outbox.Outbox, filter outbox
 	replayed, effects := 0, 0
 	told := time.Now()
 	// The oldest first, as they came.
-	for i := len(refs) - 1; i >= 0; i-- {
-		done, err := o.Replay(ctx, refs[i], opts)
+	for _, ref := range slices.Backward(refs) {
+		done, err := o.Replay(ctx, ref, opts)
 		switch {
 		case errors.Is(err, outbox.ErrNotReplayable), errors.Is(err, outbox.ErrNotFound):
 			continue // somebody else was faster, or retention was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,7 +121,13 @@ func (p *process) printEvent(e *outbox.Event) {
 	if e.Generation > 1 {
 		field("replayed", counted(e.Generation-1, "time"))
 	}
-	duplicates := fmt.Sprint(e.Duplicates)
+	if e.RetryNumber > 0 {
+		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d of the provider, %s", e.RetryNumber, e.RetryReason), ", "))
+	}
+	if e.ReplaySuspect {
+		field("suspect", "its proof came before under another id: it may be a captured delivery, sent again")
+	}
+	duplicates := strconv.FormatInt(e.Duplicates, 10)
 	if e.BodyDiffers {
 		duplicates += ", with another body"
 	}

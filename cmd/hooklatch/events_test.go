@@ -15,15 +15,15 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}
-	skipped := func() int {
-		return s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = $1`, outbox.EventSkipped)
+	skipped := func(n int) bool {
+		return s.counts(t, n, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = $1`, outbox.EventSkipped)
 	}
-	require.Eventually(t, func() bool { return skipped() == 3 }, patience, tick)
+	require.Eventually(t, func() bool { return skipped(3) }, patience, tick)
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
 	require.Equal(t, "3 events skipped\nreplay them with the same command and --yes\n", must(t, s.args("events", "replay", "--state", "skipped")...))
-	require.Equal(t, 3, skipped())
+	require.True(t, skipped(3))
 	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, s.args("events", "replay", "--state", "skipped", "--source", "stripe", "--yes")...))
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by <> ''`))
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,13 +15,23 @@ import (
 func main() { os.Exit(run()) }
 
 // run is main with an exit code. Only here are signals known: the first one
-// drains, the second one has its default effect and ends the process at once.
+// drains, the second one ends the process at once.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	name := invocation(os.Args[0])
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// Room for both, so that none is lost however fast they come.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintf(os.Stderr, "%s: second signal: exiting at once\n", name)
+		os.Exit(exitFailed)
+	}()
 	return execute(ctx, &process{
-		name:     invocation(os.Args[0]),
+		name:     name,
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
@@ -56,6 +67,6 @@ func reloads(ctx context.Context) <-chan struct{} {
 
 // isTerminal tells whether a person reads along.
 func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios) //nolint:gosec // a file descriptor fits
+	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
 	return err == nil
 }

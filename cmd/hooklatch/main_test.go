@@ -26,7 +26,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// asProgram in the environment makes the test binary the program itself, for
+// tests of what only a process has: signals.
+const asProgram = "HOOKLATCH_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run())
+	}
 	flag.Parse()
 	os.Exit(pgtest.Main(m))
 }
@@ -109,6 +116,8 @@ type systemOptions struct {
 	yaml func(*devSettings) string
 	// change is called before the system starts.
 	change func(*config.Config)
+	// noGateway and noWorker leave a part out.
+	noGateway, noWorker bool
 	// waitNot returns before the database was seen.
 	waitNot bool
 }
@@ -157,7 +166,7 @@ func newSystem(t *testing.T, opts systemOptions) *system {
 		opts.change(s.config)
 	}
 	s.app, err = app.New(t.Context(), app.Options{
-		Config: s.config, Gateway: true, Worker: true, Version: "test",
+		Config: s.config, Gateway: !opts.noGateway, Worker: !opts.noWorker, Version: "test",
 		Logger: slog.New(slog.NewJSONHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	require.NoError(t, err)
@@ -168,7 +177,10 @@ func newSystem(t *testing.T, opts systemOptions) *system {
 		}
 	})
 	require.NoError(t, s.app.Start(t.Context()))
-	s.url, s.admin = "http://"+s.app.GatewayAddr().String(), "http://"+s.app.AdminAddr().String()
+	s.admin = "http://" + s.app.AdminAddr().String()
+	if !opts.noGateway {
+		s.url = "http://" + s.app.GatewayAddr().String()
+	}
 	if !opts.waitNot {
 		s.waitPrepared(t)
 	}
@@ -203,12 +215,20 @@ func (s *system) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
+// counts tells whether a query yields n. It may be asked while the database is away.
+func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
+	t.Helper()
+	var got int
+	err := s.pool.QueryRow(t.Context(), query, args...).Scan(&got)
+	return err == nil && got == n
+}
+
 // waitDone waits until an event is dispatched and its effects are done.
 func (s *system) waitDone(t *testing.T, source, eventID string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID) == 1 &&
-			s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND event_id = $2 AND state <> 'done'`, source, eventID) == 0
+		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID) &&
+			s.counts(t, 0, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND event_id = $2 AND state <> 'done'`, source, eventID)
 	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
 }
 

@@ -39,6 +39,9 @@ func execute(ctx context.Context, p *process, args []string) int {
 	if errors.Is(err, errFound) {
 		return exitFailed
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
 	p.complain(err)
 	// Whatever cobra refuses, it refuses before the command starts.
 	if _, wrong := errors.AsType[*usageError](err); wrong || !p.started {
@@ -96,6 +99,7 @@ Begin with: ` + p.name + ` dev`,
 		newMigrate(p, g),
 		newCheck(p, g),
 		newSend(p, g),
+		newProviders(p, g),
 		newEvents(p, g),
 		newEffects(p, g),
 		newVersion(p),

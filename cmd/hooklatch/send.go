@@ -89,6 +89,8 @@ type sender struct {
 	headers  http.Header
 	file     []byte // nil: the provider's sample
 	client   *http.Client
+	// configFlag completes commands that are shown to the user.
+	configFlag string
 }
 
 // sendTimeout bounds one delivery; no provider waits longer.
@@ -118,8 +120,17 @@ func newSender(p *process, g *globals, source string, opts sendOptions) (*sender
 	if err != nil {
 		return nil, err
 	}
+	key, ok := s.CurrentSecret(time.Now())
+	if !ok && len(s.Secrets) > 0 {
+		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, programName)
+	}
+	configFlag := ""
+	if g.configPath != "" {
+		configFlag = " --config " + quoted(g.configPath)
+	}
 	return &sender{
-		p: p, opts: opts, source: source, provider: made, key: s.Secrets[0], target: to, headers: headers,
+		configFlag: configFlag,
+		p:          p, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
 		client: &http.Client{
 			Timeout:       sendTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -145,7 +156,7 @@ func readBody(p *process, path string) ([]byte, error) {
 		body, err := io.ReadAll(p.stdin)
 		return nonNil(body), err
 	}
-	body, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	body, err := os.ReadFile(path)
 	return nonNil(body), err
 }
 
@@ -171,9 +182,7 @@ func (s *sender) event() *provider.Request {
 func (s *sender) signed(event *provider.Request) (*provider.Request, error) {
 	u := *s.target.signed
 	r := &provider.Request{Method: event.Method, URL: &u, Header: event.Header.Clone(), Body: slices.Clone(event.Body)}
-	for name, values := range s.headers {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, s.headers)
 	if err := s.provider.Sign(r, s.key, time.Now()); err != nil {
 		return nil, fmt.Errorf("sign as %s: %w", s.provider.Title, err)
 	}
@@ -197,7 +206,7 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.opts.asJSON {
-		fmt.Fprintf(s.p.stdout, "look at it with: %s events show %s %s\n", s.p.name, s.source, quoted(report.EventID))
+		fmt.Fprintf(s.p.stdout, "look at it with: %s events show %s %s%s\n", s.p.name, s.source, quoted(report.EventID), s.configFlag)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
 // The acceptance of the whole path, for every provider.
@@ -21,8 +22,8 @@ func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	eventTypes := map[string]string{"stripe": "invoice.paid"}
-	for _, source := range devSourceNames() {
-		t.Run(source, func(t *testing.T) { // one after the other: each is 64 at once
+	for _, source := range devSourceNames() { //nolint:paralleltest // each is 64 at once already
+		t.Run(source, func(t *testing.T) {
 			args := []string{"send", source, "--times", "340", "--parallel", "64", "--json"}
 			if eventType := eventTypes[source]; eventType != "" {
 				args = append(args, "--type", eventType)
@@ -63,7 +64,7 @@ func TestSendReportsForPeople(t *testing.T) {
 	require.Contains(t, out, "POST "+s.url+"/webhooks/github\n")
 	require.Contains(t, out, "X-Hub-Signature-256: sha256=")
 	require.Regexp(t, `3 answers: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
-	require.Contains(t, out, "look at it with: hooklatch events show github ")
+	require.Regexp(t, `look at it with: hooklatch events show github \S+ --config \S+/dev.yaml\n`, out)
 
 	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
 	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")
@@ -139,7 +140,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.NoError(t, err)
 	const body = `{"type":"url_verification","token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
 	signed := &provider.Request{Method: http.MethodPost, URL: endpoint, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
-	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0], time.Now()))
+	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0].Value, time.Now()))
 	r, err := http.NewRequestWithContext(t.Context(), signed.Method, endpoint.String(), strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = signed.Header
@@ -155,4 +156,31 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	for _, table := range []string{"processed_events", "deliveries", "river_job WHERE kind = 'dispatch'"} {
 		require.Zero(t, s.count(t, "SELECT count(*) FROM hooklatch."+table), table)
 	}
+}
+
+// Gateway and worker are two processes that need each other for nothing but
+// the tables.
+func TestGatewayAndWorkerApart(t *testing.T) {
+	t.Parallel()
+	front := newSystem(t, systemOptions{noWorker: true})
+	exit, r := front.sendJSON(t, "stripe", "--times", "5")
+	require.Zero(t, exit)
+	require.Equal(t, 1, r.Accepted)
+	var event eventView
+	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
+	require.Equal(t, outbox.EventReceived, event.State)
+	require.Empty(t, event.Effects)
+	require.NoError(t, front.app.Stop(t.Context()))
+
+	back := newSystem(t, systemOptions{pool: front.pool, noGateway: true})
+	code, body := back.ready(t)
+	require.Equal(t, http.StatusOK, code, body)
+	back.waitDone(t, "stripe", r.EventID)
+	require.Len(t, back.receiver.Seen(), 1)
+	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
+	require.Equal(t, outbox.EventDispatched, event.State)
+	require.Len(t, event.Effects, 2)
+	var events []eventView
+	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "list", "--type", "invoice.paid", "--json")...)), &events))
+	require.Len(t, events, 1)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -97,5 +95,5 @@ func (d *databaseFlag) databaseOf(p *process, cfg *config.Config) (url, direct s
 
 // wrongCount is the answer to a number that must be positive.
 func wrongCount(flag string, n int) error {
-	return misused("--%s %s: it must be at least 1", flag, fmt.Sprint(n))
+	return misused("--%s %d: it must be at least 1", flag, n)
 }

@@ -170,9 +170,18 @@ func adyenMAC(key, text []byte) []byte {
 // only the merchant's own reference may contain a ":": a second one could move
 // text from one field to the next, and make another key of the same signature.
 func adyenText(item gjson.Result) ([]byte, error) {
+	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
+	lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
+		fields[key.Str] = value
+		return true
+	})
 	var texts []string
 	for _, pointer := range adyenSigned() {
-		value := lookup(item, adyenItem+pointer)
+		name, inner, nested := strings.Cut(pointer[1:], "/")
+		value := fields[name]
+		if nested {
+			value = lookup(value, "/"+inner)
+		}
 		text, ok := scalar(value)
 		switch {
 		case ok || !value.Exists() || value.Type == gjson.Null:
@@ -221,10 +230,13 @@ func adyenKey(d *document) (string, error) {
 		}
 		parts = append(parts, part)
 	}
-	success := at(adyenItem + "/success")
-	outcome := success.optional(d)
-	if success.holds(d) {
-		outcome = "true"
+	success, err := d.at(adyenItem + "/success")
+	if err != nil {
+		return "", err
+	}
+	outcome := at(adyenItem + "/success").optional(d)
+	if success.IsBool() { // as it is signed
+		outcome = success.Raw
 	}
 	return join(append(parts, outcome)...), nil
 }
@@ -232,8 +244,6 @@ func adyenKey(d *document) (string, error) {
 // sign puts a signature into each item of a payment webhook, and into the
 // header for any other body.
 func (a *adyen) sign(r *Request, key secret.Value, now time.Time) error {
-	header := a.platform.headers[0].signature
-	delete(r.Header, header)
 	items, ok := adyenPayments(r)
 	if !ok || len(items) == 0 {
 		return a.platform.sign(r, key, now)
@@ -242,6 +252,7 @@ func (a *adyen) sign(r *Request, key secret.Value, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	delete(r.Header, a.platform.headers[0].signature)
 	for i, item := range items {
 		text, err := adyenText(item)
 		if err != nil {

@@ -147,7 +147,9 @@ const (
 // as in encoding/json and in jsonb. It walks members instead of using gjson's
 // path language, in which a key can be an operator.
 func lookup(root gjson.Result, pointer string) gjson.Result {
-	for _, token := range pointerTokens(pointer) {
+	for pointer != "" {
+		var token string
+		token, pointer = nextToken(pointer)
 		var found gjson.Result
 		switch {
 		case root.IsObject():
@@ -181,14 +183,25 @@ func lookup(root gjson.Result, pointer string) gjson.Result {
 
 // pointerTokens splits a pointer into the names and indexes it goes through.
 func pointerTokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i, token := range tokens {
-		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+	var tokens []string
+	for pointer != "" {
+		var token string
+		token, pointer = nextToken(pointer)
+		tokens = append(tokens, token)
 	}
 	return tokens
+}
+
+// nextToken takes the first name or index off a pointer that is not empty.
+func nextToken(pointer string) (token, rest string) {
+	token = pointer[1:]
+	if end := strings.IndexByte(token, '/'); end >= 0 {
+		token, rest = token[:end], token[end:]
+	}
+	if strings.IndexByte(token, '~') >= 0 {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+	}
+	return token, rest
 }
 
 // scalar returns the text of a string or of an integer.

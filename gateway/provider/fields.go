@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -48,7 +49,7 @@ func (f Field) place() string {
 	case f.Form != "":
 		return "form field " + f.Form
 	}
-	return strings.TrimSuffix(strings.Repeat("../", f.levels), "/") + f.Pointer
+	return cmp.Or(strings.TrimSuffix(strings.Repeat("../", f.levels), "/")+f.Pointer, "the item itself")
 }
 
 // text returns what stands there: not empty, and fit to be part of a key.

@@ -45,7 +45,10 @@ func (o Options) generic(signedID Field) (*generic, error) {
 		}
 	}
 	g.facts = facts{id: id, kind: kind, fallback: fallback, occurred: o.OccurredAt}
-	return g, g.oneBody()
+	if err := g.oneBody(); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 func (g *generic) readList(each string) error {
@@ -119,7 +122,7 @@ func (g *generic) oneBody() error {
 		if f.Form != "" {
 			forms = append(forms, f.Form)
 		}
-		if f.Pointer != "" && f != at("/type") { // which is also the default
+		if f.Pointer != "" && (f != g.facts.kind || g.facts.fallback == (Field{})) { // not the default of the type
 			pointers = append(pointers, f.Pointer)
 		}
 	}

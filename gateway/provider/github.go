@@ -31,14 +31,32 @@ func newGitHub(Options) (*Provider, error) {
 		needJSON: true,
 	}
 	return &Provider{
-		Name:         "github",
-		Title:        "GitHub",
+		Name:  "github",
+		Title: "GitHub",
+		About: About{
+			Confirmed: Secondary, // that redelivery is possible for 3 days
+			Signing:   "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is passed over.",
+			KeyRule:   "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
+			Setup: []string{
+				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",
+				"Content type `application/json` (a form is taken too), and a secret of your own, which GitHub shows never again.",
+			},
+			Notes: []string{
+				"GitHub does not retry: what fails once waits for you to redeliver it, for 3 days.",
+				"A hook of the repository, one of the organization and an App send the same event under three ids: three sources.",
+				"Bodies have up to 25 MB.",
+			},
+			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` sends one again.",
+			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+		},
 		Verify:       s.verify,
 		Events:       f.events,
 		Methods:      []string{http.MethodPost},
 		CheckSecret:  s.secret.check,
 		Sign:         s.sign,
 		Sample:       sampleGitHub,
+		UnsignedID:   true,
+		ReplayToken:  s.replayToken,
 		MaxBody:      25 << 20,
 		Deadline:     10 * time.Second,
 		ResendWindow: 3 * day,

@@ -9,7 +9,8 @@ import (
 )
 
 // newGoCardless knows the webhooks of GoCardless Pro: a list of events.
-// Source: developer.gocardless.com, "Webhooks"; gocardless-pro libraries.
+// Source: developer.gocardless.com, "Webhooks"; support.gocardless.com,
+// "Webhook retries / failures"; gocardless-pro libraries.
 func newGoCardless(Options) (*Provider, error) {
 	s := &scheme{
 		headers:  []headerNames{{signature: "Webhook-Signature"}}, // the same name as that of Standard Webhooks
@@ -38,7 +39,8 @@ func newGoCardless(Options) (*Provider, error) {
 			Notes: []string{
 				"A delivery carries up to 250 events (unconfirmed), perhaps of several resources and in any order.",
 				"GoCardless suggests 498 for a wrong signature. Hooklatch answers 401; GoCardless only asks for something other than 2xx.",
-				"Unconfirmed: the deadline of 10 s, retries over a day, and that a delivery can be sent again from the dashboard for 30 days.",
+				"GoCardless waits for 10 s, follows no redirect, and tries 8 times more at growing intervals.",
+				"Unconfirmed: that these 8 times are over within a day, and that a delivery can be sent again (dashboard or API) for 30 days.",
 			},
 			Backfill: "GET /events?after= lists the same events with the same ids.",
 			Docs:     "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks",

@@ -86,12 +86,15 @@ func (o Options) scheme() (*scheme, error) {
 			Allowed: "must contain {body}, and no other braces than those of " + placeholders,
 		}
 	}
+	var numbered bool
+	o.Header, numbered = strings.CutSuffix(o.Header, "-{n}")
 	names, err := o.headerNames()
 	if err != nil {
 		return nil, err
 	}
 	s := &scheme{
 		headers:  []headerNames{names},
+		numbered: numbered,
 		prefix:   o.Prefix,
 		hash:     map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[algorithm],
 		encoding: encoding(spelling),

@@ -3,6 +3,9 @@ package provider
 import (
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -133,10 +136,25 @@ func parseKey(text []byte) (publishedKey, bool) {
 		KTY: given.KTY, KID: given.KID, CRV: given.CRV, X: given.X, Y: given.Y, N: given.N, E: given.E,
 	}
 	key, err := jwkset.NewJWKFromMarshal(public, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-	if err != nil || key.Key() == nil {
+	if err != nil || !usable(key.Key()) {
 		return publishedKey{}, false
 	}
 	return publishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key()}, true
+}
+
+// usable refuses keys that prove nothing: short ones (RFC 7518, 3.3) and
+// points that are not on their curve.
+func usable(key any) bool {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= 2048 && k.E > 1
+	case *ecdsa.PublicKey:
+		_, err := k.ECDH()
+		return err == nil
+	case ed25519.PublicKey:
+		return len(k) == ed25519.PublicKeySize
+	}
+	return false
 }
 
 // keyID is the id we give a key of our own: the hash of its public half.

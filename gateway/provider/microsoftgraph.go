@@ -73,13 +73,13 @@ func verifyGraph(_ context.Context, r *Request, secrets []secret.Value, _ time.T
 	if err != nil || !list.IsArray() {
 		return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
 	}
-	var states [][]byte
+	var states []string // each once, where equal ones stand together
 	for _, item := range list.Array() {
 		state := lookup(item, "/clientState")
 		if state.Type != gjson.String || state.Str == "" {
 			return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "an item has no clientState"}
 		}
-		if text := []byte(unquote(state.Raw)); len(states) == 0 || string(states[len(states)-1]) != string(text) {
+		if text := unquote(state.Raw); len(states) == 0 || states[len(states)-1] != text {
 			states = append(states, text)
 		}
 	}
@@ -88,7 +88,7 @@ func verifyGraph(_ context.Context, r *Request, secrets []secret.Value, _ time.T
 	}
 	var verified Verified
 	for i, state := range states {
-		index, err := graphState.match(secrets, [][]byte{state}, func(key []byte) [][]byte { return [][]byte{key} })
+		index, err := graphState.match(secrets, [][]byte{[]byte(state)}, func(key []byte) [][]byte { return [][]byte{key} })
 		if _, refused := errors.AsType[*VerifyError](err); refused {
 			return Verified{}, &VerifyError{Reason: ReasonWrongToken, Detail: "clientState"}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -19,15 +18,15 @@ import (
 // latter are proven by a token in the URL.
 // Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
 // mollie/mollie-api-php, SignatureValidator.
-type mollie struct{ scheme scheme }
+type mollie struct {
+	scheme  scheme
+	classic staticToken
+}
 
-const (
-	mollieSignature = "X-Mollie-Signature"
-	mollieToken     = "token"
-)
+const mollieSignature = "X-Mollie-Signature"
 
 func newMollie(Options) (*Provider, error) {
-	m := &mollie{scheme: scheme{
+	m := &mollie{classic: staticToken{query: "token"}, scheme: scheme{
 		headers:  []headerNames{{signature: mollieSignature}},
 		pairs:    &pairs{separator: ",", assign: "=", signature: "sha256"},
 		hash:     sha256.New,
@@ -45,7 +44,7 @@ func newMollie(Options) (*Provider, error) {
 		CheckSecret: m.scheme.checkSecret,
 		Sign:        m.sign,
 		Sample:      sampleMollie,
-		SecretQuery: []string{mollieToken},
+		SecretQuery: []string{m.classic.query},
 		Deadline:    15 * time.Second,
 		RetryWindow: 26 * time.Hour,
 	}, nil
@@ -60,8 +59,8 @@ func aboutMollie() About {
 		Setup: []string{
 			"Create a webhook in the Dashboard (Developers, Webhooks) or by the Webhooks API, with the URL {url}.",
 			"Use its signing secret for the secret of the source.",
-			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url}?token=<secret> as webhookUrl " +
-				"of each payment, order or subscription.",
+			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url} with `?token=` and " +
+				"that secret behind it as webhookUrl of each payment, order or subscription.",
 		},
 		Notes: []string{
 			"A classic webhook says nothing but an id: fetch the object from the API to learn its state.",
@@ -77,8 +76,8 @@ func aboutMollie() About {
 
 func (m *mollie) verify(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
 	signatures := r.Header[mollieSignature]
-	if len(signatures) == 0 {
-		return m.verifyToken(r, secrets)
+	if len(signatures) == 0 && isForm(r) {
+		return m.classic.verify(ctx, r, secrets, now)
 	}
 	if len(signatures) > 1 { // two headers while a secret is replaced
 		joined := *r
@@ -89,42 +88,15 @@ func (m *mollie) verify(ctx context.Context, r *Request, secrets []secret.Value,
 	return m.scheme.verify(ctx, r, secrets, now)
 }
 
-// verifyToken proves a classic webhook by the token in its URL.
-func (m *mollie) verifyToken(r *Request, secrets []secret.Value) (Verified, error) {
-	if !isForm(r) || r.URL == nil {
-		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: mollieSignature}
-	}
-	tokens := r.URL.Query()[mollieToken]
-	switch {
-	case len(tokens) > 1:
-		return Verified{}, &VerifyError{Reason: ReasonMalformedToken, Detail: "more than one " + mollieToken}
-	case len(tokens) == 0 || tokens[0] == "":
-		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "neither " + mollieSignature + " nor ?" + mollieToken}
-	}
-	// Hashes of equal length: comparing them does not tell that of the secret.
-	given := sha256.Sum256([]byte(tokens[0]))
-	index, err := m.scheme.secret.match(secrets, [][]byte{given[:]}, func(key []byte) [][]byte {
-		want := sha256.Sum256(key)
-		return [][]byte{want[:]}
-	})
-	if refused, ok := errors.AsType[*VerifyError](err); ok {
-		refused.Reason = ReasonWrongToken
-	}
-	return Verified{SecretIndex: index}, err
-}
-
 func mollieEvents(r *Request) ([]Event, error) {
 	d := &document{r: r}
 	if !isForm(r) {
 		return facts{id: verbatim(at("/id")), kind: at("/type"), occurred: Clock{Pointer: "/createdAt"}}.of(d)
 	}
-	id, err := inForm("id").text(d)
-	if err != nil {
-		return nil, err
-	}
 	// The same id comes with every change, and nothing else comes with it: a
 	// key of it would lose all changes but the first.
-	return []Event{{ID: join(id, freshID("")), Type: mollieKind(id)}}, nil
+	id := inForm("id")
+	return facts{id: everyTime(id), kind: fixed(mollieKind(id.optional(d)))}.of(d)
 }
 
 // mollieKind tells by the prefix of its id what a classic webhook is about.
@@ -135,22 +107,11 @@ func mollieKind(id string) string {
 
 // sign puts the secret into the URL of a form, and signs any other body.
 func (m *mollie) sign(r *Request, key secret.Value, now time.Time) error {
-	delete(r.Header, mollieSignature)
 	if !isForm(r) {
 		return m.scheme.sign(r, key, now)
 	}
-	if err := m.scheme.checkSecret(key); err != nil {
-		return err
-	}
-	if r.URL == nil {
-		return errNoURL
-	}
-	u := *r.URL
-	query := u.Query()
-	query.Set(mollieToken, key.Reveal())
-	u.RawQuery = query.Encode()
-	r.URL = &u
-	return nil
+	delete(r.Header, mollieSignature)
+	return m.classic.sign(r, key, now)
 }
 
 func sampleMollie(eventType, id string, now time.Time) *Request {

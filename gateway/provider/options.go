@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // Options is what a source may set for its provider. Every provider takes
@@ -52,11 +54,16 @@ type Options struct {
 	// instead of Header.
 	Query string `yaml:"query,omitempty"`
 
+	// VerifyToken is the token the sender shows when it checks the endpoint, as
+	// it was entered there. Providers whatsapp and meta.
+	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
+
 	// The rest describes a scheme of one's own: provider hmac, and for header,
 	// prefix and the last three also token, basic and jwt.
 
 	// Header carries the signature or the token. Required for hmac. Default for
-	// token and jwt: Authorization, with the prefix "Bearer ".
+	// token and jwt: Authorization, with the prefix "Bearer ". For hmac a name
+	// that ends in -{n} stands for several headers, numbered from 1: X-Sig-{n}.
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`
@@ -185,6 +192,9 @@ func (o Options) given() []given {
 		add("max_age", o.MaxAge.String())
 	}
 	add("query", o.Query)
+	if !o.VerifyToken.IsZero() {
+		add("verify_token", o.VerifyToken.String())
+	}
 	add("header", o.Header)
 	add("algorithm", o.Algorithm)
 	add("encoding", o.Encoding)

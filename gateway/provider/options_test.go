@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,12 +11,19 @@ import (
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"github", "hmac", "shopify", "slack", "standard-webhooks", "stripe", "twilio"}, Names())
+	listed := make([]string, 0, len(catalog()))
+	for _, e := range catalog() {
+		listed = append(listed, e.name)
+	}
+	require.Equal(t, Names(), listed, "the catalog is in alphabetical order")
 	for _, name := range Names() {
 		p := provide(t, name, configured()[name])
 		require.Equal(t, name, p.Name)
 		require.NotEmpty(t, p.Title)
-		require.Equal(t, []string{"POST"}, p.Methods)
+		require.Contains(t, p.Methods, "POST")
+	}
+	for name := range fixtures() {
+		require.Contains(t, Names(), name)
 	}
 	github := provide(t, "github", Options{})
 	require.EqualValues(t, 25<<20, github.MaxBody)
@@ -80,5 +88,20 @@ func TestOptionErrors(t *testing.T) {
 func TestUnknownNameListsAll(t *testing.T) {
 	t.Parallel()
 	_, err := New("stripes", Options{})
-	require.EqualError(t, err, `provider: "stripes" is not allowed: must be one of github, hmac, shopify, slack, standard-webhooks, stripe, twilio`)
+	require.EqualError(t, err, `provider: "stripes" is not allowed: must be one of `+strings.Join(Names(), ", "))
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	hmac, err := Describe("hmac")
+	require.NoError(t, err)
+	require.Contains(t, hmac.Options, "template")
+	require.Contains(t, hmac.Example, "event_id")
+	require.NotEmpty(t, hmac.About.Setup)
+	stripe, err := Describe("stripe")
+	require.NoError(t, err)
+	require.Equal(t, []string{"tolerance"}, stripe.Options)
+	require.Empty(t, stripe.Example)
+	_, err = Describe("strip")
+	require.ErrorContains(t, err, "must be one of adyen")
 }

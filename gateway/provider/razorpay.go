@@ -42,17 +42,18 @@ func newRazorpay(Options) (*Provider, error) {
 			},
 			Docs: "https://razorpay.com/docs/webhooks/",
 		},
-		Verify:       s.verify,
-		Events:       f.events,
-		Methods:      []string{http.MethodPost},
-		CheckSecret:  s.checkSecret,
-		Sign:         s.sign,
-		Sample:       sampleRazorpay,
-		UnsignedID:   true,
-		ReplayToken:  s.replayToken,
-		Deadline:     5 * time.Second,
-		RetryWindow:  day,
-		ResendWindow: 15 * day, // by its support
+		Verify:           s.verify,
+		Events:           f.events,
+		Methods:          []string{http.MethodPost},
+		CheckSecret:      s.checkSecret,
+		Sign:             s.sign,
+		Sample:           sampleRazorpay,
+		UnsignedID:       true,
+		ReplayToken:      s.replayToken,
+		Deadline:         5 * time.Second,
+		RetryWindow:      day,
+		ResendWindow:     15 * day, // by its support
+		OldSecretRetries: true,
 	}, nil
 }
 

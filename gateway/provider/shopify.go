@@ -23,8 +23,26 @@ func newShopify(Options) (*Provider, error) {
 		single:   append(classic.all(), events.all()...),
 	}
 	return &Provider{
-		Name:   "shopify",
-		Title:  "Shopify",
+		Name:  "shopify",
+		Title: "Shopify",
+		About: About{
+			Confirmed: Secondary, // the deadline
+			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of the newer events. " +
+				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
+			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it go by `X-Shopify-Webhook-Id`. " +
+				"These headers are not signed.",
+			Setup: []string{
+				"Subscribe to topics in `shopify.app.toml` or by the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
+				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the one under the list of webhooks in the admin.",
+			},
+			Notes: []string{
+				"After 8 failed deliveries in a row Shopify deletes a subscription made by the API.",
+				"One action of a merchant may send several topics. They are several events.",
+				"A delivery may come a day late. Shopify waits one second for the connection.",
+			},
+			Backfill: "None for events. Compare with the Admin API, by `updated_at`.",
+			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
+		},
 		Verify: s.verify,
 		Events: func(r *Request) ([]Event, error) {
 			names := classic
@@ -37,6 +55,8 @@ func newShopify(Options) (*Provider, error) {
 		CheckSecret: s.secret.check,
 		Sign:        s.sign,
 		Sample:      sampleShopify,
+		UnsignedID:  true,
+		ReplayToken: s.replayToken,
 		Deadline:    5 * time.Second,
 		RetryWindow: day, // 8 retries over 4 h, but deliveries may come up to a day late
 	}, nil

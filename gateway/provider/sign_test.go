@@ -11,55 +11,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// configured lists every provider, and hmac in several shapes.
-func configured() map[string]Options {
-	all := map[string]Options{}
-	for _, name := range Names() {
-		all[name] = Options{}
-	}
-	all["hmac"] = Options{Header: "X-Sig", EventID: EventID{Pointer: "/id"}}
-	all["hmac fields"] = Options{Header: "X-Sig", EventID: EventID{Fields: []string{"/type", "/data", "/data/id"}}}
-	all["hmac form"] = Options{Header: "X-Sig", Encoding: "base64", EventID: EventID{Form: "ref"}, Type: Field{Form: "kind"}}
-	all["hmac header"] = Options{Header: "X-Sig", Algorithm: "sha512", EventID: EventID{Header: "x-event"}, Type: Field{Header: "x-kind"}}
-	all["hmac signed id"] = Options{
-		Header: "X-Sig", Prefix: "sha256=", Encoding: "base64url", Template: "{method}:{url}:{id}.{ts}.{body}", IDHeader: "x-id",
-		TimestampHeader: "x-ts", TimestampUnit: "rfc3339", Type: Field{Pointer: "/list/0/kind"},
-		OccurredAt: Clock{Pointer: "/list/0/at", Unit: "ms"},
-	}
-	all["hmac pairs"] = Options{
-		Header: "X-Sig", Template: "{ts}.{body}", SignatureField: "v1", TimestampField: "t", Separator: ";",
-		EventID: EventID{Pointer: "/id"}, OccurredAt: Clock{Pointer: "/at"},
-	}
-	return all
-}
-
-// everyProvider runs a test for every provider and shape of hmac, with a signed sample.
-func everyProvider(t *testing.T, test func(t *testing.T, p *Provider, r *Request)) {
-	for name, o := range configured() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := provide(t, name, o)
-			test(t, p, signedSample(t, p, "", "evt_1"))
-		})
-	}
-}
-
-func provide(t testing.TB, name string, o Options) *Provider {
-	t.Helper()
-	name, _, _ = strings.Cut(name, " ")
-	p, err := New(name, o)
-	require.NoError(t, err)
-	return p
-}
-
-// keyOf returns a secret that fits the provider.
-func keyOf(p *Provider) secret.Value {
-	if p.Name == "standard-webhooks" {
-		return secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	}
-	return secret.New(testSecret)
-}
-
 func signedSample(t testing.TB, p *Provider, eventType, id string) *Request {
 	t.Helper()
 	r := p.Sample(eventType, id, testNow)
@@ -80,8 +31,13 @@ func eventOf(t testing.TB, p *Provider, r *Request) Event {
 	require.NoError(t, verifies(t, p, r))
 	events, err := p.Events(r)
 	require.NoError(t, err)
-	require.Len(t, events, 1)
-	return events[0]
+	require.NotEmpty(t, events)
+	if !fixtures()[p.Name].several {
+		require.Len(t, events, 1)
+	}
+	event := events[0]
+	event.Part = nil // has what is random in a sample
+	return event
 }
 
 func TestSampleIsOneSignedEvent(t *testing.T) {
@@ -89,7 +45,9 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
 		event := eventOf(t, p, r)
 		require.NotEmpty(t, event.Type)
-		require.Equal(t, event, eventOf(t, p, signedSample(t, p, "", "evt_1")), "same id, same event")
+		if !fixtures()[p.Name].fresh {
+			require.Equal(t, event, eventOf(t, p, signedSample(t, p, "", "evt_1")), "same id, same event")
+		}
 		require.NotEqual(t, event.ID, eventOf(t, p, signedSample(t, p, "", "evt_2")).ID, "the id decides")
 		require.NotEqual(t, eventOf(t, p, signedSample(t, p, "", "")).ID, eventOf(t, p, signedSample(t, p, "", "")).ID, "ids are fresh")
 		if !strings.Contains(event.ID, "evt_1") {
@@ -100,23 +58,12 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 
 func TestSampleTypes(t *testing.T) {
 	t.Parallel()
-	for name, types := range map[string][]string{
-		"stripe":  {"invoice.paid", "customer.created", "charge.refunded", "payment_intent.succeeded", "payout.paid", "ping"},
-		"github":  {"push", "issues.opened", "ping", "star.created"},
-		"shopify": {"orders/create", "app/uninstalled"},
-		"twilio": {
-			"message.delivered", "message.received", "call.completed", "call.ringing", "recording.completed", "transcription.completed",
-			"conference.participant-join", "room.room-ended", "conversation.onMessageAdded",
-		},
-		"slack":             {"message", "message.channel_join", "app_mention"},
-		"standard-webhooks": {"user.created", "invoice.paid"},
-		"hmac":              {"demo.created", "anything"},
-	} {
-		for _, eventType := range types {
+	for name, f := range fixtures() {
+		for _, eventType := range f.types {
 			p := provide(t, name, configured()[name])
 			event := eventOf(t, p, signedSample(t, p, eventType, "evt_1"))
 			require.Equal(t, eventType, event.Type)
-			require.Contains(t, event.ID, "evt_1")
+			require.True(t, strings.Contains(event.ID, "evt_1") || strings.HasPrefix(event.ID, hashPrefix), event.ID)
 		}
 	}
 }
@@ -135,6 +82,9 @@ func TestSignTakesAnyBody(t *testing.T) {
 		"large":     `{"id":"x","type":"t","data":"` + strings.Repeat("é", 450_000) + `"}`,
 	}
 	everyProvider(t, func(t *testing.T, p *Provider, _ *Request) {
+		if fixtures()[p.Name].inBody {
+			return
+		}
 		for name, body := range bodies {
 			r := p.Sample("", "evt_1", testNow)
 			r.URL = parseURL(t, "https://hooks.example.com/x?a=1")
@@ -149,24 +99,25 @@ func TestSignTakesAnyBody(t *testing.T) {
 	})
 }
 
-// TestAnyBitCounts flips every bit of the signature and of a signed time, and
-// a sample of the body's.
+// TestAnyBitCounts flips the bits of the signature and of a signed time, and a
+// sample of the body's.
 func TestAnyBitCounts(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
 		require.NoError(t, verifies(t, p, r))
-		for _, name := range []string{
-			"Stripe-Signature", "X-Hub-Signature-256", "X-Shopify-Hmac-Sha256", "X-Twilio-Signature", "X-Slack-Signature",
-			"X-Slack-Request-Timestamp", "Webhook-Signature", "Webhook-Timestamp", "Webhook-Id", "X-Sig", "X-Ts", "X-Id",
-		} {
+		for _, name := range signing(t, p, r, keyOf(p)) {
 			value := r.Header.Get(name)
-			for bit := range len(value) * 8 {
+			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try is an RSA proof
+			for bit := 0; bit < len(value)*8; bit += step {
 				r.Header[name] = []string{flip(value, bit)}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}
 			if value != "" {
 				r.Header.Set(name, value)
 			}
+		}
+		if fixtures()[p.Name].unsigned {
+			return
 		}
 		body := string(r.Body)
 		for bit := 0; bit < len(body)*8; bit += 7 {
@@ -206,6 +157,9 @@ func TestSecrets(t *testing.T) {
 		require.Error(t, p.CheckSecret(secret.Value{}))
 		require.Error(t, p.Sign(r, secret.Value{}, testNow))
 
+		if p.Keyless {
+			return
+		}
 		// Without a usable secret nothing is proven, and nobody is to blame but us.
 		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
 			_, err := p.Verify(t.Context(), r, secrets, testNow)

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // slack knows the Events API, interactivity and slash commands: one way to
@@ -32,8 +33,25 @@ func newSlack(o Options) (*Provider, error) {
 		single:    []string{"Content-Type"},
 	}}
 	return &Provider{
-		Name:      "slack",
-		Title:     "Slack",
+		Name:  "slack",
+		Title: "Slack",
+		About: About{
+			Confirmed: Unconfirmed, // delayed events, and that trigger ids are unique
+			Signing:   "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
+			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
+				"and body; Slack never repeats them.",
+			Setup: []string{
+				"api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret.",
+				"Event Subscriptions: request URL {url}; Slack checks it at once (the gateway must run) and you choose the events.",
+				"Interactivity and slash commands may have the same URL.",
+			},
+			Notes: []string{
+				"Never drop a request because it says it is a retry: the first try may be the one that failed.",
+				"`app_rate_limited` is answered and not stored: it has no id.",
+				"Slack waits 3 seconds. When most deliveries of an hour fail, it turns the subscription off.",
+			},
+			Docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
+		},
 		Verify:    s.scheme.verify,
 		Events:    s.events,
 		Handshake: s.handshake,
@@ -44,6 +62,8 @@ func newSlack(o Options) (*Provider, error) {
 		CheckSecret: s.scheme.secret.check,
 		Sign:        s.scheme.sign,
 		Sample:      sampleSlack,
+		ReplayToken: s.scheme.replayToken,
+		Retry:       retrySigns{number: inHeader("X-Slack-Retry-Num"), reason: inHeader("X-Slack-Retry-Reason")}.of,
 		Deadline:    3 * time.Second,
 		RetryWindow: day, // three within minutes, hourly for a day with "delayed events"
 	}, nil

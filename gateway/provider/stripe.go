@@ -28,14 +28,32 @@ func newStripe(o Options) (*Provider, error) {
 		occurred: Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
 	}
 	return &Provider{
-		Name:        "stripe",
-		Title:       "Stripe",
+		Name:  "stripe",
+		Title: "Stripe",
+		About: About{
+			Confirmed: Confirmed,
+			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. Several `v1` while the secret is rolled; " +
+				"other versions are passed over. The secret, with its `whsec_`, is the key as it stands.",
+			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
+			Setup: []string{
+				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",
+				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each.",
+			},
+			Notes: []string{
+				"Stripe may make two events for one change. They have two ids; a route key on `data.object.id` and the type joins them.",
+				"Events come in any order.",
+				"To roll the secret give both: Stripe signs with the old one for up to 24 hours.",
+			},
+			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
+			Docs:     "https://docs.stripe.com/webhooks",
+		},
 		Verify:      s.verify,
 		Events:      f.events,
 		Methods:     []string{http.MethodPost},
 		CheckSecret: s.secret.check,
 		Sign:        s.sign,
 		Sample:      sampleStripe,
+		ReplayToken: s.replayToken,
 		RetryWindow: 3 * day, ResendWindow: 30 * day,
 	}, nil
 }

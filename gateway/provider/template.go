@@ -1,8 +1,8 @@
 package provider
 
 import (
-	"bytes"
-	"io"
+	"hash"
+	"slices"
 	"strings"
 )
 
@@ -47,14 +47,7 @@ func parseTemplate(s string) (template, bool) {
 	return parts, true
 }
 
-func (t template) has(placeholder string) bool {
-	for _, part := range t {
-		if part == placeholder {
-			return true
-		}
-	}
-	return false
-}
+func (t template) has(placeholder string) bool { return slices.Contains(t, placeholder) }
 
 // after returns the literal text behind a placeholder. A value that contains
 // it could be cut in two ways, so that one signature would fit two requests.
@@ -69,28 +62,33 @@ func (t template) after(placeholder string) string {
 
 // text returns what is signed.
 func (t template) text(r *Request, timestamp, id string) []byte {
-	var text bytes.Buffer
-	t.write(&text, r, timestamp, id)
-	return text.Bytes()
+	var text []byte
+	for _, part := range t {
+		text = append(text, valueOf(part, r, timestamp, id)...)
+	}
+	return text
 }
 
-// write feeds what is signed into mac, without copying the body. Neither a
-// hash nor a buffer ever fails to take it.
-func (t template) write(mac io.Writer, r *Request, timestamp, id string) {
+// write feeds what is signed into mac, without copying the body.
+func (t template) write(mac hash.Hash, r *Request, timestamp, id string) {
 	for _, part := range t {
-		switch part {
-		case inTimestamp:
-			mac.Write([]byte(timestamp))
-		case inID:
-			mac.Write([]byte(id))
-		case inBody:
-			mac.Write(r.Body)
-		case inURL:
-			mac.Write([]byte(r.URL.String()))
-		case inMethod:
-			mac.Write([]byte(r.Method))
-		default:
-			mac.Write([]byte(part))
-		}
+		mac.Write(valueOf(part, r, timestamp, id))
 	}
+}
+
+// valueOf returns what a part of a template stands for.
+func valueOf(part string, r *Request, timestamp, id string) []byte {
+	switch part {
+	case inTimestamp:
+		return []byte(timestamp)
+	case inID:
+		return []byte(id)
+	case inBody:
+		return r.Body
+	case inURL:
+		return []byte(r.URL.String())
+	case inMethod:
+		return []byte(r.Method)
+	}
+	return []byte(part)
 }

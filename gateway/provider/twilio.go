@@ -31,8 +31,27 @@ var twilioSecret = keySpelling{encoding: rawBytes}
 
 func newTwilio(Options) (*Provider, error) {
 	return &Provider{
-		Name:    "twilio",
-		Title:   "Twilio",
+		Name:  "twilio",
+		Title: "Twilio",
+		About: About{
+			Confirmed: Secondary, // what the idempotency token is
+			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies the URL " +
+				"has their SHA-256 in `bodySHA256`. All spellings of the URL that Twilio uses are tried.",
+			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +
+				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent.",
+			Setup: []string{
+				"Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret.",
+				"Set {url} as status callback, or as the webhook of the number, the service or the sink.",
+			},
+			Notes: []string{
+				"The URL is signed: `public_url` must be exactly what Twilio calls, also behind a proxy.",
+				"One `MessageSid` comes with every status of a message. It alone is no key.",
+				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
+				"All of Twilio's retries are within 15 seconds; after that the callback is lost.",
+			},
+			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` tell the state, not the callbacks.",
+			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+		},
 		Verify:  verifyTwilio,
 		Events:  twilioEvents,
 		Methods: []string{http.MethodPost},
@@ -43,6 +62,9 @@ func newTwilio(Options) (*Provider, error) {
 		CheckSecret: twilioSecret.check,
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
+		UnsignedID:  true, // of conversation events without a time, whose key has the token
+		ReplayToken: twilioReplayToken,
+		Retry:       retrySigns{token: inHeader(twilioToken)}.of,
 		Deadline:    15 * time.Second,
 		RetryWindow: 15 * time.Second, // all of its retries are within the deadline
 	}, nil
@@ -74,6 +96,21 @@ func verifyTwilio(_ context.Context, r *Request, secrets []secret.Value, _ time.
 		return twilioMACs(key, params, urls...)
 	})
 	return Verified{SecretIndex: index}, err
+}
+
+// twilioReplayToken names the signed fields, or the body whose hash is signed.
+func twilioReplayToken(r *Request) string {
+	if r.URL == nil || len(r.Header[twilioSignature]) == 0 {
+		return ""
+	}
+	params, err := twilioSigned(r)
+	if err != nil {
+		return ""
+	}
+	if params == nil {
+		params = r.Body
+	}
+	return hashOf(twilioURLs(r.URL)[0], string(params))
 }
 
 func twilioMACs(key, params []byte, urls ...string) [][]byte {

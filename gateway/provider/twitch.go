@@ -55,7 +55,7 @@ func newTwitch(o Options) (*Provider, error) {
 				"The callback must be https on port 443.",
 				"A revoked subscription is an event of the type revocation and the type of the subscription.",
 				"An endpoint that takes more than a few seconds too often loses the subscription (notification_failures_exceeded).",
-				"Unconfirmed: for how long Twitch sends a message again, which it does not publish (an hour is assumed), and that each attempt is signed anew.",
+				"Unconfirmed: for how long Twitch sends a message again, which it does not publish (an hour is assumed), that each attempt is signed anew, and that Twitch-Eventsub-Message-Retry counts them.",
 			},
 			Docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events/",
 		},

@@ -38,7 +38,7 @@ func newTypeform(Options) (*Provider, error) {
 			},
 			Notes: []string{
 				"Unconfirmed: that a delivery which is sent again keeps its event_id. form_response.token names the response itself; a route can use it as the key of its effect.",
-				"Unconfirmed: retries every few minutes for about 10 hours; 404 and 410 switch the webhook off at once.",
+				"Unconfirmed: the deadline of 30 s, and retries every few minutes for about 10 hours; 404 and 410 switch the webhook off at once.",
 			},
 			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000.",
 			Docs:     "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",

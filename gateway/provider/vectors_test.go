@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -20,7 +21,10 @@ type vector struct {
 	Provider  string            `json:"provider"`
 	Name      string            `json:"name"`
 	Secret    string            `json:"secret"`
+	Wrong     string            `json:"wrong_secret"` // default: one that fits most
+	Method    string            `json:"method"`       // default: POST
 	URL       string            `json:"url"`
+	Challenge string            `json:"challenge"` // query of a handshake that is answered with the signature
 	Params    map[string]string `json:"params"`
 	Timestamp int64             `json:"timestamp"`
 	Headers   map[string]string `json:"headers"`
@@ -34,19 +38,27 @@ func TestVectors(t *testing.T) {
 	require.NoError(t, err)
 	var vectors []vector
 	require.NoError(t, json.Unmarshal(text, &vectors))
-	require.Len(t, vectors, 8)
+	require.GreaterOrEqual(t, len(vectors), 8)
 	for _, v := range vectors {
 		t.Run(v.Provider+"/"+v.Name, func(t *testing.T) {
 			t.Parallel()
 			p, err := New(v.Provider, Options{})
 			require.NoError(t, err)
+			if v.Challenge != "" {
+				r := &Request{Method: http.MethodGet, URL: parseURL(t, v.Challenge), Header: http.Header{}}
+				answer, err := p.Handshake(t.Context(), r, []secret.Value{secret.New(v.Secret)}, testNow)
+				require.NoError(t, err)
+				require.Equal(t, v.Signature, string(answer.Body))
+				return
+			}
 			r, now := v.request(t)
+			wrong := secret.New(cmp.Or(v.Wrong, "bm90IGl0"))
 
-			verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("bm90IGl0"), secret.New(v.Secret)}, now)
+			verified, err := p.Verify(t.Context(), r, []secret.Value{wrong, secret.New(v.Secret)}, now)
 			require.NoError(t, err)
 			require.Equal(t, 1, verified.SecretIndex)
 
-			_, err = p.Verify(t.Context(), r, []secret.Value{secret.New("bm90IGl0")}, now)
+			_, err = p.Verify(t.Context(), r, []secret.Value{wrong}, now)
 			require.ErrorContains(t, err, string(ReasonWrongSignature))
 		})
 	}
@@ -54,9 +66,12 @@ func TestVectors(t *testing.T) {
 
 func (v vector) request(t *testing.T) (*Request, time.Time) {
 	t.Helper()
-	r := &Request{Method: http.MethodPost, URL: parseURL(t, v.URL), Header: http.Header{}, Body: []byte(v.Body)}
+	r := &Request{Method: cmp.Or(v.Method, http.MethodPost), URL: parseURL(t, v.URL), Header: http.Header{}, Body: []byte(v.Body)}
 	r.Header.Set("Content-Type", jsonType)
-	r.Header.Set(signatureHeader(v.Provider, Options{}), v.Signature)
+	if v.Signature != "" {
+		p := provide(t, v.Provider, Options{})
+		r.Header.Set(signatureHeader(t, p, r, secret.New(v.Secret)), v.Signature)
+	}
 	for name, value := range v.Headers {
 		r.Header.Set(name, value)
 	}
@@ -67,6 +82,10 @@ func (v vector) request(t *testing.T) (*Request, time.Time) {
 	case "standard-webhooks":
 		var err error
 		now, err = seconds.parse(v.Headers["webhook-timestamp"])
+		require.NoError(t, err)
+	case "twitch":
+		var err error
+		now, err = rfc3339.parse(v.Headers["twitch-eventsub-message-timestamp"])
 		require.NoError(t, err)
 	case "twilio":
 		if v.Params != nil {

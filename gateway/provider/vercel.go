@@ -26,7 +26,7 @@ func newVercel(Options) (*Provider, error) {
 		Name:  "vercel",
 		Title: "Vercel",
 		About: About{
-			Confirmed: Unconfirmed,
+			Confirmed: Secondary,
 			Signing:   "HMAC-SHA1 over the body, in hex, in the header x-vercel-signature. No time is signed.",
 			KeyRule:   "/id of the body.",
 			Setup: []string{

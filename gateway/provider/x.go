@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,14 +144,17 @@ func xList(name string) eventRule {
 
 // memberNames lists the names of an object's members in order, each once.
 func memberNames(root gjson.Result) []string {
-	var names []string
 	if !root.IsObject() {
 		return nil
 	}
+	var names []string
+	seen := map[string]bool{}
 	root.ForEach(func(key, _ gjson.Result) bool {
-		if name := unquote(key.Raw); !slices.Contains(names, name) && !strings.ContainsAny(name, "~/") {
+		name := unquote(key.Raw)
+		if !seen[name] && !strings.ContainsAny(name, "~/") { // which a pointer would have to escape
 			names = append(names, name)
 		}
+		seen[name] = true
 		return true
 	})
 	return names

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -105,19 +106,17 @@ func (a *App) Ready(ctx context.Context) error {
 	return errors.New("starting: the database has not been seen migrated yet")
 }
 
-// hopeless are SQLSTATEs of a refused connection that waiting does not mend:
-// wrong password or pg_hba.conf (28), no such database, no right to connect.
-var hopeless = []string{"28", "3D000", "42501"}
-
 // passing are SQLSTATEs, and classes of them, of a server that will be back:
 // connection exceptions, too many connections, shutting down, starting up,
-// read-only in the middle of a failover.
+// read-only in the middle of a failover, a lost race. A wrong password (28), a
+// database that is not there (3D) and a missing right (42501) do not mend
+// themselves.
 var passing = []string{"08", "53", "57", "25006", "40"}
 
 // Passing tells whether a database that answered err may be fine a moment later.
 func Passing(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return hasPrefix(pg.Code, passing) && !hasPrefix(pg.Code, hopeless)
+		return slices.ContainsFunc(passing, func(prefix string) bool { return strings.HasPrefix(pg.Code, prefix) })
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
@@ -126,13 +125,4 @@ func Passing(err error) bool {
 		return true
 	}
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
-}
-
-func hasPrefix(code string, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(code, prefix) {
-			return true
-		}
-	}
-	return false
 }

@@ -73,7 +73,7 @@ func routeProblems(cfg *config.Config, err error) error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the errors of a Join are wanted one by one
+	joined, ok := err.(interface{ Unwrap() []error }) // an errors.Join, whose parts are wanted one by one
 	if !ok {
 		return routeProblem(cfg, err)
 	}

@@ -26,15 +26,25 @@ func sourcesOf(cfg *config.Config) ([]gateway.Source, error) {
 			return nil, cfg.Problem("sources."+name+".public_url", err.Error())
 		}
 		sources = append(sources, gateway.Source{
-			Name:      name,
-			Provider:  p,
-			Secrets:   secretsOf(s),
-			MaxBody:   int64(s.MaxBody),
-			Handlers:  s.Handlers,
-			PublicURL: public,
+			Name:          name,
+			Provider:      p,
+			Secrets:       secretsOf(s),
+			MaxBody:       int64(s.MaxBody),
+			Handlers:      s.Handlers,
+			PublicURL:     public,
+			ReplayGuard:   gateway.ReplayGuard(s.ReplayGuard),
+			ContentWindow: s.DedupWindow, // zero unless dedup: content
 		})
 	}
 	return sources, nil
+}
+
+func secretsOf(s config.Source) []gateway.Secret {
+	secrets := make([]gateway.Secret, len(s.Secrets))
+	for i, one := range s.Secrets {
+		secrets[i] = gateway.Secret{Value: one.Value, NotBefore: one.NotBefore, NotAfter: one.NotAfter}
+	}
+	return secrets
 }
 
 func optionalURL(text string) (*url.URL, error) {
@@ -55,12 +65,4 @@ func shownSources(cfg *config.Config) []admin.Source {
 		shown = append(shown, admin.Source{Name: name, Provider: cfg.Sources[name].Provider, Path: "/webhooks/" + name})
 	}
 	return shown
-}
-
-func secretsOf(s config.Source) []gateway.Secret {
-	secrets := make([]gateway.Secret, len(s.Secrets))
-	for i, value := range s.Secrets {
-		secrets[i] = gateway.Secret{Value: value}
-	}
-	return secrets
 }

@@ -32,6 +32,7 @@ func (c *Config) check(d *decoder) {
 	for n, dest := range c.Destinations {
 		dest.check(d, n)
 	}
+	c.checkRetention(d)
 	c.checkRoutes(d)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 func (s Source) check(d *decoder, sourceName string) {
@@ -14,38 +15,55 @@ func (s Source) check(d *decoder, sourceName string) {
 		d.reportf(at+".max_body", "%s is less than nothing", s.MaxBody)
 	}
 	d.webURL(at+".public_url", s.PublicURL)
-	if len(s.Secrets) == 0 && s.SecretsFile == "" {
+	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
+	d.among(at+".dedup", "rule of dedup", s.Dedup, dedups)
+	if _, given := d.origin.lines[at+".dedup_window"]; given {
+		d.duration(at+".dedup_window", s.DedupWindow)
+		if s.Dedup == DedupID {
+			d.reportf(at+".dedup_window", "%s means nothing without dedup: content", FormatDuration(s.DedupWindow))
+		}
+	}
+	p := s.checkProvider(d, at)
+	if len(s.Secrets) == 0 && s.SecretsFile == "" && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")
 	}
+	var usable func(secret.Value) error
+	if p != nil {
+		usable = p.CheckSecret
+	}
+	s.checkSecrets(d, at, usable)
+}
+
+// allowedProviders stands for a list that is too long for one line.
+const allowedProviders = "allowed: the names that `hooklatch providers` lists"
+
+func (d *decoder) unknownProvider(path, given string, known []string) {
+	guess := ""
+	if near, ok := nearest(given, known); ok && d.expanded[path] == "" { // what the environment says stays there
+		guess = "did you mean " + quote(near) + "? "
+	}
+	if !d.reported(path) {
+		d.reportf(path, "%s is not a provider; %s%s", d.show(path, given), guess, allowedProviders)
+	}
+}
+
+// checkProvider returns the provider of the source, nil when there is none.
+func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
 	known := provider.Names()
 	switch {
 	case s.Provider == "":
-		d.missingf(at, "provider", "has no provider; allowed: %s", list(known))
-		return
+		d.missingf(at, "provider", "has no provider; "+allowedProviders)
+		return nil
 	case !slices.Contains(known, s.Provider):
-		d.among(at+".provider", "provider", s.Provider, known)
-		return
+		d.unknownProvider(at+".provider", s.Provider, known)
+		return nil
 	}
 	p, err := provider.New(s.Provider, s.Options)
 	if err != nil {
 		d.optionProblem(at, err)
-		return
+		return nil
 	}
-	if p.CheckSecret == nil {
-		return
-	}
-	for i, value := range s.Secrets {
-		path := d.element(at+".secrets", i)
-		if s.SecretsFile != "" {
-			path = at + ".secrets_file"
-		}
-		if value.IsZero() {
-			continue // reported when it was read
-		}
-		if err := p.CheckSecret(value); err != nil {
-			d.reportf(path, "cannot be used by provider %s: %s", s.Provider, err)
-		}
-	}
+	return p
 }
 
 // optionProblem reports what a provider says about its options.

@@ -31,6 +31,8 @@ type Config struct {
 	Admin Admin `yaml:"admin,omitempty"`
 	// How much this process works on at once.
 	Worker Worker `yaml:"worker,omitempty"`
+	// How long things are kept.
+	Retention Retention `yaml:"retention,omitempty"`
 	// The inbound endpoints by name: POST /webhooks/{name}. A name is 1 to 63
 	// lower-case letters, digits, hyphens and underscores, and begins with a
 	// letter or a digit.

@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
 var update = flag.Bool("update", false, "write the expected files anew instead of comparing with them")
@@ -105,8 +109,8 @@ func TestSecretsAreRead(t *testing.T) {
 	require.Equal(t, "canary-file-one", cfg.Admin.Token.Reveal())
 	secrets := cfg.Sources["stripe"].Secrets
 	require.Len(t, secrets, 2)
-	require.Equal(t, "canary-file-two-new", secrets[0].Reveal())
-	require.Equal(t, "canary-file-two-old", secrets[1].Reveal())
+	require.Equal(t, "canary-file-two-new", secrets[0].Value.Reveal())
+	require.Equal(t, "canary-file-two-old", secrets[1].Value.Reveal())
 	require.Len(t, cfg.Destinations["app"].HTTP.Sign.StandardWebhooks, 2)
 	require.Equal(t, "canary-file-one", cfg.Destinations["app"].HTTP.Bearer.Reveal())
 	require.Equal(t, "canary-file-one", cfg.Destinations["legacy"].HTTP.Basic.Password.Reveal())
@@ -193,4 +197,67 @@ func read(t *testing.T, path string) string {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(data)
+}
+
+func TestCurrentSecret(t *testing.T) {
+	t.Parallel()
+	cfg, err := Load("testdata/good.everything.yaml", lookup)
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	got, ok := cfg.Sources["stripe"].CurrentSecret(now)
+	require.True(t, ok)
+	require.Equal(t, "canary-stripe-new", got.Reveal())
+
+	bound := Source{Secrets: cfg.Sources["standard"].Secrets[1:]}
+	for at, want := range map[time.Time]bool{
+		now.AddDate(0, -1, 0): false, now: true, now.AddDate(0, 1, 0): false,
+	} {
+		_, ok := bound.CurrentSecret(at)
+		require.Equal(t, want, ok, at)
+	}
+}
+
+func TestRetentionIsFilledIn(t *testing.T) {
+	t.Parallel()
+	parse := func(text string) *Config {
+		t.Helper()
+		cfg, err := Parse("retention.yaml", []byte(text), nil)
+		require.NoError(t, err)
+		return cfg
+	}
+	cfg := parse("sources: {stripe: {provider: stripe, secrets: [a]}, own: {provider: twilio, secrets: [a], retention: {dedup: 40d}}}")
+	require.Equal(t, 90*day, cfg.Sources["stripe"].Retention.Dedup)
+	require.Equal(t, 40*day, cfg.Sources["own"].Retention.Dedup)
+	require.Equal(t, 30*day, cfg.Retention.Payloads)
+	cfg = parse("retention: {dedup: 2d}\nsources: {twilio: {provider: twilio, secrets: [a]}}")
+	require.Equal(t, 2*day, cfg.Sources["twilio"].Retention.Dedup)
+	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
+}
+
+// Whatever a provider's floor is, the default is not below it, and one second
+// less is refused with the number and the reason.
+func TestRetentionFloorOfEveryProvider(t *testing.T) {
+	t.Parallel()
+	for _, name := range provider.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := "sources:\n  a:\n    provider: " + name + "\n    " + strings.ReplaceAll(provider.Example(name), "\n", "\n    ") + "\n"
+			load := func(more string) error {
+				cfg, err := Parse("floor.yaml", []byte("retention: {payloads: 1s}\n"+source+more), nil)
+				if err == nil {
+					return cfg.Problem("", "none")
+				}
+				return err
+			}
+			var opts provider.Options
+			require.NoError(t, yaml.Unmarshal([]byte(provider.Example(name)), &opts))
+			p, err := provider.New(name, opts)
+			require.NoError(t, err)
+			require.NotContains(t, load("").Error(), "the floor", "the default is above it")
+			at := func(d time.Duration) string { return "    retention: {dedup: " + FormatDuration(d) + "}\n" }
+			require.NotContains(t, load(at(p.Floor())).Error(), "the floor")
+			require.ErrorContains(t, load(at(p.Floor()-time.Second)),
+				"is below the floor of "+FormatDuration(p.Floor())+" of provider "+name+" ("+WhyFloor(p)+")")
+		})
+	}
 }

@@ -22,6 +22,8 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 	prefixType   = reflect.TypeFor[netip.Prefix]()
 	secretType   = reflect.TypeFor[secret.Value]()
+	keyType      = reflect.TypeFor[Secret]()
+	timeType     = reflect.TypeFor[time.Time]()
 )
 
 // decoder fills Go values from YAML nodes. Unlike the library's own it
@@ -69,6 +71,8 @@ func (d *decoder) value(node ast.Node, path string, target reflect.Value, depth 
 	switch kind := target.Kind(); {
 	case isText || target.Type() == secretType:
 		d.scalar(node, path, target)
+	case target.Type() == keyType && isScalar(node):
+		d.scalar(node, path, target.FieldByName("Value"))
 	case kind == reflect.Struct:
 		d.structure(node, path, target, depth)
 	case kind == reflect.Map:
@@ -119,7 +123,7 @@ func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, dep
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {
 		element := reflect.New(target.Type().Elem()).Elem()
-		if _, isScalar := asScalar(node); !isScalar || !takesScalar(element) {
+		if !isScalar(node) || !takesScalar(element) {
 			d.reportf(path, "is %s; a list is expected", describe(node))
 			return
 		}
@@ -139,7 +143,7 @@ func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, dep
 }
 
 func takesScalar(element reflect.Value) bool {
-	if _, isText := reflect.TypeAssert[encoding.TextUnmarshaler](element.Addr()); isText || element.Type() == secretType {
+	if _, isText := reflect.TypeAssert[encoding.TextUnmarshaler](element.Addr()); isText || element.Type() == secretType || element.Type() == keyType {
 		return true
 	}
 	return element.Kind() != reflect.Struct && element.Kind() != reflect.Map && element.Kind() != reflect.Slice

@@ -14,7 +14,8 @@ func FuzzParse(f *testing.F) {
 		"", "null", "[]", "{", "a: &a [*a]", "sources: {a: {provider: stripe, secrets: [${X}]}}",
 		"routes: [{name: a, from: '*', to: b}]\n---\n", "gateway: {listen: \"${X}:$${\", max_body: 1GiB}", "? [a]\n: b", "<<: {}", "!!binary x",
 		"database: {url: postgres://a:b@c/d}\nadmin: {token: |\n  x\n}", "destinations: {a: {http: {url: 'http://[::1]:1/'}, rate: 1/h, allow_private: [10.0.0.0/8]}}",
-		"sources: {a: {provider: hmac, header: X, event_id: {fields: [/a, /b]}, secrets: s}}", "\ufeff{}", "\x00", "a: 'b\n", "%YAML 1.2\n---\n",
+		"sources: {a: {provider: hmac, header: X, event_id: {fields: [/a, /b]}, secrets: s}}",
+		"sources: {a: {provider: stripe, secrets: [{value: a, not_before: 2026-12-01T00:00:00Z}, {file: b}], retention: {dedup: 1d2h}}}", "\ufeff{}", "\x00", "a: 'b\n", "%YAML 1.2\n---\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -105,6 +106,58 @@ func TestRate(t *testing.T) {
 	}
 }
 
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"30s": 30 * time.Second, "1500ms": 1500 * time.Millisecond, "1h30m": 90 * time.Minute, "36h": 36 * time.Hour,
+		"1d": day, "90d": 90 * day, "1d12h": 36 * time.Hour, "0d5s": 5 * time.Second, "0s": 0, "-1ns": -1,
+	} {
+		got, err := parseDuration(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+		again, err := parseDuration(FormatDuration(got))
+		require.NoError(t, err, text)
+		require.Equal(t, got, again, text)
+	}
+	for _, text := range []string{"", "d", "1", "-1d", "1.5d", "1d-1h", "1d+1h", "1dd", "1d2", "1d1d", "99999999d", "1w", "1 d"} {
+		_, err := parseDuration(text)
+		require.Error(t, err, text)
+	}
+	for d, want := range map[time.Duration]string{
+		90 * day: "90d", 36 * time.Hour: "36h", 90 * time.Minute: "1h30m", 10 * time.Minute: "10m", 90 * time.Second: "1m30s",
+		20 * time.Second: "20s", 0: "0s", time.Hour + time.Second: "1h0m1s", 27*time.Hour + 35*time.Minute: "27h35m",
+	} {
+		require.Equal(t, want, FormatDuration(d))
+	}
+}
+
+func TestSecretsOverlap(t *testing.T) {
+	t.Parallel()
+	at := func(hour int) time.Time {
+		if hour < 0 {
+			return time.Time{}
+		}
+		return time.Date(2026, 12, 1, hour, 0, 0, 0, time.UTC)
+	}
+	for _, test := range []struct {
+		from, until, otherFrom, otherUntil int
+		want                               bool
+	}{
+		{-1, -1, -1, -1, true},
+		{1, 2, -1, -1, true},
+		{1, 2, 2, 3, true}, // both ends are included
+		{1, 2, 3, 4, false},
+		{-1, 2, 3, -1, false},
+		{-1, 3, 2, -1, true},
+		{1, 4, 2, 3, true},
+	} {
+		a := Secret{NotBefore: at(test.from), NotAfter: at(test.until)}
+		b := Secret{NotBefore: at(test.otherFrom), NotAfter: at(test.otherUntil)}
+		require.Equal(t, test.want, a.overlaps(b), test)
+		require.Equal(t, test.want, b.overlaps(a), test)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	words := []string{"github", "stripe", "standard-webhooks", "to"}
@@ -148,12 +201,13 @@ routes: [{name: all, from: stripe, to: app}]
 		"X-Key: one":                             "X-Key: two",
 		"standard_webhooks: d2hhdGV2ZXIgaXQgaXM": "standard_webhooks: [d2hhdGV2ZXIgaXQgaXM, ZWxzZWVsc2VlbHNlZWxzZQ]",
 		":8080":                                  ":9090",
+		"gateway:":                               "retention: {dedup: 120d}\ngateway:",
 	} {
 		require.Equal(t, same, hash(old, replacement), replacement)
 	}
 	for old, replacement := range map[string]string{
 		"http://localhost": "http://localhost:1", "name: all": "name: most", "from: stripe": `from: "*"`, "X-Key": "X-Other",
-		"provider: stripe": "provider: github", "to: app": "to: app, types: [a]",
+		"provider: stripe": "provider: github", "secrets: [one]": "secrets: [one], dedup: content", "to: app": "to: app, types: [a]",
 	} {
 		require.NotEqual(t, same, hash(old, replacement), replacement)
 	}
@@ -169,7 +223,7 @@ func TestDecoderKnowsEveryType(t *testing.T) {
 		case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Map, typ.Kind() == reflect.Slice:
 			visit(typ.Elem(), path)
 		case takesScalar(value):
-			if typ != secretType {
+			if typ != secretType && typ != keyType {
 				require.NotEqual(t, "cannot be set in a file", setScalar(value, "x", true, true), path)
 			}
 		default:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -40,9 +41,27 @@ func (c *Config) fillIn() {
 	c.Worker.HandlerWorkers = cmp.Or(c.Worker.HandlerWorkers, 20)
 	c.Worker.SoftStop = cmp.Or(c.Worker.SoftStop, 20*time.Second)
 
+	for name, s := range c.Sources {
+		c.Sources[name] = s.withDefaults()
+	}
+	c.fillInRetention()
 	for name, dest := range c.Destinations {
 		c.Destinations[name] = dest.withDefaults()
 	}
+}
+
+func (s Source) withDefaults() Source {
+	if s.ReplayGuard == "" {
+		s.ReplayGuard = ReplayOff
+		if p, err := provider.New(s.Provider, s.Options); err == nil && p.UnsignedID {
+			s.ReplayGuard = ReplayFlag
+		}
+	}
+	s.Dedup = cmp.Or(s.Dedup, DedupID)
+	if s.Dedup == DedupContent {
+		s.DedupWindow = cmp.Or(s.DedupWindow, time.Minute)
+	}
+	return s
 }
 
 func (dest Destination) withDefaults() Destination {

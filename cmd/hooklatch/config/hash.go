@@ -23,6 +23,7 @@ func (c *Config) Hash() string {
 	for n, s := range decisive.Sources {
 		// One secret more or less while it is rotated changes no decision.
 		s.Secrets, s.SecretsFile = nil, ""
+		s.Retention = SourceRetention{}
 		decisive.Sources[n] = s
 	}
 	for n, dest := range decisive.Destinations {

@@ -40,7 +40,7 @@ func (c *Config) YAML() ([]byte, error) {
 		if d < 0 {
 			return []byte("off"), nil // only a tolerance can be
 		}
-		return []byte(d.String()), nil
+		return []byte(FormatDuration(d)), nil
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)

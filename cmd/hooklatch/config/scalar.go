@@ -27,6 +27,11 @@ func asScalar(node ast.Node) (string, bool) {
 	}
 }
 
+func isScalar(node ast.Node) bool {
+	_, ok := asScalar(node)
+	return ok
+}
+
 // scalar decodes one value that is neither list nor mapping.
 func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	given, ok := asScalar(node)
@@ -80,6 +85,14 @@ func setScalar(target reflect.Value, text string, isText, literal bool) (problem
 		target.Set(reflect.ValueOf(v))
 		return ""
 	}
+	if target.Type() == timeType {
+		v, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return "is not a time; allowed: one with its zone (RFC 3339), like 2026-12-01T00:00:00Z or 2026-12-01T01:00:00+01:00"
+		}
+		target.Set(reflect.ValueOf(v))
+		return ""
+	}
 	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok {
 		if err := u.UnmarshalText([]byte(text)); err != nil {
 			return err.Error()
@@ -87,9 +100,9 @@ func setScalar(target reflect.Value, text string, isText, literal bool) (problem
 		return ""
 	}
 	if target.Type() == durationType {
-		v, err := time.ParseDuration(text)
+		v, err := parseDuration(text)
 		if err != nil {
-			return "is not a duration; allowed: a number with ms, s, m or h, like 30s or 1h30m"
+			return err.Error()
 		}
 		target.SetInt(int64(v))
 		return ""

@@ -85,6 +85,12 @@ func TestSchemaRefuses(t *testing.T) {
 		"two kinds":             "destinations: {app: {http: {url: http://localhost}, smtp: {host: a, from: b}}}",
 		"name of a source":      "sources: {Stripe: {provider: stripe, secrets: x}}",
 		"secret and its file":   "admin: {token: a, token_file: b}",
+		"secret of nothing":     "sources: {a: {provider: stripe, secrets: [{not_after: 2026-12-01T00:00:00Z}]}}",
+		"secret given twice":    "sources: {a: {provider: stripe, secrets: [{value: a, file: b}]}}",
+		"time without zone":     "sources: {a: {provider: stripe, secrets: [{value: a, not_after: 2026-12-01}]}}",
+		"unknown guard":         "sources: {a: {provider: stripe, secrets: [a], replay_guard: deny}}",
+		"no secret":             "sources: {a: {provider: stripe}}",
+		"wrong days":            "retention: {dedup: 90 days}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,12 +210,19 @@ var refinements = map[string]object{
 	"Refetch.Auth":              {"enum": []string{worker.RefetchAuthDestination}},
 	"RouteForward.Headers":      {"enum": forwardHeaders},
 	"Route.Name":                {"pattern": namePattern.String()},
-	"Options.Tolerance":         {"pattern": `^(off|-?[0-9.]+(ns|us|ms|s|m|h)([0-9.]+(ns|us|ms|s|m|h))*)$`},
+	"Options.Tolerance":         {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
+	"Source.ReplayGuard":        {"enum": replayGuards},
+	"Source.Dedup":              {"enum": dedups},
 }
 
 // requirements are merged into the schema of a struct.
 var requirements = map[string]object{
-	"Source":          {"required": []string{"provider"}, "oneOf": []object{{"required": []string{"secrets"}}, {"required": []string{"secrets_file"}}}},
+	"Source": {"required": []string{"provider"}, "anyOf": []object{
+		{"required": []string{"secrets"}},
+		{"required": []string{"secrets_file"}},
+		{"properties": object{"provider": object{"enum": mayBeKeyless()}}},
+	}},
+	"Secret":          {"anyOf": []object{{"required": []string{"value"}}, {"required": []string{"file"}}}, "not": object{"required": []string{"value", "file"}}},
 	"Destination":     {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
 	"HTTPDestination": {"required": []string{"url"}},
 	"SMTPDestination": {"required": []string{"host", "from"}},
@@ -218,6 +231,18 @@ var requirements = map[string]object{
 	"Basic":           {"required": []string{"user"}},
 	"Route":           {"required": []string{"name", "from", "to"}},
 	"RouteEmail":      {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
+}
+
+// mayBeKeyless are the providers of which a source may have no secret.
+func mayBeKeyless() []string {
+	names := []string{"jwt"} // with jwks_url or jwks_file
+	for _, name := range provider.Names() {
+		if p, err := provider.New(name, provider.Options{}); err == nil && p.Keyless {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (g *generator) structure(t *testing.T, typ reflect.Type) object {
@@ -259,7 +284,9 @@ func (g *generator) value(t *testing.T, typ reflect.Type) object {
 	case reflect.TypeFor[Rate]():
 		return object{"type": "string", "pattern": `^[1-9][0-9]*/[smh]$|` + reference}
 	case reflect.TypeFor[time.Duration]():
-		return object{"type": "string", "pattern": `^([0-9.]+(ms|s|m|h))+$|` + reference}
+		return object{"type": "string", "pattern": `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ms|s|m|h))+$|` + reference}
+	case reflect.TypeFor[time.Time]():
+		return object{"type": "string", "pattern": `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$|` + reference}
 	case reflect.TypeFor[netip.Prefix]():
 		return object{"type": "string", "pattern": `^[0-9a-fA-F:.]+(/[0-9]+)?$|` + reference}
 	}
@@ -271,13 +298,21 @@ func (g *generator) value(t *testing.T, typ reflect.Type) object {
 			g.definitions[typ.Name()] = object{} // holds the place
 			g.definitions[typ.Name()] = g.structure(t, typ)
 		}
-		return object{"$ref": "#/$defs/" + typ.Name()}
+		ref := object{"$ref": "#/$defs/" + typ.Name()}
+		if typ == keyType {
+			return object{"anyOf": []object{{"type": "string"}, ref}}
+		}
+		return ref
 	case reflect.Map:
 		return object{"type": []string{"object", "null"}, "additionalProperties": g.value(t, typ.Elem())}
 	case reflect.Slice:
 		element := g.value(t, typ.Elem())
 		if takesScalar(reflect.New(typ.Elem()).Elem()) {
-			return object{"anyOf": []object{element, {"type": "array", "items": element}}}
+			alone := element
+			if typ.Elem() == keyType {
+				alone = object{"type": "string"}
+			}
+			return object{"anyOf": []object{alone, {"type": "array", "items": element}}}
 		}
 		return object{"type": []string{"array", "null"}, "items": element}
 	case reflect.String:

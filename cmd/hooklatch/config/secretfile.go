@@ -20,7 +20,7 @@ func (c *Config) readSecretFiles(d *decoder) {
 	d.one("database.direct_url", &c.Database.DirectURL, c.Database.DirectURLFile)
 	d.one("admin.token", &c.Admin.Token, c.Admin.TokenFile)
 	for name, s := range c.Sources {
-		d.many(join("sources", name)+".secrets", &s.Secrets, s.SecretsFile)
+		d.sourceSecrets(join("sources", name)+".secrets", &s)
 		c.Sources[name] = s
 	}
 	for name, dest := range c.Destinations {
@@ -55,12 +55,42 @@ func (d *decoder) one(path string, value *secret.Value, file string) {
 		d.atMostOne(path)
 		return
 	}
-	text := strings.TrimRight(d.readFile(path+"_file", file), "\r\n")
+	d.oneFrom(path+"_file", value, file)
+}
+
+// oneFrom reads the file that the field at path names.
+func (d *decoder) oneFrom(path string, value *secret.Value, file string) {
+	text := strings.TrimRight(d.readFile(path, file), "\r\n")
 	if strings.ContainsAny(text, "\r\n") {
-		d.reportf(path+"_file", "the file has several lines; the secret alone is expected")
+		d.reportf(path, "the file has several lines; the secret alone is expected")
 		return
 	}
 	*value = secret.New(text)
+}
+
+// sourceSecrets reads the files of a source's secrets: one for all of them, or
+// one for each.
+func (d *decoder) sourceSecrets(path string, s *Source) {
+	if s.SecretsFile != "" && len(s.Secrets) > 0 {
+		d.atMostOne(path)
+		return
+	}
+	var lines []secret.Value
+	d.many(path, &lines, s.SecretsFile)
+	for _, line := range lines {
+		s.Secrets = append(s.Secrets, Secret{Value: line})
+	}
+	for i := range s.Secrets {
+		one := &s.Secrets[i]
+		file := path + "[" + strconv.Itoa(i) + "].file"
+		switch {
+		case one.File == "":
+		case !one.Value.IsZero():
+			d.reportf(file, "at most one of value and file may be given")
+		default:
+			d.oneFrom(file, &one.Value, one.File)
+		}
+	}
 }
 
 // many reads a file with one secret in each line into values.

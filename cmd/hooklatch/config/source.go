@@ -1,8 +1,9 @@
 package config
 
 import (
+	"time"
+
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // Source is one inbound endpoint.
@@ -10,8 +11,10 @@ type Source struct {
 	// The kind of sender: stripe, github, ...
 	Provider string `yaml:"provider,omitempty"`
 	// Secrets that are accepted; several while one is rotated. At least one is
-	// needed.
-	Secrets []secret.Value `yaml:"secrets,omitempty"`
+	// needed, unless the provider proves its deliveries with keys it publishes.
+	// Each is text, or a mapping where it stands in a file of its own or is
+	// accepted for a time only.
+	Secrets []Secret `yaml:"secrets,omitempty"`
 	// A file that holds the secrets, one in a line, instead of secrets.
 	SecretsFile string `yaml:"secrets_file,omitempty"`
 	// Largest body of a delivery. Defaults to what the provider is known to
@@ -23,6 +26,35 @@ type Source struct {
 	// The complete URL the sender was given, where it is not gateway.public_url
 	// with /webhooks/ and the name behind it.
 	PublicURL string `yaml:"public_url,omitempty"`
+	// What becomes of a delivery that brings new ids under a signature that
+	// came before, from senders that sign neither id nor time: off, flag (accept
+	// it, mark it as suspect and warn) or refuse (answer 401). Defaults to flag
+	// for such senders, and to off for all others.
+	ReplayGuard string `yaml:"replay_guard,omitempty"`
+	// What makes two deliveries the same event: id, or content, which takes
+	// events of the same content for one event as well, whatever their ids, as
+	// long as they come within dedup_window. Defaults to id.
+	Dedup string `yaml:"dedup,omitempty"`
+	// How long the same content is the same event, from its first delivery on.
+	// Only with dedup: content. Defaults to 1m.
+	DedupWindow time.Duration `yaml:"dedup_window,omitempty"`
+	// How long the events of this source are remembered.
+	Retention SourceRetention `yaml:"retention,omitempty"`
 
 	provider.Options `yaml:",inline"`
 }
+
+// The values of Source.ReplayGuard and Source.Dedup.
+const (
+	ReplayOff    = "off"
+	ReplayFlag   = "flag"
+	ReplayRefuse = "refuse"
+
+	DedupID      = "id"
+	DedupContent = "content"
+)
+
+var (
+	replayGuards = []string{ReplayOff, ReplayFlag, ReplayRefuse}
+	dedups       = []string{DedupID, DedupContent}
+)

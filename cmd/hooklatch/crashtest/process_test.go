@@ -25,15 +25,23 @@ import (
 
 const testSecret = "whsec_crashtest_0123456789abcdef"
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+// buildDir holds the binary until the tests are over.
+var buildDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
+	if err != nil {
+		panic(err)
+	}
+	buildDir = dir
+	code := pgtest.Main(m)
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // binary builds the program once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "hooklatch")
+	path := filepath.Join(buildDir, "hooklatch")
 	build := exec.Command("go", "build", "-o", path, "github.com/hooklatch/hooklatch/cmd/hooklatch")
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, output)
@@ -44,12 +52,12 @@ var binary = sync.OnceValues(func() (string, error) {
 // process is one process of the binary that takes deliveries.
 type process struct {
 	command string
-	config string
-	url    string
-	ready  string // answers 200 when it can commit
-	client *http.Client
-	cmd    *exec.Cmd
-	log    *bytes.Buffer
+	config  string
+	url     string
+	ready   string // answers 200 when it can commit
+	client  *http.Client
+	cmd     *exec.Cmd
+	log     *bytes.Buffer
 }
 
 // forward is a configuration whose events nobody in the test receives.

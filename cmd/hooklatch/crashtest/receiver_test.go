@@ -31,13 +31,13 @@ type shownEffect struct {
 	} `json:"attempts"`
 }
 
-// applied lists whether each attempt was applied.
+// applied lists whether each attempt was applied: yes, no or ? (unknown).
 func (e shownEffect) applied() string {
 	list := make([]string, len(e.Attempts))
 	for i, a := range e.Attempts {
-		list[i] = a.Applied
+		list[i] = strings.Replace(a.Applied, "unknown", "?", 1)
 	}
-	return strings.Join(list, " ")
+	return strings.Join(list, ",")
 }
 
 // calls records what a receiver saw of each key.
@@ -66,7 +66,7 @@ func TestReceiversThatFail(t *testing.T) {
 	seen := &calls{bodies: make(map[string][]string)}
 	released := make(chan struct{})
 	receivers := map[string]http.HandlerFunc{
-		"fine": func(w http.ResponseWriter, r *http.Request) { seen.count(r) },
+		"fine": func(_ http.ResponseWriter, r *http.Request) { seen.count(r) },
 		"error500": func(w http.ResponseWriter, r *http.Request) {
 			seen.count(r)
 			http.Error(w, "sorry\x00", http.StatusInternalServerError)
@@ -81,12 +81,12 @@ func TestReceiversThatFail(t *testing.T) {
 			seen.count(r)
 			http.Error(w, "no such order", http.StatusBadRequest)
 		},
-		"hangs": func(w http.ResponseWriter, r *http.Request) {
+		"hangs": func(_ http.ResponseWriter, r *http.Request) {
 			if seen.count(r) == 1 {
 				<-released
 			}
 		},
-		"resets": func(w http.ResponseWriter, r *http.Request) {
+		"resets": func(_ http.ResponseWriter, r *http.Request) {
 			if seen.count(r) == 1 { // applied, and the connection is cut before the answer
 				panic(http.ErrAbortHandler)
 			}
@@ -116,12 +116,12 @@ func TestReceiversThatFail(t *testing.T) {
 		status         int
 	}{
 		"fine":     {"done", "yes", false, 200},
-		"down":     {"parked", "no no no", false, 0},
-		"error500": {"parked", "unknown unknown unknown", true, 500},
-		"busy429":  {"done", "no yes", false, 200},
+		"down":     {"parked", "no,no,no", false, 0},
+		"error500": {"parked", "?,?,?", true, 500},
+		"busy429":  {"done", "no,yes", false, 200},
 		"bad400":   {"failed", "no", false, 400},
-		"hangs":    {"done", "unknown yes", true, 200},
-		"resets":   {"done", "unknown yes", true, 200},
+		"hangs":    {"done", "?,yes", true, 200},
+		"resets":   {"done", "?,yes", true, 200},
 	} {
 		status, _ := p.deliver(t.Context(), "test."+name, "evt_"+name)
 		require.Equal(t, 200, status, name)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -79,10 +80,7 @@ func Invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Fi
 			findings = append(findings, Finding{Level: OK, Check: inv.query, Message: inv.holds})
 			continue
 		}
-		message := fmt.Sprintf("not so: %s; %d found", inv.holds, total)
-		for _, v := range violations {
-			message += "\n" + v
-		}
+		message := fmt.Sprintf("not so: %s; %d found\n%s", inv.holds, total, strings.Join(violations, "\n"))
 		findings = append(findings, Finding{Level: inv.level, Check: inv.query, Message: message, Mend: inv.mend})
 	}
 	return findings, nil

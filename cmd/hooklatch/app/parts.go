@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+func (a *App) openPools(ctx context.Context) error {
+	open := func(url secret.Value) (*pgxpool.Pool, error) {
+		pool, err := NewPool(ctx, PoolOptions{URL: url, MaxConns: a.opts.maxConns(), ApplicationName: "hooklatch"})
+		if err != nil {
+			return nil, err
+		}
+		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
+		return pool, nil
+	}
+	var err error
+	if a.pool, err = open(a.opts.DatabaseURL); err != nil {
+		return err
+	}
+	a.direct = a.pool
+	if url := a.opts.Config.Database.DirectURL; !url.IsZero() {
+		a.direct, err = open(url)
+	}
+	return err
+}
+
+func (a *App) makeAdmin() error {
+	var err error
+	a.admin, err = admin.New(admin.Options{
+		Listen:       a.opts.Config.Admin.Listen,
+		ListenHint:   a.opts.AdminHint,
+		Token:        a.opts.Config.Admin.Token,
+		Ready:        a.Ready,
+		Metrics:      a.telemetry.Metrics,
+		Overview:     a.outbox,
+		Sources:      func() []admin.Source { return shownSources(a.config.Load()) },
+		Destinations: func() []admin.Destination { return shownDestinations(a.config.Load()) },
+		Version:      a.opts.Version,
+		Logger:       a.opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("admin", adminTimeout, a.admin.Stop)
+	return nil
+}
+
+func (a *App) makeWorker() error {
+	cfg := a.opts.Config
+	made, err := destinationsOf(cfg, a.telemetry.TracerProvider)
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("destinations", adminTimeout, made.close)
+	a.worker, err = worker.New(worker.Options{
+		Pool: a.direct, Schema: schema.Name(cfg.Database.Schema), Outbox: a.outbox,
+		Routes: routesOf(cfg), Destinations: made.list, ConfigHash: cfg.Hash(),
+		Logger: a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
+		DispatchWorkers: cfg.Worker.DispatchWorkers, HandlerWorkers: cfg.Worker.HandlerWorkers, SoftStop: cfg.Worker.SoftStop,
+	})
+	if err != nil {
+		return routeProblems(cfg, err)
+	}
+	a.teardown.Add("worker", cfg.Worker.SoftStop+workerSlack, a.worker.Stop)
+	return nil
+}
+
+func (a *App) makeGateway() error {
+	cfg := a.opts.Config
+	sources, err := sourcesOf(cfg)
+	if err != nil {
+		return err
+	}
+	public, err := optionalURL(cfg.Gateway.PublicURL)
+	if err != nil {
+		return cfg.Problem("gateway.public_url", err.Error())
+	}
+	a.gate = &gate{accepter: a.outbox}
+	a.gateway, err = gateway.New(gateway.Options{
+		Accepter: a.gate, Sources: sources,
+		Listen: cfg.Gateway.Listen, PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
+		MaxBody: int64(cfg.Gateway.MaxBody), MaxInFlight: cfg.Gateway.MaxInFlight,
+		ReadHeaderTimeout: cfg.Gateway.ReadHeaderTimeout, ReadTimeout: cfg.Gateway.ReadTimeout,
+		WriteTimeout: cfg.Gateway.WriteTimeout, IdleTimeout: cfg.Gateway.IdleTimeout,
+		MaxHeaderBytes: int(cfg.Gateway.MaxHeader),
+		Logger:         a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("gateway", cfg.Gateway.DrainTimeout, a.gateway.Stop)
+	return nil
+}

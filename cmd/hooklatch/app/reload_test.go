@@ -1,0 +1,105 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const first = `
+sources: {stripe: {provider: stripe, secrets: [one]}}
+destinations: {app: {http: {url: http://localhost:1/}}}
+routes: [{name: all, from: stripe, to: app}]
+`
+
+// started is an App on a database of the test, ready.
+func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
+	t.Helper()
+	cfg, err := f.load()
+	require.NoError(t, err)
+	a, err := app.New(t.Context(), app.Options{
+		Config: cfg, Gateway: true, Worker: true, Load: f.load,
+		Logger: slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	require.NoError(t, a.Start(t.Context()))
+	select {
+	case <-a.Prepared():
+	case err := <-a.Failed():
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "not prepared")
+	}
+	return a
+}
+
+// status is the answer to an unsigned delivery: 404 for a source that is not
+// there, 401 for one that is.
+func status(t *testing.T, a *app.App, source string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, http.NoBody)
+	require.NoError(t, err)
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}
+
+func TestReloadPutsSourcesAndRoutesIntoEffect(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.Equal(t, http.StatusUnauthorized, status(t, a, "stripe"))
+	require.Equal(t, http.StatusNotFound, status(t, a, "github"))
+
+	f.write(t, `
+sources: {github: {provider: github, secrets: [one]}}
+destinations: {app: {http: {url: http://localhost:2/}}, other: {http: {url: http://localhost:3/}}}
+routes: [{name: some, from: github, to: app, when: "event.type == 'push'"}]
+worker: {dispatch_workers: 3}
+`)
+	require.NoError(t, a.Reload(t.Context()))
+	require.Equal(t, http.StatusNotFound, status(t, a, "stripe"))
+	require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
+	require.Contains(t, logs.String(), `in effect after a restart" reason="worker, destinations.app, destinations.other"`)
+}
+
+func TestReloadOfABadFileChangesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	const github = "sources: {github: {provider: github, secrets: [one]}}\n"
+	for text, want := range map[string]string{
+		"sources: {github: {provider: githup, secrets: [one]}}\n": `"githup"`,
+		"sources: [\n": "hooklatch.yaml:",
+		github + "destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: app, when: event.nothing}]\n":              "hooklatch.yaml:6: routes[0].when: ",
+		github + "destinations: {new: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: new}]\n":                                   `route "all" leads to the new destination "new": restart`,
+		github + "destinations: {app: {http: {url: http://localhost:1/, sign: {standard_webhooks: whsec_!}}}}\nroutes: [{name: a, from: github, to: app}]\n": "",
+	} {
+		f.write(t, text)
+		err := a.Reload(t.Context())
+		if want == "" {
+			// Destinations are not made again: only a restart would find it.
+			require.NoError(t, err)
+			f.write(t, first)
+			require.NoError(t, a.Reload(t.Context()))
+			continue
+		}
+		require.ErrorContains(t, err, want)
+		require.Equal(t, http.StatusUnauthorized, status(t, a, "stripe"), text)
+		require.Equal(t, http.StatusNotFound, status(t, a, "github"), text)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+)
+
+func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name, sources string
+		want          []string // level and message, in order
+	}{
+		{"no end", "a: {provider: stripe, secrets: [one, two]}", nil},
+		{"an end that is far", "a: {provider: stripe, secrets: [one, {value: two, not_after: 2026-12-21T00:00:00Z}]}", nil},
+		{
+			"expired", "a: {provider: stripe, secrets: [one, {value: two, not_after: 2026-11-20T00:00:00Z}]}",
+			[]string{`warning secret 2 of source "a" has expired on 2026-11-20 00:00:00.000Z`},
+		},
+		{
+			"soon", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}, two]}",
+			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
+		},
+		{
+			"retries with old secrets", "a: {provider: razorpay, secrets: [{value: one, not_after: 2026-11-20T13:00:00Z}, two]}",
+			[]string{`warning secret 1 of source "a" is accepted until 2026-11-21 13:00:00.000Z only`},
+		},
+		{
+			"the last one soon", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}]}",
+			[]string{
+				`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`,
+				`warning source "a" has no secret that is accepted in 7d: all its deliveries will be answered 503`,
+			},
+		},
+		{
+			"the last one soon, with the next", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}, {value: two, not_before: 2026-11-26T00:00:00Z}]}",
+			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
+		},
+		{
+			"none now", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-20T00:00:00Z}, {value: two, not_before: 2026-11-22T00:00:00Z}]}",
+			[]string{
+				`warning secret 1 of source "a" has expired on 2026-11-20 00:00:00.000Z`,
+				`problem source "a" has no secret that is accepted now: all its deliveries are answered 503`,
+			},
+		},
+		{"keyless", "a: {provider: jwt, jwks_url: https://issuer.example.com/keys, audience: a, event_id: {pointer: /id}}", nil},
+		{
+			"guard of nothing", "a: {provider: pagerduty, secrets: [one], replay_guard: refuse}",
+			[]string{`warning source "a": replay_guard has no effect: nothing in a delivery of PagerDuty tells a replay from a new event`},
+		},
+		{"guard", "a: {provider: github, secrets: [one], replay_guard: refuse}", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Parse("check.yaml", []byte("sources: {"+test.sources+"}"), nil)
+			require.NoError(t, err)
+			c := &checkup{}
+			c.sources(cfg, now)
+			var got []string
+			for _, f := range c.findings {
+				require.NotEmpty(t, f.Mend)
+				got = append(got, string(f.Level)+" "+f.Message)
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestCheckRefusesRetentionBelowTheFloor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("retention: {payloads: 1d}\nsources:\n  stripe: {provider: stripe, secrets: [a], retention: {dedup: 7d}}\n"), 0o600))
+	code, found := runCheck(t, "--config", path)
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, []doctor.Finding{{
+		Level: doctor.Problem, Check: "configuration", Mend: "mend that line",
+		Message: path + ":3: sources.stripe.retention.dedup: 7d is below the floor of 30d of provider stripe (2 x 3d of retries, 30d of manual resends)",
+	}}, found.of("configuration"))
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Retention says how long things are kept.
+type Retention struct {
+	// How long an event is remembered, so that it is known when it comes again:
+	// at least for as long as its provider can send it again. Defaults to 90d, or
+	// to the floor of the provider where that is longer.
+	Dedup time.Duration `yaml:"dedup,omitempty"`
+	// How long headers and bodies of deliveries are kept, at most as long as the
+	// events. Defaults to 30d, or to dedup where that is shorter.
+	Payloads time.Duration `yaml:"payloads,omitempty"`
+}
+
+// SourceRetention says how long the events of a source are remembered.
+type SourceRetention struct {
+	// How long an event of this source is remembered. Defaults to
+	// retention.dedup.
+	Dedup time.Duration `yaml:"dedup,omitempty"`
+}
+
+// Defaults of Retention.
+const (
+	defaultDedupRetention   = 90 * day
+	defaultPayloadRetention = 30 * day
+)
+
+// fillInRetention gives every source the time its events are remembered.
+func (c *Config) fillInRetention() {
+	global := c.Retention.Dedup
+	for name, s := range c.Sources {
+		if s.Retention.Dedup == 0 {
+			s.Retention.Dedup = global
+		}
+		if s.Retention.Dedup == 0 {
+			s.Retention.Dedup = defaultDedupRetention
+			if p, err := provider.New(s.Provider, s.Options); err == nil {
+				s.Retention.Dedup = max(defaultDedupRetention, p.Floor())
+			}
+		}
+		c.Sources[name] = s
+	}
+	if c.Retention.Dedup == 0 {
+		c.Retention.Dedup = defaultDedupRetention
+	}
+	if c.Retention.Payloads == 0 {
+		c.Retention.Payloads = defaultPayloadRetention
+		if c.Retention.Dedup > 0 {
+			c.Retention.Payloads = min(defaultPayloadRetention, c.Retention.Dedup)
+		}
+	}
+}
+
+const (
+	dedupField    = "retention.dedup"
+	payloadsField = "retention.payloads"
+)
+
+func (c *Config) checkRetention(d *decoder) {
+	d.duration(dedupField, c.Retention.Dedup)
+	d.duration(payloadsField, c.Retention.Payloads)
+	if c.Retention.Payloads > c.Retention.Dedup && c.Retention.Dedup > 0 {
+		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is of no use",
+			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		c.checkSourceRetention(d, name)
+	}
+}
+
+func (c *Config) checkSourceRetention(d *decoder, name string) {
+	own := join("sources", name) + "." + dedupField
+	s := c.Sources[name]
+	_, hasOwn := d.origin.lines[own]
+	_, hasGlobal := d.origin.lines[dedupField]
+	if d.reported(own) {
+		return
+	}
+	if hasOwn {
+		d.duration(own, s.Retention.Dedup)
+		if s.Retention.Dedup > 0 && s.Retention.Dedup < c.Retention.Payloads {
+			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is of no use",
+				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
+		}
+	}
+	p, err := provider.New(s.Provider, s.Options)
+	if err != nil || s.Retention.Dedup <= 0 || s.Retention.Dedup >= p.Floor() {
+		return
+	}
+	switch {
+	case hasOwn:
+		d.reportf(own, "%s is below the floor of %s of provider %s (%s)",
+			FormatDuration(s.Retention.Dedup), FormatDuration(p.Floor()), p.Name, WhyFloor(p))
+	case hasGlobal:
+		d.reportf(dedupField, "%s is below the floor of %s of source %s, provider %s (%s); raise it, or set %s",
+			FormatDuration(s.Retention.Dedup), FormatDuration(p.Floor()), name, p.Name, WhyFloor(p), own)
+	}
+}
+
+// WhyFloor says, for people, what the floor of a provider is made of.
+func WhyFloor(p *provider.Provider) string {
+	var parts []string
+	if p.RetryWindow > 0 {
+		parts = append(parts, "2 x "+FormatDuration(p.RetryWindow)+" of retries")
+	}
+	if p.ResendWindow > 0 {
+		parts = append(parts, FormatDuration(p.ResendWindow)+" of manual resends")
+	}
+	if len(parts) == 0 || p.Floor() > max(2*p.RetryWindow, p.ResendWindow) {
+		parts = append(parts, "never less than "+FormatDuration(p.Floor()))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the sender says of its retry, and a proof that came before, are shown.
+func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	must(t, s.args("send", "slack", "--id", "Ev1", "--header", "X-Slack-Retry-Num=2", "--header", "X-Slack-Retry-Reason=http_timeout")...)
+	must(t, s.args("send", "slack", "--id", "Ev2")...)
+	text := must(t, s.args("events", "show", "slack", "Ev1")...)
+	require.Contains(t, text, "retry         number 2 of the provider, http_timeout\n")
+	require.NotContains(t, text, "suspect")
+	require.NotContains(t, must(t, s.args("events", "show", "slack", "Ev2")...), "retry  ")
+
+	body := filepath.Join(t.TempDir(), "body.json")
+	require.NoError(t, os.WriteFile(body, []byte(`{"zen":"Keep it logically awesome."}`), 0o600))
+	for _, id := range []string{"one", "two"} {
+		must(t, s.args("send", "github", body, "--id", id)...)
+	}
+	require.NotContains(t, must(t, s.args("events", "show", "github", "one")...), "suspect")
+	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its proof came before under another id")
+
+	var shown eventView
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))
+	require.True(t, shown.ReplaySuspect)
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "slack", "Ev1", "--json")...)), &shown))
+	require.Equal(t, 2, shown.RetryNumber)
+	require.Equal(t, "http_timeout", shown.RetryReason)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+func newProviders(p *process, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "providers [NAME]",
+		Short: "Show what is known of the senders of webhooks",
+		Long: `Show what is known of every kind of sender or, with a NAME, all that is known of
+one: how it signs, what makes two of its deliveries the same event, how long it
+waits and retries, and how to set it up on both sides. URLs are those of the
+configured sources, where there are any.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg, err := g.loadIfAny(p)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return p.listProviders(cfg, asJSON)
+			}
+			return p.showProvider(args[0], cfg, asJSON)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// loadIfAny returns the configuration, or an empty one: who looks a provider up
+// may be about to write the file, or to mend it.
+func (g *globals) loadIfAny(p *process) (*config.Config, error) {
+	cfg, err := g.loadConfig(p)
+	if err == nil {
+		return cfg, nil
+	}
+	if g.configPath != "" {
+		return nil, err
+	}
+	if _, missing := config.Find(""); missing == nil {
+		p.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", programName))
+	}
+	empty := config.Default()
+	return &empty, nil
+}
+
+// describedSource is a configured source of a provider.
+type describedSource struct {
+	Name string `json:"name"`
+	URL  string `json:"url"` // that its sender must be given
+}
+
+// described is what is known of one provider.
+type described struct {
+	Name        string                `json:"name"`
+	Title       string                `json:"title"`
+	Confirmed   provider.Confirmation `json:"confirmed"`
+	Signing     string                `json:"signing"`
+	KeyRule     string                `json:"key_rule"`
+	Keyless     bool                  `json:"keyless"`
+	Methods     []string              `json:"methods"`
+	Handshake   bool                  `json:"handshake"`
+	OwnAnswer   bool                  `json:"own_answer"`
+	UnsignedID  bool                  `json:"unsigned_id"`
+	ReplayGuard bool                  `json:"replay_guard"`
+	Deadline    string                `json:"deadline,omitempty"`
+	Retries     string                `json:"retry_window,omitempty"`
+	Resends     string                `json:"resend_window,omitempty"`
+	Floor       string                `json:"floor"`
+	FloorReason string                `json:"floor_reason"`
+	OldSecrets  bool                  `json:"old_secret_retries"`
+	MaxBody     int64                 `json:"max_body,omitempty"`
+	Options     []string              `json:"options"`
+	Setup       []string              `json:"setup"`
+	Notes       []string              `json:"notes"`
+	Backfill    string                `json:"backfill,omitempty"`
+	Docs        string                `json:"docs,omitempty"`
+	Snippet     string                `json:"configuration"`
+	Sources     []describedSource     `json:"sources"`
+}
+
+func describe(name string, cfg *config.Config) (described, error) {
+	var options provider.Options
+	if err := yaml.Unmarshal([]byte(provider.Example(name)), &options); err != nil {
+		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
+	}
+	p, err := provider.New(name, options)
+	if err != nil {
+		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
+	}
+	about := p.About
+	d := described{
+		Name: name, Title: p.Title, Confirmed: about.Confirmed, Signing: about.Signing, KeyRule: about.KeyRule,
+		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
+		UnsignedID: p.UnsignedID, ReplayGuard: p.ReplayToken != nil,
+		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p), OldSecrets: p.OldSecretRetries,
+		MaxBody: p.MaxBody, Options: nonNilList(provider.OptionNames(name)), Notes: nonNilList(about.Notes),
+		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},
+	}
+	if p.Deadline > 0 {
+		d.Deadline = config.FormatDuration(p.Deadline)
+	}
+	if p.RetryWindow > 0 {
+		d.Retries = config.FormatDuration(p.RetryWindow)
+	}
+	if p.ResendWindow > 0 {
+		d.Resends = config.FormatDuration(p.ResendWindow)
+	}
+	for _, source := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		if cfg.Sources[source].Provider != name {
+			continue
+		}
+		to, err := newTarget(cfg, source, "")
+		if err != nil {
+			return described{}, err
+		}
+		d.Sources = append(d.Sources, describedSource{Name: source, URL: to.signed.String()})
+	}
+	url := "https://YOUR-HOST/webhooks/" + name
+	if len(d.Sources) == 1 {
+		url = d.Sources[0].URL
+	}
+	for _, step := range about.Setup {
+		d.Setup = append(d.Setup, strings.ReplaceAll(step, "{url}", url))
+	}
+	return d, nil
+}
+
+func nonNilList(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// snippetOf is a source of the provider as it stands in a configuration.
+func snippetOf(p *provider.Provider) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)
+	if !p.Keyless {
+		fmt.Fprintf(&b, "    secrets: [\"${%s_SECRET}\"]\n", strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")))
+	}
+	for line := range strings.Lines(provider.Example(p.Name)) {
+		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
+	}
+	return b.String()
+}
+
+func (p *process) listProviders(cfg *config.Config, asJSON bool) error {
+	all := []described{}
+	for _, name := range provider.Names() {
+		d, err := describe(name, cfg)
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
+	}
+	if asJSON {
+		return printJSON(p.stdout, all)
+	}
+	t := newTable(p.stdout, "NAME", "SENDER", "FACTS", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")
+	for _, d := range all {
+		var names []string
+		for _, s := range d.Sources {
+			names = append(names, s.Name)
+		}
+		t.row(d.Name, d.Title, string(d.Confirmed), cmp.Or(d.Deadline, "-"), cmp.Or(d.Retries, "-"), cmp.Or(d.Resends, "-"), d.Floor, strings.Join(names, ", "))
+	}
+	return t.flush()
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// pageWidth is where lines of prose are broken, in characters.
+const pageWidth = 96
+
+func (p *process) showProvider(name string, cfg *config.Config, asJSON bool) error {
+	if !slices.Contains(provider.Names(), name) {
+		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, programName)
+	}
+	d, err := describe(name, cfg)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(p.stdout, d)
+	}
+	p.printDescribed(d)
+	return nil
+}
+
+func (p *process) printDescribed(d described) {
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(p.stdout, "%-13s  %s\n", name, wrapped(value, 15))
+		}
+	}
+	fmt.Fprintf(p.stdout, "%s (%s)\n\n", d.Title, d.Name)
+	field("facts", howSure(d.Confirmed))
+	field("signing", d.Signing)
+	field("same event", d.KeyRule)
+	if d.Deadline != "" {
+		field("waits", d.Deadline+" for the answer")
+	}
+	field("retries", lasting(d.Retries, "never by itself"))
+	field("resends", lasting(d.Resends, "not at the request of a person"))
+	field("keep dedup", fmt.Sprintf("at least %s (%s)", d.Floor, d.FloorReason))
+	field("answer", d.answer())
+	field("handshake", d.handshake())
+	field("methods", strings.Join(d.Methods, ", "))
+	field("replay guard", d.guard())
+	if d.OldSecrets {
+		field("rotation", "retries are signed with the secret of the event: an old one stays accepted for "+d.Retries+" after not_after")
+	}
+	if d.MaxBody > 0 {
+		field("largest body", config.Size(d.MaxBody).String())
+	}
+	field("options", strings.Join(d.Options, ", "))
+	field("docs", d.Docs)
+
+	p.section("set it up")
+	for i, step := range d.Setup {
+		fmt.Fprintf(p.stdout, "  %d. %s\n", i+1, wrapped(step, 5))
+	}
+	if len(d.Notes) > 0 {
+		p.section("good to know")
+		for _, note := range d.Notes {
+			fmt.Fprintf(p.stdout, "  - %s\n", wrapped(note, 4))
+		}
+	}
+	p.section("what was missed")
+	fmt.Fprintf(p.stdout, "  %s\n", wrapped(cmp.Or(d.Backfill, "The sender keeps no list of events that could be asked for."), 2))
+	p.section("configuration")
+	for line := range strings.Lines(d.Snippet) {
+		fmt.Fprintf(p.stdout, "  %s", line)
+	}
+	if len(d.Sources) > 0 {
+		p.section("configured sources")
+		for _, s := range d.Sources {
+			fmt.Fprintf(p.stdout, "  %s  %s\n", s.Name, printable(s.URL))
+		}
+	}
+}
+
+func (p *process) section(title string) { fmt.Fprintf(p.stdout, "\n%s\n", title) }
+
+func howSure(c provider.Confirmation) string {
+	switch c {
+	case provider.Confirmed:
+		return "confirmed: in the sender's documentation, or in its own libraries and their tests"
+	case provider.Secondary:
+		return "secondary: some were found only in code and texts of others that quote the sender"
+	case provider.Unconfirmed:
+		return "unconfirmed: some are general knowledge that could not be checked; verify them before you rely on them"
+	}
+	return string(c)
+}
+
+func lasting(window, none string) string {
+	if window == "" {
+		return none
+	}
+	return "for " + window
+}
+
+func (d described) answer() string {
+	if d.OwnAnswer {
+		return "the one this sender requires"
+	}
+	return "200 with a JSON summary, duplicates included"
+}
+
+func (d described) handshake() string {
+	if d.Handshake {
+		return "the sender's own checks of the endpoint are answered; nothing is stored"
+	}
+	return "none"
+}
+
+func (d described) guard() string {
+	switch {
+	case d.UnsignedID:
+		return "useful: the id is not signed and no time is, so a captured delivery could come again under a fresh id"
+	case d.ReplayGuard:
+		return "possible"
+	}
+	return "not needed"
+}
+
+// wrapped breaks prose between words, and indents all lines but the first.
+func wrapped(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Fields(text) {
+		word = plain(word)
+		length := len([]rune(word))
+		switch {
+		case i == 0:
+		case column+1+length > pageWidth:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += length
+	}
+	return b.String()
+}
+
+// plain is a word that is safe on a terminal.
+func plain(word string) string {
+	if safe := printable(word); safe == word {
+		return word
+	}
+	return strconv.QuoteToASCII(word)
+}

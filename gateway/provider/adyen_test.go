@@ -1,0 +1,65 @@
+package provider
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAdyenSignedFields flips bits of a signed payment. Most of a body is not
+// signed; what gets through is still the same event.
+func TestAdyenSignedFields(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "adyen", Options{})
+	r := signedSample(t, p, "", "evt_1")
+	body, event := string(r.Body), eventOf(t, p, r)
+	proven := 0
+	for bit := range len(body) * 8 {
+		r.Body = []byte(flip(body, bit))
+		if verifies(t, p, r) != nil {
+			continue
+		}
+		proven++
+		events, err := p.Events(r)
+		if err != nil {
+			require.IsType(t, &EventError{}, err)
+			continue
+		}
+		require.Len(t, events, 1)
+		require.Equal(t, event.ID, events[0].ID, "%s", r.Body)
+		require.Equal(t, event.Type, events[0].Type, "%s", r.Body)
+	}
+	require.Positive(t, proven)
+}
+
+// FuzzAdyenItem finds no two items with the same signed text and other keys.
+func FuzzAdyenItem(f *testing.F) {
+	f.Add([]byte(`{"pspReference":"a","merchantAccountCode":"b","merchantReference":"c:d","eventCode":"e","success":"true"}`),
+		[]byte(`{"pspReference":"a","merchantAccountCode":"b:c","merchantReference":"d","eventCode":"e","success":true}`))
+	f.Add([]byte(`{"pspReference":"a:","eventCode":"e"}`), []byte(`{"pspReference":"a","eventCode":"e","amount":{"value":1.5}}`))
+	f.Add([]byte(`{"pspReference":"a","merchantAccountCode":"b","eventCode":"e","success":"false"}`),
+		[]byte(`{"pspReference":"a","merchantAccountCode":"b","eventCode":"e","success":false}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		read := func(fields []byte) (text []byte, id string) {
+			root, err := parseJSON(append(append([]byte(`{"NotificationRequestItem":`), fields...), '}'))
+			if err != nil {
+				return nil, ""
+			}
+			if text, err = adyenText(root); err != nil {
+				require.IsType(t, &VerifyError{}, err)
+				return nil, ""
+			}
+			if id, err = adyenKey(&document{root: root, parsed: true}); err != nil {
+				require.IsType(t, &EventError{}, err)
+				return nil, ""
+			}
+			return text, id
+		}
+		textA, idA := read(a)
+		textB, idB := read(b)
+		if textA != nil && bytes.Equal(textA, textB) {
+			require.Equal(t, idA, idB)
+		}
+	})
+}

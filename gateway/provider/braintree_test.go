@@ -1,0 +1,66 @@
+package provider
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// TestBraintreePayload flips bits of the payload and of the signature.
+func TestBraintreePayload(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "braintree", Options{})
+	r := signedSample(t, p, "", "evt_1")
+	form, err := url.ParseQuery(string(r.Body))
+	require.NoError(t, err)
+	for _, name := range []string{braintreePayload, braintreeSignature} {
+		value := form.Get(name)
+		for bit := range len(value) * 8 {
+			form.Set(name, flip(value, bit))
+			r.Body = []byte(form.Encode())
+			require.Error(t, verifies(t, p, r), "%s", r.Body)
+		}
+		form.Set(name, value)
+	}
+	require.Error(t, p.CheckSecret(secret.New("public_key_only")))
+	require.Error(t, p.CheckSecret(secret.New(":private")))
+}
+
+// TestBraintreeChallengeIsNoOracle signs what a challenge looks like, and
+// nothing that could be a payload.
+func TestBraintreeChallengeIsNoOracle(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "braintree", Options{})
+	secrets := []secret.Value{keyOf(p)}
+	r := &Request{Method: http.MethodGet, URL: parseURL(t, "?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53"), Header: http.Header{}}
+	answer, err := p.Handshake(t.Context(), r, secrets, testNow)
+	require.NoError(t, err)
+	forged := url.Values{braintreePayload: {"20f9f8ed05f77439fe955c977e4c8a53"}, braintreeSignature: {string(answer.Body)}}
+	delivery := sample([]byte(forged.Encode()), formType)
+	require.NoError(t, verifies(t, p, delivery))
+	_, err = p.Events(delivery)
+	require.IsType(t, &EventError{}, err, "hex digits are the base64 of no XML")
+
+	_, err = p.Handshake(t.Context(), r, nil, testNow)
+	require.ErrorIs(t, err, errNoSecret)
+}
+
+func FuzzBraintree(f *testing.F) {
+	f.Add("a|00&b|11", "PGE+", `<notification><kind>a</kind><timestamp>b</timestamp><subject><x><id>1</id></x></subject></notification>`)
+	f.Add("a|00&a|00", "?", `<notification><kind>a</kind><subject><x/><y/></subject></notification>`)
+	f.Fuzz(func(t *testing.T, signatures, payload, text string) {
+		if found, err := braintreeSignatures(signatures); err != nil {
+			require.IsType(t, &VerifyError{}, err)
+		} else {
+			require.NotEmpty(t, found)
+		}
+		p := provide(t, "braintree", Options{})
+		for _, given := range []string{payload, base64Std.encode([]byte(text))} {
+			requireSound(t, p, sample([]byte(url.Values{braintreePayload: {given}}.Encode()), formType))
+		}
+	})
+}

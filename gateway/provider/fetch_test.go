@@ -1,0 +1,248 @@
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sender is a local HTTPS server that stands for every host of a sender.
+type sender struct {
+	*httptest.Server
+
+	requests atomic.Int64
+	respond  atomic.Pointer[http.HandlerFunc]
+}
+
+func newSender(t *testing.T, respond http.HandlerFunc) *sender {
+	t.Helper()
+	s := &sender{}
+	s.respond.Store(&respond)
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		(*s.respond.Load())(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// transport connects to the server whatever host is asked for.
+func (s *sender) transport() *http.Transport {
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+		},
+		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true,
+	}
+}
+
+func (s *sender) answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+const keysURL = "https://keys.example.com/set.json"
+
+func TestFetchIsCached(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, says("one"))
+	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+	cached := func(age time.Duration) (string, error) {
+		document, err := f.cached(t.Context(), keysURL, time.Hour, testNow.Add(age))
+		return string(document), err
+	}
+	for range 3 {
+		text, err := cached(0)
+		require.NoError(t, err)
+		require.Equal(t, "one", text)
+	}
+	require.EqualValues(t, 1, s.requests.Load())
+
+	// An old document is used while a new one is fetched.
+	s.answer(says("two"))
+	text, err := cached(2 * time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, "one", text)
+	require.Eventually(t, func() bool {
+		text, err := cached(2 * time.Hour)
+		return err == nil && text == "two"
+	}, 5*time.Second, time.Millisecond)
+	require.EqualValues(t, 2, s.requests.Load())
+
+	// And for a day when there is no new one, which is not asked for each time.
+	s.answer(status(http.StatusBadGateway))
+	for range 3 {
+		text, err = cached(4 * time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, "two", text)
+		require.Eventually(t, func() bool { return s.requests.Load() == 3 }, 5*time.Second, time.Millisecond)
+	}
+	_, err = cached(27 * time.Hour)
+	require.ErrorContains(t, err, "status 502")
+	require.NotErrorAs(t, err, new(*VerifyError), "a fault of the network is not the sender's")
+	failed := s.requests.Load()
+	_, err = cached(27*time.Hour + time.Second)
+	require.ErrorContains(t, err, "status 502")
+	require.Equal(t, failed, s.requests.Load(), "not asked again at once")
+
+	s.answer(says("three"))
+	document, err := f.refreshed(t.Context(), keysURL, time.Minute, testNow.Add(28*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, "three", string(document))
+	document, err = f.fetch(t.Context(), keysURL, testNow.Add(28*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, "three", string(document))
+	require.Equal(t, failed+2, s.requests.Load())
+}
+
+func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	s := newSender(t, func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		_, _ = w.Write([]byte("late"))
+	})
+	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+	ctx, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	for range 5 {
+		callers.Go(func() {
+			_, err := f.cached(ctx, keysURL, time.Hour, testNow)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("canceled caller got %v", err)
+			}
+		})
+	}
+	<-arrived
+	cancel()
+	callers.Wait()
+	close(release)
+	require.Eventually(t, func() bool {
+		document, err := f.cached(t.Context(), keysURL, time.Hour, testNow)
+		return err == nil && string(document) == "late"
+	}, 5*time.Second, time.Millisecond)
+	require.EqualValues(t, 1, s.requests.Load())
+}
+
+func TestFetchRefusesForeignURLs(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, says("never"))
+	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com", "*.paypal.com")
+	for _, rawURL := range []string{
+		"", "keys.example.com", "http://keys.example.com/", "https://example.com/", "https://keys.example.com.evil.example/", "https://evil/keys.example.com",
+		"https://keys.example.com@evil.example/", "https://user:pw@keys.example.com/", "https://keys.example.com:8443/", "https://paypal.com/",
+		"https://evilpaypal.com/", "https://api.paypal.com.evil.example/", "ftp://keys.example.com/", "//keys.example.com/", "https:///x", "https://[::1]/",
+		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
+		"https://keys.example.com\n/", "https://keys.example.com./",
+	} {
+		_, err := f.cached(t.Context(), rawURL, time.Hour, testNow)
+		refused, ok := errors.AsType[*VerifyError](err)
+		require.True(t, ok, "%q: %v", rawURL, err)
+		require.Equal(t, ReasonForeignURL, refused.Reason, rawURL)
+		_, err = f.fetch(t.Context(), rawURL, testNow)
+		require.Error(t, err)
+	}
+	require.Zero(t, s.requests.Load())
+	for _, rawURL := range []string{"https://KEYS.example.com/", "https://keys.example.com:443/x?y", "https://api.paypal.com/", "https://a.b.paypal.com/"} {
+		_, err := f.fetch(t.Context(), rawURL, testNow)
+		require.NoError(t, err, rawURL)
+	}
+}
+
+func TestFetchRefusesAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		respond http.HandlerFunc
+		message string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://keys.example.com/other", http.StatusFound)
+		}, "status 302"},
+		"not found": {status(http.StatusNotFound), "status 404 from keys.example.com"},
+		"too large": {says(strings.Repeat("x", maxFetched+1)), "larger than 256 KiB"},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10")
+			_, _ = w.Write([]byte("abc"))
+		}, "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSender(t, c.respond)
+			f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+			_, err := f.cached(t.Context(), keysURL, time.Hour, testNow)
+			require.ErrorContains(t, err, c.message)
+			require.NotErrorAs(t, err, new(*VerifyError))
+			require.EqualValues(t, 1, s.requests.Load())
+		})
+	}
+	s := newSender(t, says(strings.Repeat("x", maxFetched)))
+	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), keysURL, time.Hour, testNow)
+	require.NoError(t, err)
+	require.Len(t, document, maxFetched)
+}
+
+// TestFetchReachesNoPrivateAddress uses the transport of production: names
+// that lead to this machine are not connected to.
+func TestFetchReachesNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")
+	for _, host := range []string{"localhost", "127.0.0.1", "169.254.169.254", "10.0.0.1"} {
+		_, err := f.fetch(t.Context(), "https://"+host+"/", testNow)
+		require.ErrorContains(t, err, "prohibited", host)
+	}
+}
+
+func TestFetchKeepsFew(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, says("x"))
+	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
+	for i := range maxKept + 10 {
+		_, err := f.cached(t.Context(), "https://a.example.com/"+strconv.Itoa(i), time.Hour, testNow.Add(time.Duration(i)*time.Second))
+		require.NoError(t, err)
+	}
+	require.Len(t, f.kept, maxKept)
+	require.Contains(t, f.kept, "https://a.example.com/"+strconv.Itoa(maxKept+9))
+	require.NotContains(t, f.kept, "https://a.example.com/0")
+}
+
+func TestFetchIsBounded(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, maxFetching), make(chan struct{})
+	s := newSender(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
+	var callers sync.WaitGroup
+	for i := range maxFetching {
+		callers.Go(func() { _, _ = f.fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), testNow) })
+	}
+	for range maxFetching {
+		<-arrived
+	}
+	_, err := f.fetch(t.Context(), "https://a.example.com/more", testNow)
+	require.ErrorIs(t, err, errFetchBusy)
+	close(release)
+	callers.Wait()
+}

@@ -1,0 +1,276 @@
+package provider
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// fixture is what the tests of all providers must know of one beyond its
+// declaration. Most need none.
+type fixture struct {
+	// options replace examples(); fetch answers by URL.
+	options string
+	fetch   func() published
+	// key is a secret that fits. Default: testSecret.
+	key func() string
+	// unsigned: (part of) the body can be changed, the scheme does not cover it.
+	unsigned bool
+	// inBody: the signature stands in the body, which therefore must be one of
+	// the sender's.
+	inBody bool
+	// fresh: two samples are two events even with one id.
+	fresh bool
+	// several events in a sample.
+	several bool
+	// types that samples are made of.
+	types []string
+}
+
+// fixtures are one provider each, in alphabetical order.
+func fixtures() map[string]fixture {
+	return map[string]fixture{
+		"adyen": {
+			key: func() string { return "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00" }, unsigned: true,
+			types: []string{"AUTHORISATION", "REPORT_AVAILABLE", "balancePlatform.transfer.updated"},
+		},
+		"auth0":     {unsigned: true, types: []string{"user.created", "s"}},
+		"aws-sns":   {fetch: publishedSNS, key: rsaPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
+		"basic":     {key: func() string { return "user:" + testSecret }, unsigned: true},
+		"bitbucket": {types: []string{"repo:push", "pullrequest:created", "issue:created"}},
+		"braintree": {
+			key: func() string { return "integration_public_key:integration_private_key" }, unsigned: true, inBody: true,
+			types: []string{"subscription_charged_successfully", "dispute_opened"},
+		},
+		"calendly":        {types: []string{"invitee.created", "invitee.canceled"}},
+		"clerk":           {key: whsec, types: []string{"user.created", "organization.created"}},
+		"coinbase":        {types: []string{"charge:confirmed", "charge:created"}},
+		"discord":         {key: ed25519Hex, types: []string{"APPLICATION_AUTHORIZED", "interaction.application_command.deploy", "interaction.message_component"}},
+		"docusign":        {types: []string{"envelope-completed", "recipient-sent"}},
+		"dropbox":         {fresh: true},
+		"github":          {types: []string{"push", "issues.opened", "ping", "star.created"}},
+		"gitlab":          {key: whsec, types: []string{"push", "merge_request.open", "tag_push"}},
+		"gocardless":      {types: []string{"payments.confirmed", "mandates.created", "payments"}},
+		"google-pubsub":   {fetch: publishedKeys("https://www.googleapis.com/oauth2/v3/certs"), key: rsaPEM, unsigned: true},
+		"hmac":            {options: "header: X-Sig\nevent_id: {pointer: /id}", types: []string{"demo.created", "anything"}},
+		"hubspot":         {types: []string{"contact.creation", "contact.propertyChange"}},
+		"intercom":        {types: []string{"conversation.user.created", "contact.created"}},
+		"jira":            {types: []string{"jira:issue_created", "comment_created"}},
+		"jwt":             {fetch: publishedKeys("https://issuer.example.com/.well-known/jwks.json"), key: rsaPEM, unsigned: true},
+		"line":            {types: []string{"message", "follow", "postback", "unfollow"}},
+		"linear":          {types: []string{"Issue.create", "Comment.update"}},
+		"mailgun":         {unsigned: true, inBody: true, types: []string{"delivered", "failed", "inbound"}},
+		"meta":            {types: []string{"page.message", "page.message.echo", "instagram.reaction", "page.feed", "message.text"}},
+		"microsoft-graph": {unsigned: true, inBody: true},
+		"mollie":          {types: []string{"payment-link.paid", "sales-invoice.issued"}},
+		"mux":             {types: []string{"video.asset.ready", "video.upload.created"}},
+		"okta":            {unsigned: true},
+		"openai":          {key: whsec, types: []string{"response.completed", "batch.failed"}},
+		"paddle":          {types: []string{"transaction.completed", "subscription.created", "customer.created"}},
+		"pagerduty":       {types: []string{"incident.triggered", "service.updated"}},
+		"paypal":          {key: func() string { return "WEBHOOK_ID " + rsaBase64() }},
+		"plaid":           {fetch: func() published { return nil }, key: ecdsaPEM, types: []string{"TRANSACTIONS.SYNC_UPDATES_AVAILABLE", "ITEM.ERROR", "PAYMENT_INITIATION.PAYMENT_STATUS_UPDATE"}},
+		"postmark": {
+			key: func() string { return "user:" + testSecret }, unsigned: true,
+			types: []string{"Bounce", "SpamComplaint", "Delivery", "Open", "Click", "SubscriptionChange", "Inbound"},
+		},
+		"razorpay":          {types: []string{"payment.captured", "order.paid"}},
+		"resend":            {key: whsec, types: []string{"email.delivered", "email.bounced"}},
+		"sanity":            {types: []string{"create.post", "delete", "update.page"}},
+		"sendgrid":          {key: ecdsaPEM, types: []string{"delivered", "bounce"}},
+		"sentry":            {types: []string{"issue.created", "event_alert.triggered", "comment"}},
+		"shopify":           {types: []string{"orders/create", "app/uninstalled"}},
+		"slack":             {types: []string{"message", "message.channel_join", "app_mention"}},
+		"standard-webhooks": {key: func() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }, types: []string{"user.created", "invoice.paid"}},
+		"stripe":            {types: []string{"invoice.paid", "customer.created", "charge.refunded", "payment_intent.succeeded", "payout.paid", "ping"}},
+		"svix":              {key: whsec},
+		"telegram":          {key: func() string { return "correct-horse_battery" }, unsigned: true, types: []string{"message", "edited_message", "callback_query"}},
+		"token":             {unsigned: true},
+		"twilio": {types: []string{
+			"message.delivered", "message.received", "call.completed", "call.ringing", "recording.completed", "transcription.completed",
+			"conference.participant-join", "room.room-ended", "conversation.onMessageAdded",
+		}},
+		"twitch":   {types: []string{"channel.follow", "drop.entitlement.grant"}},
+		"whatsapp": {types: []string{"message.text", "message.image", "status.read", "message_template_status_update"}},
+		"workos":   {types: []string{"dsync.user.created", "user.updated"}},
+		"x":        {types: []string{"post.create", "tweet_create_events", "follow_events"}},
+		"zendesk":  {types: []string{"zen:event-type:ticket.created"}},
+		"zoom":     {types: []string{"meeting.started", "recording.completed"}},
+	}
+}
+
+// configured lists every provider, and hmac in several shapes.
+func configured() map[string]Options { return maps.Clone(allConfigured()) }
+
+// allConfigured reads all the options once.
+var allConfigured = sync.OnceValue(func() map[string]Options {
+	all := map[string]Options{}
+	for _, name := range Names() {
+		var o Options
+		text := fixtures()[name].options
+		if text == "" {
+			text = examples()[name]
+		}
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			panic(err)
+		}
+		if fetch := fixtures()[name].fetch; fetch != nil {
+			o.Fetch = fetch()
+		}
+		all[name] = o
+	}
+	all["hmac fields"] = Options{Header: "X-Sig", EventID: EventID{Fields: []string{"/type", "/data", "/data/id"}}}
+	all["hmac form"] = Options{Header: "X-Sig", Encoding: "base64", EventID: EventID{Form: "ref"}, Type: Field{Form: "kind"}}
+	all["hmac header"] = Options{Header: "X-Sig", Algorithm: "sha512", EventID: EventID{Header: "x-event"}, Type: Field{Header: "x-kind"}}
+	all["hmac join"] = Options{Header: "X-Sig-{n}", EventID: EventID{Join: []string{"header:x-shop", "/id"}}, Type: Field{Pointer: "/topic"}}
+	all["hmac list"] = Options{
+		Header: "X-Sig", Each: "/events", OccurredAt: Clock{Pointer: "/at", Unit: "s"},
+		EventID: EventID{Fields: []string{"/id", "header:X-Shop"}, Optional: []string{"/version"}},
+	}
+	all["hmac body list"] = Options{Header: "X-Sig", Each: "body", EventID: EventID{Pointer: "/event/id"}}
+	all["hmac signed id"] = Options{
+		Header: "X-Sig", Prefix: "sha256=", Encoding: "base64url", Template: "{method}:{url}:{id}.{ts}.{body}", IDHeader: "x-id",
+		TimestampHeader: "x-ts", TimestampUnit: "rfc3339", Type: Field{Pointer: "/list/0/kind"},
+		OccurredAt: Clock{Pointer: "/list/0/at", Unit: "ms"},
+	}
+	all["hmac pairs"] = Options{
+		Header: "X-Sig", Template: "{ts}.{body}", SignatureField: "v1", TimestampField: "t", Separator: ";",
+		EventID: EventID{Pointer: "/id"}, OccurredAt: Clock{Pointer: "/at"},
+	}
+	all["token header"] = Options{Header: "X-Token", EventID: EventID{Pointer: "/id"}}
+	all["token query"] = Options{Query: "token", EventID: EventID{Form: "id"}, Type: Field{Fixed: "demo.created"}}
+	return all
+})
+
+// everyProvider runs a test for every provider and shape of the generic ones,
+// with a signed sample.
+func everyProvider(t *testing.T, test func(t *testing.T, p *Provider, r *Request)) {
+	for name, o := range configured() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := provide(t, name, o)
+			test(t, p, signedSample(t, p, "", "evt_1"))
+		})
+	}
+}
+
+func provide(t testing.TB, name string, o Options) *Provider {
+	t.Helper()
+	name, _, _ = strings.Cut(name, " ")
+	p, err := New(name, o)
+	require.NoError(t, err)
+	return p
+}
+
+// keyOf returns a secret that fits the provider, and can sign.
+func keyOf(p *Provider) secret.Value {
+	if key := fixtures()[p.Name].key; key != nil {
+		return secret.New(key())
+	}
+	return secret.New(testSecret)
+}
+
+// signing lists the headers that Sign sets.
+func signing(t testing.TB, p *Provider, r *Request, key secret.Value) []string {
+	t.Helper()
+	u := *parseURL(t, "")
+	bare := &Request{Method: r.Method, URL: &u, Header: http.Header{}, Body: bytes.Clone(r.Body)}
+	for _, name := range []string{"Content-Type"} {
+		bare.Header.Set(name, r.Header.Get(name))
+	}
+	require.NoError(t, p.Sign(bare, key, testNow))
+	var names []string
+	for name := range bare.Header {
+		if name != "Content-Type" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// published answers fetches of documents by their URL.
+type published map[string][]byte
+
+// RoundTrip implements http.RoundTripper.
+func (p published) RoundTrip(r *http.Request) (*http.Response, error) {
+	document, ok := p[r.URL.String()]
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusNotFound
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(document)), Header: http.Header{}, Request: r}, nil
+}
+
+// publishedKeys publishes the public halves of the keys of the tests.
+func publishedKeys(rawURL string) func() published {
+	return func() published {
+		return published{rawURL: keySet(rsaKey().Public(), ecdsaKey().Public(), ed25519Key().Public())}
+	}
+}
+
+var (
+	rsaKey     = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })
+	ecdsaKey   = sync.OnceValue(func() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
+	ed25519Key = sync.OnceValue(func() crypto.Signer {
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		return must(key, err)
+	})
+)
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// rsaPEM, ecdsaPEM, ecdsaBase64 and ed25519Hex are private keys as a
+// configuration spells them.
+func rsaPEM() string   { return keyPEM(rsaKey()) }
+func ecdsaPEM() string { return keyPEM(ecdsaKey()) }
+func ecdsaBase64() string {
+	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(ecdsaKey())))
+}
+func ed25519Hex() string { return hex.EncodeToString(ed25519Key().(ed25519.PrivateKey)) }
+
+func rsaBase64() string {
+	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(rsaKey())))
+}
+
+// whsec is a key as the Standard Webhooks specification spells it.
+func whsec() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
+
+func keyPEM(key crypto.Signer) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(key))}))
+}
+
+// keySet is a JSON Web Key Set of public keys.
+func keySet(keys ...crypto.PublicKey) []byte {
+	var set jwkset.JWKSMarshal
+	for _, key := range keys {
+		jwk := must(jwkset.NewJWKFromKey(key, jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: must(keyID(key)), USE: jwkset.UseSig}}))
+		set.Keys = append(set.Keys, jwk.Marshal())
+	}
+	return must(json.Marshal(set))
+}

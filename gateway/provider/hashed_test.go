@@ -1,0 +1,74 @@
+package provider
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func keyOfBody(t *testing.T, rule keyRule, r *Request) string {
+	t.Helper()
+	key, err := rule(&document{r: r})
+	require.NoError(t, err)
+	return key
+}
+
+func TestHashedMixesPlaces(t *testing.T) {
+	t.Parallel()
+	rule := hashedSome([]Field{inHeader("X-Shop"), at("/a")}, inHeader("X-Topic"), at("/b"))
+	make := func(header http.Header, body string) *Request { return &Request{Header: header, Body: []byte(body)} }
+	same := []*Request{
+		make(http.Header{"X-Shop": {"s"}}, `{"a":{"x":1,"y":[2]},"c":1}`),
+		make(http.Header{"X-Shop": {"s"}, "X-Attempt": {"2"}}, ` { "c":2, "a" : {"y":[ 2 ],"\u0078":1} }`),
+	}
+	different := []*Request{
+		same[0],
+		make(http.Header{"X-Shop": {"t"}}, `{"a":{"x":1,"y":[2]}}`),
+		make(http.Header{"X-Shop": {"s"}, "X-Topic": {"o"}}, `{"a":{"x":1,"y":[2]}}`),
+		make(http.Header{"X-Shop": {"s"}}, `{"a":{"x":1,"y":[2]},"b":null}`),
+		make(http.Header{"X-Shop": {"s"}}, `{"a":{"x":1,"y":[2]},"b":""}`),
+		make(http.Header{"X-Shop": {"s"}}, `{"a":null}`),
+		make(http.Header{"X-Shop": {"s"}}, `{"a":"s"}`),
+	}
+	require.Equal(t, keyOfBody(t, rule, same[0]), keyOfBody(t, rule, same[1]))
+	seen := map[string]int{}
+	for i, r := range different {
+		key := keyOfBody(t, rule, r)
+		require.NotContains(t, seen, key, "%d", i)
+		seen[key] = i
+	}
+
+	form := hashed(inForm("a"), inForm("b"))
+	a := make(http.Header{}, "a=1&b=2")
+	require.NotEqual(t, keyOfBody(t, form, a), keyOfBody(t, form, make(http.Header{}, "a=2&b=1")))
+	require.Equal(t, keyOfBody(t, form, a), keyOfBody(t, form, make(http.Header{}, "c=3&b=2&a=1")))
+	for body, message := range map[string]string{
+		"a=1":         "form field b is missing or empty, and is part of the event id",
+		"a=1&b=":      "form field b is missing or empty, and is part of the event id",
+		"a=1&b=2&b=3": "form field b came more than once",
+	} {
+		_, err := form(&document{r: make(http.Header{}, body)})
+		require.EqualError(t, err, message)
+	}
+	_, err := rule(&document{r: make(http.Header{"X-Shop": {"s", "t"}}, `{"a":1}`)})
+	require.EqualError(t, err, "header X-Shop came more than once")
+}
+
+func TestHashedExcept(t *testing.T) {
+	t.Parallel()
+	rule := hashed(at("").except("/retryCount", "/meta/attempt", "/a~1b"))
+	same := []string{
+		`{"id":1,"meta":{"x":1}}`, `{"id":1,"retryCount":7,"meta":{"attempt":2,"x":1}}`, `{"a/b":[],"meta":{"x":1,"attempt":null},"id":1,"retryCount":{"a":[]}}`,
+	}
+	for _, body := range same {
+		require.Equal(t, keyOfBody(t, rule, request(same[0])), keyOfBody(t, rule, request(body)), body)
+	}
+	for _, body := range []string{
+		`{"id":2,"meta":{"x":1}}`, `{"id":1,"meta":{"x":1,"retryCount":1}}`, `{"id":1,"meta":{"x":1},"attempt":1}`, `{"id":1}`, `{"id":1,"meta":[{"attempt":1}]}`,
+	} {
+		require.NotEqual(t, keyOfBody(t, rule, request(same[0])), keyOfBody(t, rule, request(body)), body)
+	}
+	part := hashed(at("/meta").except("/attempt"))
+	require.Equal(t, keyOfBody(t, part, request(same[0])), keyOfBody(t, part, request(same[1])))
+}

@@ -1,0 +1,45 @@
+package provider
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHubSpotDecode decodes the twelve escapes HubSpot decodes, and no other.
+func TestHubSpotDecode(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"":                                      "",
+		"https://a.example/x?a=b":               "https://a.example/x?a=b",
+		"/%3A%2F%3F%40%21%24%27%28%29%2A%2C%3B": "/:/?@!$'()*,;",
+		"/%3a%2f%20%25%3D%26%2":                 "/:/%20%25%3D%26%2",
+		"%253A":                                 "%253A",
+		"%zz%A %2%2F":                           "%zz%A %2/",
+	} {
+		require.Equal(t, want, hubspotDecode(given), given)
+	}
+}
+
+// TestHubSpotSpellings takes the URL as it was called and as HubSpot decodes it.
+func TestHubSpotSpellings(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "hubspot", Options{})
+	for signed, called := range map[string]string{
+		"https://hooks.example.com/x?to=a@b.example":   "https://hooks.example.com/x?to=a%40b.example",
+		"https://hooks.example.com/x?to=a%40b.example": "https://hooks.example.com/x?to=a%40b.example",
+	} {
+		r := p.Sample("", "", testNow)
+		timestamp := milliseconds.format(testNow)
+		r.Header.Set("X-HubSpot-Request-Timestamp", timestamp)
+		r.Header.Set("X-HubSpot-Signature-v3", base64Std.encode(hubspotMAC([]byte(testSecret), r, signed, timestamp)))
+		r.URL = parseURL(t, called)
+		require.NoError(t, verifies(t, p, r), signed)
+		r.URL = parseURL(t, called+"&x=1")
+		require.Error(t, verifies(t, p, r), signed)
+		r.URL = parseURL(t, called)
+		r.Method = http.MethodPut
+		require.Error(t, verifies(t, p, r), "the method is signed")
+	}
+}

@@ -1,0 +1,182 @@
+package provider
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// signedByKeys are schemes of the three kinds of keys, with the public and the
+// private half as a configuration spells them.
+func signedByKeys(t *testing.T) map[string]struct {
+	scheme          *scheme
+	public, private string
+} {
+	t.Helper()
+	spki := func(key crypto.Signer) []byte { return must(x509.MarshalPKIXPublicKey(key.Public())) }
+	names := []headerNames{{signature: "X-Sig", timestamp: "X-Ts"}}
+	return map[string]struct {
+		scheme          *scheme
+		public, private string
+	}{
+		"ed25519": {
+			&scheme{headers: names, encoding: hexDigits, template: template{inTimestamp, inBody}, unit: seconds, public: ed25519Keys(keySpelling{encoding: hexDigits})},
+			hex.EncodeToString(ed25519Key().Public().(ed25519.PublicKey)), ed25519Hex(),
+		},
+		"ecdsa": {
+			&scheme{headers: names, encoding: base64Std, template: template{inTimestamp, inBody}, unit: seconds, public: ecdsaKeys()},
+			base64.StdEncoding.EncodeToString(spki(ecdsaKey())), ecdsaBase64(),
+		},
+		"rsa": {
+			&scheme{headers: names, encoding: base64Std, template: template{inTimestamp, inBody}, unit: seconds, public: rsaKeys(crypto.SHA256)},
+			string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: spki(rsaKey())})), rsaPEM(),
+		},
+	}
+}
+
+func TestKeyPairs(t *testing.T) {
+	t.Parallel()
+	all := signedByKeys(t)
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &Request{Header: http.Header{}, Body: []byte(`{"id":1}`)}
+			require.NoError(t, c.scheme.sign(r, secret.New(c.private), testNow))
+			require.ErrorIs(t, c.scheme.sign(&Request{}, secret.New(c.public), testNow), errPublicOnly)
+			for _, key := range []string{c.public, c.private} {
+				require.NoError(t, c.scheme.checkSecret(secret.New(key)))
+				verified, err := c.scheme.verify(t.Context(), r, []secret.Value{{}, secret.New(key)}, testNow)
+				require.NoError(t, err)
+				require.Equal(t, Verified{SecretIndex: 1, SignedAt: time.Unix(testNow.Unix(), 0)}, verified)
+			}
+			token := c.scheme.replayToken(r)
+			require.NotEmpty(t, token)
+			r.Body = []byte(`{"id":2}`)
+			_, err := c.scheme.verify(t.Context(), r, []secret.Value{secret.New(c.public)}, testNow)
+			refusedFor(t, ReasonWrongSignature, err)
+			require.NotEqual(t, token, c.scheme.replayToken(r))
+
+			for _, bad := range []string{"", "00", "!", "AAAA", "-----BEGIN X-----\nAAAA\n-----END X-----\n"} {
+				err := c.scheme.checkSecret(secret.New(bad))
+				require.Error(t, err, bad)
+				_, err = c.scheme.verify(t.Context(), r, []secret.Value{secret.New(bad)}, testNow)
+				require.NotErrorAs(t, err, new(*VerifyError), "nobody is to blame but us")
+			}
+			for other, key := range all {
+				if other != name {
+					require.Error(t, c.scheme.checkSecret(secret.New(key.public)), other)
+				}
+			}
+			_, err = c.scheme.verify(t.Context(), r, nil, testNow)
+			require.ErrorIs(t, err, errNoSecret)
+		})
+	}
+	p384 := must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))
+	require.ErrorIs(t, ecdsaKeys().check(secret.New(keyPEM(p384))), errNotThatKey)
+}
+
+// authority is a certificate authority of the tests.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+func (a *authority) issue(t *testing.T, name string, key crypto.Signer, isAuthority bool) (*authority, []byte) {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: isAuthority, BasicConstraintsValid: true,
+		NotBefore: testNow.Add(-time.Hour), NotAfter: testNow.Add(time.Hour),
+	}
+	parent := template
+	signer := key
+	if a != nil {
+		parent, signer = a.certificate, a.key
+	}
+	der := must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer))
+	return &authority{must(x509.ParseCertificate(der)), key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	root, rootPEM := (*authority)(nil).issue(t, "root", ecdsaKey(), true)
+	middle, middlePEM := root.issue(t, "middle", must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
+	_, leaf := middle.issue(t, "certs.example.com", rsaKey(), false)
+	_, notRSA := middle.issue(t, "certs.example.com", ecdsaKey(), false)
+	stranger, _ := (*authority)(nil).issue(t, "root", must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
+	_, foreign := stranger.issue(t, "certs.example.com", rsaKey(), false)
+
+	c := certificates{roots: x509.NewCertPool(), names: []string{"other.example.com", "certs.example.com"}}
+	c.roots.AddCert(root.certificate)
+	chain := append(append([]byte{}, leaf...), middlePEM...)
+	key, err := c.rsaKey(chain, testNow)
+	require.NoError(t, err)
+	require.Equal(t, rsaKey().Public(), key)
+	signature, err := rsaKeys(crypto.SHA1).sign(secret.New(rsaPEM()), []byte("text"))
+	require.NoError(t, err)
+	require.NoError(t, provesRSA(key, crypto.SHA1, []byte("text"), signature))
+	require.ErrorIs(t, provesRSA(key, crypto.SHA256, []byte("text"), signature), rsa.ErrVerification)
+
+	for name, refused := range map[string]struct {
+		chain []byte
+		now   time.Time
+		names []string
+	}{
+		"nothing":             {nil, testNow, nil},
+		"no PEM":              {[]byte("<html>"), testNow, nil},
+		"no certificate":      {pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}), testNow, nil},
+		"no intermediate":     {leaf, testNow, nil},
+		"expired":             {chain, testNow.Add(2 * time.Hour), nil},
+		"not yet valid":       {chain, testNow.Add(-2 * time.Hour), nil},
+		"another authority":   {foreign, testNow, nil},
+		"another name":        {chain, testNow, []string{"elsewhere.example.com"}},
+		"another kind of key": {append(append([]byte{}, notRSA...), middlePEM...), testNow, nil},
+		"the root itself":     {rootPEM, testNow, nil},
+	} {
+		c := c
+		if refused.names != nil {
+			c.names = refused.names
+		}
+		_, err := c.rsaKey(refused.chain, refused.now)
+		require.Error(t, err, name)
+		refusedFor(t, ReasonWrongCertificate, err)
+	}
+	c.names = nil
+	_, err = c.rsaKey(chain, testNow)
+	require.NoError(t, err, "any name")
+}
+
+// TestNumberedHeaders is what DocuSign sends: one signature for each key.
+func TestNumberedHeaders(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "hmac", Options{Header: "X-DocuSign-Signature-{n}", Encoding: "base64", EventID: EventID{Pointer: "/id"}})
+	r := signedSample(t, p, "", "evt_1")
+	require.NoError(t, verifies(t, p, r))
+	first := r.Header.Get("X-DocuSign-Signature-1")
+	require.NotEmpty(t, first)
+	r.Header.Set("X-DocuSign-Signature-1", "AAAA")
+	refusedFor(t, ReasonWrongSignature, verifies(t, p, r))
+	r.Header.Set("X-DocuSign-Signature-3", first)
+	refusedFor(t, ReasonWrongSignature, verifies(t, p, r)) // there is a gap
+	r.Header.Set("X-DocuSign-Signature-2", "AAAA")
+	require.NoError(t, verifies(t, p, r))
+	r.Header.Add("X-DocuSign-Signature-2", first)
+	refusedFor(t, ReasonDuplicateHeader, verifies(t, p, r))
+	r.Header.Del("X-DocuSign-Signature-1")
+	refusedFor(t, ReasonMissingSignature, verifies(t, p, r))
+}

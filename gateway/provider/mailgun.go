@@ -1,0 +1,267 @@
+package provider
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// mailgun knows Mailgun's webhooks (JSON) and the mail its routes forward
+// (forms). Both carry the signature of a time and a token in the body, and
+// nothing else of it is signed.
+// Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
+// webhooks.go.
+type mailgun struct{ tolerance time.Duration }
+
+var mailgunSecret = keySpelling{encoding: rawBytes}
+
+// mailgunTolerance is longer than Mailgun retries: whether a retry gets a new
+// time is not documented.
+const mailgunTolerance = day
+
+const multipartType = "multipart/form-data"
+
+// Limits of the fields of a multipart form that are read.
+const (
+	maxMailgunFields = 1000
+	maxMailgunField  = 8 << 10 // bytes
+)
+
+func newMailgun(o Options) (*Provider, error) {
+	m := &mailgun{tolerance: o.tolerance(mailgunTolerance)}
+	return &Provider{
+		Name:        "mailgun",
+		Title:       "Mailgun",
+		About:       aboutMailgun(),
+		Verify:      m.verify,
+		Events:      mailgunEvents,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: mailgunSecret.check,
+		Sign:        signMailgun,
+		Sample:      sampleMailgun,
+		UnsignedID:  true,
+		ReplayToken: func(r *Request) string {
+			proof, err := mailgunProofOf(r)
+			if err != nil {
+				return ""
+			}
+			return proof.signed()
+		},
+		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
+		RetryWindow: 8 * time.Hour,
+	}, nil
+}
+
+func aboutMailgun() About {
+	return About{
+		Confirmed: Unconfirmed,
+		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: whoever saw one delivery " +
+			"can put any event under its signature.",
+		KeyRule: "event-data.id. Mail forwarded by a route: recipient and Message-Id. The token belongs to the attempt.",
+		Setup: []string{
+			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
+				"forward(\"{url}\") in a route.",
+			"Use the HTTP webhook signing key (Settings, API security) for the secret of the source.",
+		},
+		Notes: []string{
+			"Only the replay guard notices a forged event under a signature that was seen: set it to refuse.",
+			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
+			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
+			"Message-Id is chosen by whoever wrote the mail.",
+		},
+		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
+		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+	}
+}
+
+// mailgunProof is what is signed, and the signature.
+type mailgunProof struct{ timestamp, token, signature string }
+
+// signed is the signed text: all of it, since a digit moved from the token to
+// the time would make another token under the same signature.
+func (p mailgunProof) signed() string { return p.timestamp + p.token }
+
+func (p mailgunProof) mac(key []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(p.signed()))
+	return mac.Sum(nil)
+}
+
+func (m *mailgun) verify(_ context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
+	proof, err := mailgunProofOf(r)
+	if err != nil {
+		return Verified{}, err
+	}
+	signature, err := hexDigits.decode(proof.signature)
+	if err != nil {
+		return Verified{}, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <hex>"}
+	}
+	signedAt, err := seconds.parse(proof.timestamp)
+	if err != nil {
+		return Verified{}, &VerifyError{Reason: ReasonMalformedTimestamp, Detail: "unit is s"}
+	}
+	index, err := mailgunSecret.match(secrets, [][]byte{signature}, func(key []byte) [][]byte { return [][]byte{proof.mac(key)} })
+	if err != nil {
+		return Verified{}, err
+	}
+	return Verified{SecretIndex: index, SignedAt: signedAt}, within(signedAt, now, m.tolerance)
+}
+
+// mailgunProofOf reads the proof from a body of any kind. Errors: *VerifyError.
+func mailgunProofOf(r *Request) (mailgunProof, error) {
+	field, err := mailgunFields(r)
+	if err != nil {
+		return mailgunProof{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body cannot be read"}
+	}
+	var proof mailgunProof
+	for _, f := range []struct {
+		name    string
+		into    *string
+		missing Reason
+	}{
+		{"signature", &proof.signature, ReasonMissingSignature},
+		{"timestamp", &proof.timestamp, ReasonMissingTimestamp},
+		{"token", &proof.token, ReasonMissingToken},
+	} {
+		values := field(f.name)
+		switch {
+		case len(values) > 1:
+			return proof, &VerifyError{Reason: ReasonMalformedSignature, Detail: "more than one " + f.name}
+		case len(values) == 0 || values[0] == "":
+			return proof, &VerifyError{Reason: f.missing, Detail: "no " + f.name}
+		}
+		*f.into = values[0]
+	}
+	return proof, nil
+}
+
+// mailgunFields returns how the fields of the proof are found.
+func mailgunFields(r *Request) (func(name string) []string, error) {
+	form, ok, err := mailgunForm(r)
+	if err != nil || ok {
+		return func(name string) []string { return form[name] }, err
+	}
+	root, err := parseJSON(r.Body)
+	fields := lookup(root, "/signature")
+	return func(name string) []string {
+		if text, ok := scalar(lookup(fields, "/"+name)); ok {
+			return []string{text}
+		}
+		return nil
+	}, err
+}
+
+// mailgunForm reads the form a route forwards; false when the body is none.
+func mailgunForm(r *Request) (url.Values, bool, error) {
+	if isForm(r) {
+		fields, err := (&document{r: r}).form()
+		return fields, true, err
+	}
+	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && mediaType == multipartType {
+		fields, err := multipartFields(r.Body, params["boundary"])
+		return fields, true, err
+	}
+	return nil, false, nil // whatever it says it is, it may be JSON
+}
+
+// multipartFields reads the short fields of a multipart form that are no files.
+func multipartFields(body []byte, boundary string) (url.Values, error) {
+	unreadable := &EventError{Unreadable: true, Message: "the body is not a multipart form"}
+	fields := url.Values{}
+	parts := multipart.NewReader(bytes.NewReader(body), boundary)
+	for range maxMailgunFields {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return fields, nil
+		}
+		if err != nil {
+			return nil, unreadable
+		}
+		if part.FileName() != "" {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxMailgunField+1))
+		if err != nil {
+			return nil, unreadable
+		}
+		if len(text) <= maxMailgunField {
+			fields.Add(part.FormName(), string(text))
+		}
+	}
+	return nil, unreadable
+}
+
+func mailgunEvents(r *Request) ([]Event, error) {
+	form, ok, err := mailgunForm(r)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return facts{
+			id: verbatim(at("/event-data/id")), kind: at("/event-data/event"), occurred: Clock{Pointer: "/event-data/timestamp", Unit: string(seconds)},
+		}.of(&document{r: r})
+	}
+	return facts{id: composite(inForm("recipient"), inForm("Message-Id")), kind: fixed("inbound")}.of(&document{r: r, fields: form})
+}
+
+var errMailgunBody = errors.New("only a JSON object or a form can carry the signature")
+
+// signMailgun puts a new proof into the body.
+func signMailgun(r *Request, key secret.Value, now time.Time) error {
+	k, err := mailgunSecret.key(key)
+	if err != nil {
+		return err
+	}
+	proof := mailgunProof{timestamp: seconds.format(now), token: freshID("")}
+	proof.signature = hexDigits.encode(proof.mac(k))
+	if isForm(r) {
+		form, err := url.ParseQuery(string(r.Body))
+		if err != nil {
+			return errMailgunBody
+		}
+		form.Set("timestamp", proof.timestamp)
+		form.Set("token", proof.token)
+		form.Set("signature", proof.signature)
+		r.Body = []byte(form.Encode())
+		return nil
+	}
+	root, err := parseJSON(r.Body)
+	if err != nil || !root.IsObject() {
+		return errMailgunBody
+	}
+	r.Body, err = sjson.SetBytes(r.Body, "signature", map[string]string{
+		"timestamp": proof.timestamp, "token": proof.token, "signature": proof.signature,
+	})
+	return err
+}
+
+func sampleMailgun(eventType, id string, now time.Time) *Request {
+	if eventType == "inbound" {
+		return sample([]byte(url.Values{
+			"recipient": {"support@hooklatch.example.com"}, "sender": {"jon@example.com"}, "subject": {"Hello"},
+			"body-plain": {"Where is my order?"}, "Message-Id": {"<" + cmp.Or(id, freshID("")) + "@example.com>"},
+		}.Encode()), formType)
+	}
+	return sampleJSON(object{
+		"event-data": object{
+			"id": cmp.Or(id, freshID("")), "event": cmp.Or(eventType, "delivered"), "timestamp": float64(now.UnixMilli()) / 1000,
+			"recipient": "jon@example.com", "log-level": "info", "tags": []string{"receipt"}, "user-variables": object{},
+			"message":         object{"headers": object{"message-id": freshID("") + "@hooklatch.example.com", "subject": "Your receipt"}},
+			"delivery-status": object{"code": 250, "message": "OK", "attempt-no": 1},
+		},
+	})
+}

@@ -1,0 +1,74 @@
+package provider
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// whatsAppStatuses is a delivery of n statuses.
+func whatsAppStatuses(n int) *Request {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"id":"wamid.%d","status":"read","timestamp":"1767225598","recipient_id":"16505551234",`+
+			`"conversation":{"id":"a75d17ad","origin":{"type":"service"}},"pricing":{"billable":true,"category":"service"}}`, i)
+	}
+	return &Request{Body: []byte(`{"object":"whatsapp_business_account","entry":[{"id":"E1","changes":[{"field":"messages","value":{"statuses":[` +
+		strings.Join(items, ",") + `]}}]}]}`)}
+}
+
+// TestWhatsAppStatuses finds every status of a delivery of the largest size.
+func TestWhatsAppStatuses(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"whatsapp", "meta"} {
+		p := provide(t, name, Options{})
+		events, err := p.Events(whatsAppStatuses(1000))
+		require.NoError(t, err)
+		require.Len(t, events, 1000)
+		for i, e := range events {
+			require.Equal(t, fmt.Sprintf("wamid.%d:read", i), e.ID)
+			require.Equal(t, fmt.Sprintf("/entry/0/changes/0/value/statuses/%d", i), e.Item)
+			require.True(t, strings.HasPrefix(string(e.Part), fmt.Sprintf(`{"id":"wamid.%d",`, i)))
+		}
+	}
+}
+
+// BenchmarkWhatsAppStatuses reads a delivery of the largest size. The time for
+// each status must not depend on how many there are.
+func BenchmarkWhatsAppStatuses(b *testing.B) {
+	p := provide(b, "whatsapp", Options{})
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			r := whatsAppStatuses(n)
+			for b.Loop() {
+				if _, err := p.Events(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/status")
+		})
+	}
+}
+
+// TestRequiredAnswers gives senders the answer they insist on.
+func TestRequiredAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		provider, body string
+		want           Answer
+	}{
+		{"telegram", `{"update_id":1}`, Answer{Status: 200}},
+		{"okta", `{}`, Answer{Status: 204}},
+		{"discord", `{"type":1,"event":{}}`, Answer{Status: 204}},
+		{"discord", `{"type":2}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":5}`)}},
+		{"discord", `{"type":3}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":6}`)}},
+		{"discord", `{"type":4}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":8,"data":{"choices":[]}}`)}},
+		{"discord", `{"type":5}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":5}`)}},
+	} {
+		p := provide(t, c.provider, configured()[c.provider])
+		require.Equal(t, &c.want, p.Answer(&Request{Body: []byte(c.body)}), "%s %s", c.provider, c.body)
+	}
+}

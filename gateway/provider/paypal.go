@@ -1,0 +1,300 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// paypal knows PayPal, which signs with a certificate of its own a text that
+// holds the id of our webhook and the CRC of the body.
+// Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
+// method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
+type paypal struct {
+	fetch   *fetcher // of PayPal's certificates
+	issuers *fetcher // of the certificate that vouches for one of them
+	trust   certificates
+
+	tolerance time.Duration // 0: off
+}
+
+const (
+	paypalID        = "Paypal-Transmission-Id"
+	paypalTime      = "Paypal-Transmission-Time"
+	paypalSignature = "Paypal-Transmission-Sig"
+	paypalAlgorithm = "Paypal-Auth-Algo"
+	paypalCertURL   = "Paypal-Cert-Url"
+
+	paypalCertPath = "/v1/notifications/certs/"
+	paypalSigns    = "SHA256withRSA"
+	paypalKeep     = day // how long a certificate is kept; its URL names one for good
+)
+
+var (
+	errPayPalID  = errors.New("the secret does not begin with a webhook id: letters, digits and _, at most 50")
+	errPayPalKey = errors.New("signing needs a private key behind the webhook id")
+)
+
+func newPayPal(o Options) (*Provider, error) {
+	p := &paypal{
+		fetch:     newFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),
+		issuers:   newFetcher(o, "*.digicert.com"),
+		trust:     certificates{roots: o.Roots, names: []string{"messageverificationcerts.paypal.com", "messageverificationcerts.sandbox.paypal.com"}},
+		tolerance: o.tolerance(0),
+	}
+	f := facts{
+		id:       verbatim(at("/id")),
+		kind:     at("/event_type"),
+		version:  at("/resource_version"),
+		occurred: Clock{Pointer: "/create_time"},
+	}
+	return &Provider{
+		Name:  "paypal",
+		Title: "PayPal",
+		About: About{
+			Confirmed: Unconfirmed,
+			Signing: "RSA with SHA-256 over `transmission id|transmission time|webhook id|CRC-32 of the body`, in base64 in the header " +
+				"`PAYPAL-TRANSMISSION-SIG`. The certificate is fetched from `PAYPAL-CERT-URL`, from PayPal's API hosts only, checked up to " +
+				"an authority of the system, and kept for a day.",
+			KeyRule: "`/id` of the body (WH-...). Not `PAYPAL-TRANSMISSION-ID`, which is another one at each attempt.",
+			Setup: []string{
+				"Developer Dashboard, Apps & Credentials, the app, Webhooks, Add Webhook: URL {url}, and the events.",
+				"The webhook id shown in the list is the secret of the source: only what was sent to this webhook verifies with it.",
+				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. Where it may not, put " +
+					"PayPal's public key (base64 of its DER, or PEM) behind the webhook id and a space.",
+			},
+			Notes: []string{
+				"The signature covers a CRC of the body, which can be forged by who has seen a signed request: it proves that PayPal sent " +
+					"something, not what. Fetch from the API what money depends on.",
+				"The webhook simulator signs for the webhook id `WEBHOOK_ID`: add it to the secrets of a source for tests.",
+				"Sandbox and live have webhooks of their own: two sources.",
+				"Up to 25 attempts within 3 days. Then the event is failed, and can be sent again by hand.",
+				"The time of the transmission does not count by default; `tolerance` makes it. Unconfirmed: each attempt has a time of its own.",
+				"Unconfirmed: events are kept and can be sent again for 30 days.",
+			},
+			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend sends one again.",
+			Docs:     "https://developer.paypal.com/api/rest/webhooks/rest/",
+		},
+		Verify:      p.verify,
+		Events:      f.events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
+		Sign:        p.sign,
+		Sample:      samplePayPal,
+		RetryWindow: 3 * day, ResendWindow: 30 * day,
+	}, nil
+}
+
+// paypalSecret splits a secret into the id of the webhook and the key behind
+// it, if there is one.
+func paypalSecret(s secret.Value) (id string, key any, err error) {
+	if s.IsZero() {
+		return "", nil, errEmptySecret
+	}
+	id, text := strings.TrimSpace(s.Reveal()), ""
+	if i := strings.IndexAny(id, " \t\r\n"); i > 0 {
+		id, text = id[:i], strings.TrimSpace(id[i:])
+	}
+	odd := strings.ContainsFunc(id, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_'
+	})
+	if id == "" || odd || len(id) > 50 {
+		return "", nil, errPayPalID
+	}
+	if text == "" {
+		return id, nil, nil
+	}
+	if key, err = readKey(secret.New(text)); err != nil {
+		return "", nil, fmt.Errorf("behind the webhook id: %w", err)
+	}
+	if _, ok := publicOf(key).(*rsa.PublicKey); !ok {
+		return "", nil, fmt.Errorf("behind the webhook id: %w", errNotThatKey)
+	}
+	return id, key, nil
+}
+
+// paypalClaim is what a request says of its signature.
+type paypalClaim struct {
+	id, time, certURL string
+	signedAt          time.Time
+	signature         []byte
+}
+
+func (c paypalClaim) message(webhook string, body []byte) []byte {
+	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10)
+	return []byte(c.id + "|" + c.time + "|" + webhook + "|" + sum)
+}
+
+func (p *paypal) claim(r *Request) (c paypalClaim, err error) {
+	header, err := theHeader(r.Header, paypalSignature, ReasonMissingSignature)
+	if err != nil {
+		return c, err
+	}
+	if c.signature, err = base64Std.decode(header); err != nil {
+		return c, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <base64>"}
+	}
+	algorithm, err := theHeader(r.Header, paypalAlgorithm, ReasonForbiddenAlgorithm)
+	if err != nil {
+		return c, err
+	}
+	if algorithm != paypalSigns {
+		return c, &VerifyError{Reason: ReasonForbiddenAlgorithm, Detail: "want " + paypalSigns}
+	}
+	if c.id, err = theHeader(r.Header, paypalID, ReasonMissingID); err != nil {
+		return c, err
+	}
+	if strings.Contains(c.id, "|") {
+		return c, &VerifyError{Reason: ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
+	}
+	if c.time, err = theHeader(r.Header, paypalTime, ReasonMissingTimestamp); err != nil {
+		return c, err
+	}
+	if c.signedAt, err = rfc3339.parse(c.time); err != nil {
+		return c, &VerifyError{Reason: ReasonMalformedTimestamp, Detail: "want RFC 3339"}
+	}
+	if len(r.Header[paypalCertURL]) > 1 {
+		return c, &VerifyError{Reason: ReasonDuplicateHeader, Detail: paypalCertURL}
+	}
+	c.certURL = r.Header.Get(paypalCertURL)
+	return c, nil
+}
+
+func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
+	if len(secrets) == 0 {
+		return Verified{}, errNoSecret
+	}
+	c, err := p.claim(r)
+	if err != nil {
+		return Verified{}, err
+	}
+	matched := -1
+	var published *rsa.PublicKey // fetched when the first secret needs it
+	var unusable error
+	for i, s := range secrets {
+		webhook, key, err := paypalSecret(s)
+		if err != nil {
+			unusable = fmt.Errorf("secret %d: %w", i, err)
+			continue
+		}
+		public, _ := publicOf(key).(*rsa.PublicKey)
+		if public == nil {
+			if published == nil {
+				if published, err = p.publishedKey(ctx, c.certURL, now); err != nil {
+					return Verified{}, err
+				}
+			}
+			public = published
+		}
+		if matched < 0 && provesRSA(public, crypto.SHA256, c.message(webhook, r.Body), c.signature) == nil {
+			matched = i // everything compared here is public
+		}
+	}
+	switch {
+	case matched < 0 && unusable != nil:
+		return Verified{}, unusable
+	case matched < 0:
+		return Verified{}, &VerifyError{Reason: ReasonWrongSignature}
+	}
+	if err := within(c.signedAt, now, p.tolerance); err != nil {
+		return Verified{}, err
+	}
+	return Verified{SecretIndex: matched, SignedAt: c.signedAt}, nil
+}
+
+// publishedKey returns the key of the certificate at rawURL, if that is one of
+// PayPal's.
+func (p *paypal) publishedKey(ctx context.Context, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+	if u, err := url.Parse(rawURL); err != nil || !strings.HasPrefix(u.Path, paypalCertPath) {
+		return nil, &VerifyError{Reason: ReasonForeignURL, Detail: "not the path of a certificate"}
+	}
+	document, err := p.fetch.cached(ctx, rawURL, paypalKeep, now)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := p.withIssuer(ctx, document, now)
+	if err != nil {
+		return nil, err
+	}
+	return p.trust.rsaKey(chain, now)
+}
+
+// withIssuer adds to a lone certificate the one it names as its issuer, without
+// which nobody is seen to vouch for it.
+func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([]byte, error) {
+	first, rest := pem.Decode(chain)
+	if second, _ := pem.Decode(rest); first == nil || second != nil {
+		return chain, nil
+	}
+	leaf, err := x509.ParseCertificate(first.Bytes)
+	if err != nil {
+		return chain, nil //nolint:nilerr // refused where the chain is checked
+	}
+	for _, rawURL := range leaf.IssuingCertificateURL {
+		// It is published over http; the same host has it over https.
+		issuer, err := p.issuers.cached(ctx, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
+		if _, foreign := errors.AsType[*VerifyError](err); foreign {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return append(pem.EncodeToMemory(first), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer})...), nil
+	}
+	return chain, nil
+}
+
+// sign signs with the private key behind the webhook id.
+func (p *paypal) sign(r *Request, s secret.Value, now time.Time) error {
+	webhook, key, err := paypalSecret(s)
+	if err != nil {
+		return err
+	}
+	private, ok := key.(crypto.Signer)
+	if !ok {
+		return errPayPalKey
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	c := paypalClaim{id: cmp.Or(r.Header.Get(paypalID), uuid.NewString()), time: rfc3339.format(now)}
+	h := crypto.SHA256.New()
+	h.Write(c.message(webhook, r.Body))
+	signature, err := private.Sign(rand.Reader, h.Sum(nil), crypto.SHA256)
+	if err != nil {
+		return err
+	}
+	r.Header.Set(paypalID, c.id)
+	r.Header.Set(paypalTime, c.time)
+	r.Header.Set(paypalAlgorithm, paypalSigns)
+	r.Header.Set(paypalSignature, base64Std.encode(signature))
+	return nil
+}
+
+func samplePayPal(eventType, id string, now time.Time) *Request {
+	at := now.UTC().Format(time.RFC3339Nano)
+	amount := object{"currency_code": "USD", "value": "42.00"}
+	return sampleJSON(object{
+		"id": cmp.Or(id, "WH-"+strings.ToUpper(freshID(""))), "event_version": "1.0", "create_time": at, "resource_type": "capture",
+		"resource_version": "2.0", "event_type": cmp.Or(eventType, "PAYMENT.CAPTURE.COMPLETED"), "summary": "Payment completed for $ 42.00 USD",
+		"resource": object{
+			"id": "2GG279541U471931P", "status": "COMPLETED", "amount": amount, "final_capture": true, "create_time": at, "update_time": at,
+			"seller_receivable_breakdown": object{"gross_amount": amount},
+		},
+	}, paypalCertURL, "https://api.paypal.com"+paypalCertPath+"CERT-360caa42-fca2a594-90621ecd", "User-Agent", "PayPal/AUHD-214.0-58843070")
+}

@@ -1,0 +1,298 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const plaidAccountSecret = "client1:s3cr3t"
+
+// plaidAPI answers questions about keys as Plaid does.
+type plaidAPI struct {
+	asked   atomic.Int64
+	down    atomic.Bool
+	expired atomic.Bool
+	host    atomic.Pointer[string]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *plaidAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.asked.Add(1)
+	p.host.Store(&r.URL.Host)
+	if p.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	var question struct {
+		ClientID string `json:"client_id"`
+		Secret   string `json:"secret"`
+		KeyID    string `json:"key_id"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&question); err != nil {
+		return nil, err
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/webhook_verification_key/get" {
+		return plaidSays(http.StatusNotFound, object{}), nil
+	}
+	if question.ClientID != "client1" || question.Secret != "s3cr3t" {
+		return plaidSays(http.StatusBadRequest, object{"error_code": "INVALID_API_KEYS"}), nil
+	}
+	if question.KeyID != must(keyID(ecdsaKey().Public())) {
+		return plaidSays(http.StatusBadRequest, object{"error_code": "INVALID_WEBHOOK_VERIFICATION_KEY_ID"}), nil
+	}
+	var set struct{ Keys []map[string]any }
+	if err := json.Unmarshal(keySet(ecdsaKey().Public()), &set); err != nil {
+		return nil, err
+	}
+	key := set.Keys[0]
+	key["alg"], key["created_at"], key["expired_at"] = "ES256", testNow.Unix(), nil
+	if p.expired.Load() {
+		key["expired_at"] = testNow.Unix()
+	}
+	return plaidSays(http.StatusOK, object{"key": key, "request_id": "r"}), nil
+}
+
+func plaidSays(status int, body object) *http.Response {
+	text := must(json.Marshal(body))
+	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{}}
+}
+
+// plaidRequest is signed as Plaid signs: without exp, and for one key.
+func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *Request {
+	t.Helper()
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
+	token.Header["kid"] = kid
+	text, err := token.SignedString(ecdsaKey())
+	require.NoError(t, err)
+	return &Request{
+		Method: http.MethodPost, URL: parseURL(t, ""), Body: []byte(body),
+		Header: http.Header{plaidToken: {text}, "Content-Type": {jsonType}},
+	}
+}
+
+const (
+	plaidBody     = `{"webhook_type":"ITEM","webhook_code":"ERROR","item_id":"i1"}`
+	plaidBodyHash = "4f5da2a2f9f52b7f5e5a1c0d0e3d6d5cf0c9c5f3a0fbb8d9a29c0a3c6a0f8b11" // of another body
+)
+
+func TestPlaidKeysFromItsAPI(t *testing.T) {
+	t.Parallel()
+	api := &plaidAPI{}
+	p := provide(t, "plaid", Options{Fetch: api})
+	account := []secret.Value{secret.New(plaidAccountSecret)}
+	require.NoError(t, p.CheckSecret(account[0]))
+	kid := must(keyID(ecdsaKey().Public()))
+	r := p.Sample("", "i1", testNow)
+	r.URL = parseURL(t, "")
+	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+
+	// Asked once, then kept.
+	for range 3 {
+		_, err := p.Verify(t.Context(), r, account, testNow)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, api.asked.Load())
+	require.Equal(t, "production.plaid.com", *api.host.Load())
+
+	// Of several secrets the one that got the key counts.
+	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, testNow)
+	require.NoError(t, err)
+	require.Equal(t, 1, verified.SecretIndex)
+
+	// The token may be five minutes old, and a minute for the clocks.
+	for age, reason := range map[time.Duration]Reason{7 * time.Minute: ReasonOldTimestamp, -2 * time.Minute: ReasonFutureTimestamp} {
+		claims := jwt.MapClaims{"iat": testNow.Add(-age).Unix(), "request_body_sha256": plaidBodyHash}
+		requireReason(t, p, plaidRequest(t, plaidBody, claims, kid), account, reason)
+	}
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"request_body_sha256": plaidBodyHash}, kid), account, ReasonMissingTimestamp)
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, kid), account, ReasonWrongBodyHash)
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix(), "request_body_sha256": plaidBodyHash}, kid), account, ReasonWrongBodyHash)
+
+	// A key of another kind of id is not asked for, one of an unknown id is.
+	asked := api.asked.Load()
+	for _, other := range []any{nil, 7, "", "../x", "a b"} {
+		requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, other), account, ReasonUnknownKey)
+	}
+	require.Equal(t, asked, api.asked.Load())
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, "unknown"), account, ReasonUnknownKey)
+	require.Equal(t, asked+1, api.asked.Load())
+}
+
+func requireReason(t *testing.T, p *Provider, r *Request, secrets []secret.Value, reason Reason) {
+	t.Helper()
+	_, err := p.Verify(t.Context(), r, secrets, testNow)
+	refused, ok := errors.AsType[*VerifyError](err)
+	require.True(t, ok, err)
+	require.Equal(t, reason, refused.Reason)
+}
+
+// TestPlaidFaultsAreOurs answers 503, never 401, when the key cannot be had.
+func TestPlaidFaultsAreOurs(t *testing.T) {
+	t.Parallel()
+	signed := func(p *Provider, now time.Time) *Request {
+		r := p.Sample("", "i1", testNow)
+		require.NoError(t, p.Sign(r, keyOf(p), now))
+		return r
+	}
+	requireFault := func(p *Provider, account string, now time.Time) {
+		t.Helper()
+		_, err := p.Verify(t.Context(), signed(p, now), []secret.Value{secret.New(account)}, now)
+		require.Error(t, err)
+		var refused *VerifyError
+		require.NotErrorAs(t, err, &refused)
+		require.NotContains(t, err.Error(), "s3cr3t")
+	}
+	api := &plaidAPI{}
+	p := provide(t, "plaid", Options{Fetch: api})
+	requireFault(p, "client1:wrong", testNow)
+	api.down.Store(true)
+	requireFault(p, plaidAccountSecret, testNow)
+	api.down.Store(false)
+
+	// A key that was had is used for a day more when Plaid is down ...
+	account := []secret.Value{secret.New(plaidAccountSecret)}
+	_, err := p.Verify(t.Context(), signed(p, testNow), account, testNow)
+	require.NoError(t, err)
+	api.down.Store(true)
+	later := testNow.Add(23 * time.Hour)
+	_, err = p.Verify(t.Context(), signed(p, later), account, later)
+	require.NoError(t, err)
+	requireFault(p, plaidAccountSecret, testNow.Add(25*time.Hour))
+
+	// ... and not any more when Plaid says that it has expired.
+	api.down.Store(false)
+	api.expired.Store(true)
+	later = later.Add(time.Minute)
+	_, err = p.Verify(t.Context(), signed(p, later), account, later)
+	require.ErrorContains(t, err, string(ReasonUnknownKey))
+	requireFault(provide(t, "plaid", Options{Fetch: api}), "no account", testNow)
+}
+
+// TestPlaidQuestionsAreLimited asks about a stranger's ids so often and no more.
+func TestPlaidQuestionsAreLimited(t *testing.T) {
+	t.Parallel()
+	api := &plaidAPI{}
+	keys := newPlaidKeys(Options{Fetch: api}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"})
+	for i := range 3 * plaidQuestions {
+		found, err := keys(t.Context(), "unknown"+strconv.Itoa(i), testNow)
+		require.Empty(t, found)
+		require.Equal(t, i >= plaidQuestions, err != nil)
+	}
+	require.EqualValues(t, plaidQuestions, api.asked.Load())
+	found, err := keys(t.Context(), must(keyID(ecdsaKey().Public())), testNow.Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+}
+
+// TestPlaidKeyOutlivesTheCaller fetches on when the caller's patience ends, and
+// the next attempt finds the key.
+func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &plaidAPI{}
+		answered := make(chan struct{})
+		slow := roundTrip(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(3 * time.Second):
+				defer close(answered)
+				return api.RoundTrip(r)
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		})
+		keys := newPlaidKeys(Options{Fetch: slow}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"})
+		kid := must(keyID(ecdsaKey().Public()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := keys(ctx, kid, testNow)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		<-answered
+		synctest.Wait()
+		found, err := keys(t.Context(), kid, testNow)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.EqualValues(t, 1, api.asked.Load())
+	})
+}
+
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestPlaidSecrets(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]plaidAccount{
+		"a1:b2":         {"production.plaid.com", "a1", "b2"},
+		"sandbox:a1:b2": {"sandbox.plaid.com", "a1", "b2"},
+	} {
+		account, err := readPlaidAccount(secret.New(text))
+		require.NoError(t, err)
+		require.Equal(t, want, account)
+	}
+	for _, text := range []string{"a1", ":", "a1:", ":b2", "a1:b2:c3", "sandbox:a1", "a 1:b2"} {
+		err := checkPlaid(secret.New(text))
+		require.Error(t, err, text)
+		require.NotContains(t, err.Error(), "b2")
+	}
+}
+
+// TestPubSubWantsTheAccount refuses tokens of Google made for others: an
+// audience is anybody's to choose, the e-mail is not.
+func TestPubSubWantsTheAccount(t *testing.T) {
+	t.Parallel()
+	_, err := New("google-pubsub", Options{})
+	var refused *OptionError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "claims", refused.Field)
+
+	const certs = "https://www.googleapis.com/oauth2/v3/certs"
+	o := Options{Claims: map[string]string{"email": "push@example.com"}, Fetch: publishedKeys(certs)()}
+	p := provide(t, "google-pubsub", o)
+	sound := jwt.MapClaims{
+		"iss": "https://accounts.google.com", "aud": "https://hooks.example.com/webhooks/demo", "email": "push@example.com",
+		"email_verified": true, "iat": testNow.Unix(), "exp": testNow.Add(time.Hour).Unix(),
+	}
+	verify := func(claims jwt.MapClaims, key any, kid string) error {
+		token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
+		token.Header["kid"] = kid
+		text, err := token.SignedString(key)
+		require.NoError(t, err)
+		r := p.Sample("", "", testNow)
+		r.URL = parseURL(t, "https://hooks.example.com/webhooks/demo?tenant=a")
+		r.Header.Set("Authorization", "Bearer "+text)
+		_, err = p.Verify(t.Context(), r, nil, testNow)
+		return err
+	}
+	kid := must(keyID(rsaKey().Public()))
+	require.NoError(t, verify(sound, rsaKey(), kid))
+	for name, c := range map[string]struct {
+		value  any
+		reason Reason
+	}{
+		"iss":            {"https://issuer.example.com", ReasonWrongIssuer},
+		"aud":            {"https://hooks.example.com/webhooks/other", ReasonWrongAudience},
+		"email":          {"push@evil.example", ReasonWrongClaim},
+		"email_verified": {false, ReasonWrongClaim},
+		"exp":            {testNow.Add(-2 * time.Minute).Unix(), ReasonExpired},
+	} {
+		claims := maps.Clone(sound)
+		claims[name] = c.value
+		require.ErrorContains(t, verify(claims, rsaKey(), kid), string(c.reason), name)
+	}
+	require.ErrorContains(t, verify(sound, rsaKey(), "other"), string(ReasonUnknownKey))
+}

@@ -1,0 +1,126 @@
+package sdktest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// minNode is the oldest major version of Node.js the SDKs run on.
+	minNode = 18
+	// npmTimeout bounds the installation, which downloads 35 MB.
+	npmTimeout = 5 * time.Minute
+	// keepNPM is how long an installation that nobody uses stays in the cache;
+	// it has 220 MB.
+	keepNPM = 30 * 24 * time.Hour
+)
+
+// installNPM installs the SDKs by their names, from the registry npm is
+// configured for, and returns the script beside them. Without Node.js and npm
+// the test is skipped; with CI=true it fails.
+func installNPM(t *testing.T) string {
+	t.Helper()
+	requireNPM(t)
+	modules := cachedModules(t)
+	dir := t.TempDir()
+	copyFiles(t, dir, "package.json", "replay.mjs", "sdks.mjs")
+	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	return filepath.Join(dir, "replay.mjs")
+}
+
+func requireNPM(t *testing.T) {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = t.Fatalf
+	}
+	for _, name := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing("the npm SDKs need Node.js %d or later and npm: %v", minNode, err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
+	require.NoError(t, err)
+	version := strings.TrimSpace(string(out)) // v20.19.2
+	digits, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	major, err := strconv.Atoi(digits)
+	require.NoError(t, err)
+	if major < minNode {
+		missing("the npm SDKs need Node.js %d or later, this is %s", minNode, version)
+	}
+}
+
+// cachedModules returns the directory node_modules of an installation of
+// exactly what the lock names, from the user's cache when it is there already.
+func cachedModules(t *testing.T) string {
+	t.Helper()
+	cache := t.TempDir()
+	if dir, err := os.UserCacheDir(); err == nil {
+		cache = filepath.Join(dir, "hooklatch")
+	}
+	require.NoError(t, os.MkdirAll(cache, 0o755))
+	lock, err := os.ReadFile("npm/package-lock.json")
+	require.NoError(t, err)
+	sum := sha256.Sum256(lock)
+	installed := filepath.Join(cache, "npm-"+hex.EncodeToString(sum[:8]))
+	pruneNPM(cache)
+	now := time.Now()
+	if os.Chtimes(installed, now, now) == nil { // in use: see pruneNPM
+		return filepath.Join(installed, "node_modules")
+	}
+
+	// It gets its name when it is complete.
+	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename does not cross file systems
+	require.NoError(t, err)
+	defer os.RemoveAll(building)
+	copyFiles(t, building, "package.json", "package-lock.json", ".npmrc")
+	ctx, cancel := context.WithTimeout(t.Context(), npmTimeout)
+	defer cancel()
+	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = building
+	out, err := npm.CombinedOutput()
+	require.NoError(t, err, "npm ci: %s", out)
+	if err := os.Rename(building, installed); err != nil { // another process was faster
+		require.DirExists(t, installed, "%v", err)
+	}
+	return filepath.Join(installed, "node_modules")
+}
+
+// pruneNPM removes installations of older locks. It is housekeeping: what
+// cannot be removed stays.
+func pruneNPM(cache string) {
+	entries, _ := filepath.Glob(filepath.Join(cache, "npm-*")) // the pattern is a constant
+	for _, entry := range entries {
+		if info, err := os.Stat(entry); err == nil && time.Since(info.ModTime()) > keepNPM {
+			os.RemoveAll(entry)
+		}
+	}
+}
+
+func copyFiles(t *testing.T, to string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("npm", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
+	}
+}
+
+// The lock must work with any registry, so it names none.
+func TestLockNamesNoRegistry(t *testing.T) {
+	t.Parallel()
+	lock, err := os.ReadFile("npm/package-lock.json")
+	require.NoError(t, err)
+	require.NotContains(t, string(lock), `"resolved"`, "run npm in the directory of .npmrc")
+	require.Contains(t, string(lock), `"integrity"`)
+}

@@ -1,0 +1,123 @@
+package provider
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9, _ and -")
+
+// newTelegram knows the updates of a bot. They are not signed: they carry the
+// secret token that was given to setWebhook.
+// Source: core.telegram.org/bots/api, "setWebhook", "Update".
+func newTelegram(Options) (*Provider, error) {
+	t := &staticToken{header: http.CanonicalHeaderKey("X-Telegram-Bot-Api-Secret-Token")}
+	return &Provider{
+		Name:  "telegram",
+		Title: "Telegram",
+		About: About{
+			Confirmed: Confirmed,
+			Signing:   "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
+			KeyRule:   "`/update_id` of the body, which counts for one bot: one source for each bot.",
+			Setup: []string{
+				"Make up a secret of 1 to 256 of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
+				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",
+			},
+			Notes: []string{
+				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"After a week without updates the next `update_id` is random: neither count on its order nor on gaps.",
+				"Up to `max_connections` (40) updates come at the same time, in any order.",
+				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
+				"The answer is empty: a method call in it would be made without its result being seen.",
+			},
+			Backfill: "`getWebhookInfo` tells how many updates are pending. `getUpdates` works only while no webhook is set.",
+			Docs:     "https://core.telegram.org/bots/api#setwebhook",
+		},
+		Verify:  t.verify,
+		Events:  telegramEvents,
+		Methods: []string{http.MethodPost},
+		Answer:  func(*Request) *Answer { return &Answer{Status: http.StatusOK} },
+		CheckSecret: func(s secret.Value) error {
+			text := s.Reveal()
+			odd := strings.ContainsFunc(text, func(c rune) bool {
+				return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
+			})
+			if odd || len(text) > 256 {
+				return errTelegramSecret
+			}
+			return t.check(s)
+		},
+		Sign:          t.sign,
+		Sample:        sampleTelegram,
+		SecretHeaders: []string{t.header},
+		RetryWindow:   day,
+	}, nil
+}
+
+const telegramID = "update_id"
+
+// telegramEvents reads an update: beside its id it has one member, which is
+// its type.
+func telegramEvents(r *Request) ([]Event, error) {
+	d := &document{r: r}
+	root, err := d.json()
+	if err != nil {
+		return nil, err
+	}
+	kind := ""
+	if root.IsObject() {
+		root.ForEach(func(key, _ gjson.Result) bool {
+			if name := key.Str; name != telegramID && (kind == "" || name < kind) {
+				kind = name
+			}
+			return true
+		})
+	}
+	if kind == "" || !clean(kind) {
+		return nil, &EventError{Message: "the update says nothing but its id"}
+	}
+	events, err := facts{id: verbatim(at("/" + telegramID)), kind: fixed(kind)}.of(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, member := range []string{"/edit_date", "/date"} {
+		if c := (Clock{Pointer: "/" + escapePointer.Replace(kind) + member, Unit: string(seconds)}); events[0].OccurredAt.IsZero() {
+			events[0].OccurredAt = c.time(d)
+		}
+	}
+	return events, nil
+}
+
+func sampleTelegram(eventType, id string, now time.Time) *Request {
+	eventType = cmp.Or(eventType, "message")
+	user := object{"id": 1111111, "is_bot": false, "first_name": "Ada", "username": "ada"}
+	message := object{
+		"message_id": 1365, "date": now.Unix(), "text": "Hello from Hooklatch", "from": user,
+		"chat": object{"id": 1111111, "type": "private", "first_name": "Ada", "username": "ada"},
+	}
+	update := object{eventType: message}
+	switch eventType {
+	case "edited_message":
+		message["edit_date"] = now.Unix()
+	case "callback_query":
+		update[eventType] = object{"id": "4382bfdwdsb323b2d9", "from": user, "message": message, "data": "approve"}
+	}
+	update[telegramID] = id // ids of others are taken as they are
+	if _, err := strconv.ParseInt(id, 10, 64); err == nil {
+		update[telegramID] = json.Number(id)
+	}
+	if id == "" {
+		update[telegramID] = rand.Int64N(1 << 31) //nolint:gosec // a sample, no secret
+	}
+	return sampleJSON(update)
+}

@@ -1,0 +1,99 @@
+package provider
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// newWhatsApp knows the Business Cloud API: messages and statuses in lists of
+// lists, up to a thousand of them in one delivery.
+// Source: developers.facebook.com/docs/whatsapp/cloud-api/webhooks;
+// docs.360dialog.com, "Receiving messages via webhook".
+func newWhatsApp(o Options) (*Provider, error) {
+	p := metaProvider(o)
+	p.Name, p.Title = "whatsapp", "WhatsApp"
+	p.About = About{
+		Confirmed: Unconfirmed,
+		Signing:   metaSigning,
+		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, for sent, " +
+			"delivered and read come with one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
+			"id and the time of the entry, of field and of value.",
+		Setup: metaSetup("WhatsApp"),
+		Notes: append(metaNotes(),
+			"Retries go on for 7 days, ever more rarely. There is no history to fetch what was missed from.",
+			"A status may come before the message it is about, or read before delivered.",
+			"Answer fast: a median of 250 ms, and less than 1 % over 1 s, is what WhatsApp recommends.",
+			"A change without an id counts as the same only when the time of its entry is the same. Unconfirmed: a retry keeps that time.",
+		),
+		Docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
+	}
+	p.Sample = sampleWhatsApp
+	p.RetryWindow = 7 * day
+	return p, nil
+}
+
+const whatsAppObject = "whatsapp_business_account"
+
+// whatsAppMessages finds messages and statuses in a change of the field
+// messages. One that has neither tells of errors.
+func whatsAppMessages(d *document) ([]Event, error) {
+	messages, err := d.at("/value/messages")
+	if err != nil {
+		return nil, d.blame(err)
+	}
+	statuses, err := d.at("/value/statuses")
+	if err != nil {
+		return nil, d.blame(err)
+	}
+	if !messages.Exists() && !statuses.Exists() {
+		return metaUpdate(d)
+	}
+	sent := Clock{Pointer: "/timestamp", Unit: string(seconds)}
+	return allOf(
+		eachIfAny("/value/messages", facts{
+			id: composite(at("/id")), kind: fixed("message"), detail: at("/type"), occurred: sent,
+		}.of),
+		eachIfAny("/value/statuses", facts{
+			id: whatsAppStatus, kind: fixed("status"), detail: at("/status"), occurred: sent,
+		}.of),
+	)(d)
+}
+
+// whatsAppStatus is the key of a status: in a group each participant has one.
+func whatsAppStatus(d *document) (string, error) {
+	fields := []Field{at("/id"), at("/status")}
+	if participant := at("/recipient_participant_id"); participant.optional(d) != "" {
+		fields = append(fields, participant)
+	}
+	return composite(fields...)(d)
+}
+
+func sampleWhatsApp(eventType, id string, now time.Time) *Request {
+	kind, detail, _ := strings.Cut(cmp.Or(eventType, "message.text"), ".")
+	id = cmp.Or(id, freshID("wamid."))
+	at := strconv.FormatInt(now.Unix(), 10)
+	value := object{
+		"messaging_product": "whatsapp",
+		"metadata":          object{"display_phone_number": "15550783881", "phone_number_id": "106540352242922"},
+	}
+	field := "messages"
+	switch kind {
+	case "message":
+		message := object{"from": "16505551234", "id": id, "timestamp": at, "type": cmp.Or(detail, "text")}
+		if detail == "" || detail == "text" {
+			message["text"] = object{"body": "Hello from Hooklatch"}
+		}
+		value["contacts"] = []object{{"profile": object{"name": "Ada Lovelace"}, "wa_id": "16505551234"}}
+		value["messages"] = []object{message}
+	case "status":
+		value["statuses"] = []object{{"id": id, "status": cmp.Or(detail, "delivered"), "timestamp": at, "recipient_id": "16505551234"}}
+	default:
+		field = cmp.Or(eventType, kind)
+		value = object{"event": "APPROVED", "message_template_id": id, "message_template_name": "welcome", "message_template_language": "en"}
+	}
+	return sampleJSON(object{"object": whatsAppObject, "entry": []object{
+		{"id": "102290129340398", "time": now.Unix(), "changes": []object{{"field": field, "value": value}}},
+	}})
+}

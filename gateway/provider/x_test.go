@@ -1,0 +1,79 @@
+package provider
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// TestCheckSignsNoEvent asks X's check to sign anything. What it signs, and
+// what anybody can therefore send with a valid signature, is never an event.
+func TestCheckSignsNoEvent(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "x", Options{})
+	secrets := []secret.Value{keyOf(p)}
+	tokens := rapid.OneOf(
+		rapid.StringMatching(`[-_.~+/=0-9A-Za-z]{1,80}`), rapid.StringMatching(`[ \t]*[\[{"].*`), rapid.String(),
+		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1e5", `{"data":{"event_uuid":"1","event_type":"a"}}`, "[]", `""`}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		token := tokens.Draw(t, "token")
+		u := *must(url.Parse("https://hooks.example.com/webhooks/x?" + url.Values{"crc_token": {token}}.Encode()))
+		answer, err := p.Handshake(t.Context(), &Request{Method: http.MethodGet, URL: &u}, secrets, testNow)
+		if err != nil {
+			require.Nil(t, answer)
+			require.IsType(t, &EventError{}, err)
+			return
+		}
+		var body struct {
+			ResponseToken string `json:"response_token"`
+		}
+		require.NoError(t, json.Unmarshal(answer.Body, &body))
+		forged := &Request{
+			Method: http.MethodPost, URL: &u, Body: []byte(token),
+			Header: http.Header{"X-Twitter-Webhooks-Signature": {body.ResponseToken}},
+		}
+		_, err = p.Verify(t.Context(), forged, secrets, testNow)
+		require.NoError(t, err)
+		_, err = p.Events(forged)
+		require.IsType(t, &EventError{}, err)
+	})
+}
+
+// TestRetrySignsOfLineTwitchAndPubSub reads what senders say of their attempts.
+func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
+	t.Parallel()
+	line := provide(t, "line", Options{})
+	r := line.Sample("", "", testNow)
+	require.Zero(t, line.Retry(r))
+	r.Body = []byte(`{"events":[{"webhookEventId":"a","deliveryContext":{"isRedelivery":true}}]}`)
+	require.Equal(t, RetryInfo{Redelivery: true}, line.Retry(r))
+
+	twitch := provide(t, "twitch", Options{})
+	r = twitch.Sample("", "", testNow)
+	require.Zero(t, twitch.Retry(r))
+	r.Header.Set(twitchRetry, "2")
+	require.Equal(t, RetryInfo{Number: 2, Redelivery: true}, twitch.Retry(r))
+
+	pubsub := provide(t, "google-pubsub", configured()["google-pubsub"])
+	require.Zero(t, pubsub.Retry(pubsub.Sample("", "", testNow)))
+	require.Zero(t, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":1}`)}))
+	require.Equal(t, RetryInfo{Number: 4, Redelivery: true}, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":5}`)}))
+}
+
+// TestSentryReplayToken is of the body, whatever the unsigned id says.
+func TestSentryReplayToken(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "sentry", Options{})
+	require.True(t, p.UnsignedID)
+	a, b, c := signedSample(t, p, "", "r1"), signedSample(t, p, "", "r2"), signedSample(t, p, "issue.resolved", "r1")
+	require.NotEmpty(t, p.ReplayToken(a))
+	require.Equal(t, p.ReplayToken(a), p.ReplayToken(b))
+	require.NotEqual(t, p.ReplayToken(a), p.ReplayToken(c))
+}
