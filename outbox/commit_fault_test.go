@@ -96,3 +96,45 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 		})
 	}
 }
+
+// The same for orders and versions: the next is woken once.
+func TestOrderSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+			newer, older := b.version(t, "evt_1", noon), b.version(t, "evt_2", noon.Add(-time.Hour))
+			last := b.version(t, "evt_3", noon.Add(time.Hour))
+
+			f.Arm(mode, 1)
+			claimed := b.granted(t, newer, lease)
+			require.Equal(t, 1, claimed.Attempt)
+			f.Arm(mode, 1)
+			b.settle(t, claimed, Settlement{Verdict: VerdictDone})
+			require.Equal(t, 1, sound.jobs(t, older))
+			f.Arm(mode, 1)
+			require.Equal(t, ClaimSuperseded, b.claim(t, older, lease).Status)
+			require.Equal(t, 1, sound.jobs(t, last))
+			require.Equal(t, 3, f.Count(), "every COMMIT was broken once")
+		})
+	}
+}
+
+// A pause is one change, however often its COMMIT is tried.
+func TestPauseSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t)
+	sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	for n, change := range []func() error{
+		func() error { return b.Trip(t.Context(), "app", "down", 0) },
+		func() error { return b.SetPaused(t.Context(), "app", true, "ann", "") },
+		func() error { return b.CloseBreaker(t.Context(), "app") },
+	} {
+		f.Arm(fault.LoseAnswer, 1)
+		require.NoError(t, change())
+		require.Equal(t, int64(n+1), sound.destination(t, "app").Epoch)
+	}
+	require.True(t, sound.destination(t, "app").QueuePaused)
+}
