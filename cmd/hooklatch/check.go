@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/schema"
@@ -114,9 +114,6 @@ func joined(err error) bool {
 	return ok
 }
 
-// varying are words of a key that differs from one event to the next.
-var varying = regexp.MustCompile(`event\.(id|occurred_at|received_at)|updated|version|timestamp|created|modified|sequence`)
-
 // configured warns of what is allowed and seldom meant.
 func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
@@ -126,17 +123,8 @@ func (c *checkup) configured(cfg *config.Config) {
 				"run a worker of your own with worker.Handle, or remove handlers: true")
 		}
 	}
-	for i, r := range cfg.Routes {
-		if r.Key == "" || varying.MatchString(r.Key) {
-			continue
-		}
-		for _, t := range r.Types {
-			if strings.Contains(t, "update") {
-				c.add(doctor.Warning, "keys", fmt.Sprintf("route %q (number %d): events of type %q repeat for one object, but its key %q may not change: later ones would have no effect", r.Name, i+1, t, r.Key),
-					"add what differs from one update to the next to the key, or remove it: the id of the event is the default")
-				break
-			}
-		}
+	for _, warning := range app.Warnings(cfg) {
+		c.add(doctor.Warning, "keys", warning.Error(), "change the key, if it is not meant")
 	}
 	if len(cfg.Sources) == 0 {
 		c.add(doctor.Warning, "sources", "there are no sources: nothing can be received", "add one, like sources: {stripe: {provider: stripe, secrets: [...]}}")

@@ -123,5 +123,5 @@ routes:
 	_, found := runCheck(t, "--config", path)
 	require.Len(t, found.of("handlers"), 1)
 	require.Len(t, found.of("keys"), 1)
-	require.Contains(t, found.of("keys")[0].Message, `"swallows"`)
+	require.Contains(t, found.of("keys")[0].Message, path+`:7: routes[0].key: "body.data.object.id" has nothing in it that varies`)
 }

@@ -16,12 +16,12 @@ func newEffects(p *process, g *globals) *cobra.Command {
 	var database databaseFlag
 	cmd := &cobra.Command{
 		Use:   "effects",
-		Short: "List, show, retry and cancel effects",
+		Short: "List, show, retry, cancel and park effects",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newEffectsList(p, g, &database), newEffectsShow(p, g, &database), newEffectsRetry(p, g, &database), newEffectsCancel(p, g, &database))
+	cmd.AddCommand(newEffectsList(p, g, &database), newEffectsShow(p, g, &database), newEffectsRetry(p, g, &database), newEffectsCancel(p, g, &database), newEffectsPark(p, g, &database))
 	return cmd
 }
 
@@ -71,6 +71,8 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 // effectView is an effect as --json prints it.
 type effectView struct {
 	IdempotencyKey    string             `json:"idempotency_key"`
+	WireKey           string             `json:"wire_key"`
+	KeyRotations      int                `json:"key_rotations,omitempty"`
 	Scope             string             `json:"scope"`
 	Key               string             `json:"key"`
 	Generation        int                `json:"generation"`
@@ -82,6 +84,11 @@ type effectView struct {
 	EventType         string             `json:"event_type,omitempty"`
 	Method            string             `json:"method,omitempty"`
 	URL               string             `json:"url,omitempty"`
+	OrderKey          string             `json:"order_key,omitempty"`
+	OnPark            outbox.OnPark      `json:"on_park,omitempty"` // of effects in an order
+	LatestKey         string             `json:"latest_key,omitempty"`
+	OccurredAt        *time.Time         `json:"occurred_at,omitempty"` // of effects with a latest_key
+	SupersededBy      string             `json:"superseded_by,omitempty"`
 	State             outbox.EffectState `json:"state"`
 	Attempt           int                `json:"attempt"`
 	CreatedAt         time.Time          `json:"created_at"`
@@ -96,6 +103,7 @@ type effectView struct {
 	Error             string             `json:"error,omitempty"`
 	JobID             int64              `json:"job_id,omitempty"`
 	Attempts          []attemptView      `json:"attempts,omitempty"`
+	Transitions       []transitionView   `json:"transitions,omitempty"`
 }
 
 type attemptView struct {
@@ -109,18 +117,35 @@ type attemptView struct {
 	ResponseExcerpt string             `json:"response_excerpt,omitempty"`
 	Error           string             `json:"error,omitempty"`
 	JobID           int64              `json:"job_id,omitempty"`
+	KeyRotation     int                `json:"key_rotation,omitempty"`
+}
+
+type transitionView struct {
+	From    outbox.EffectState `json:"from,omitempty"` // empty for its creation
+	To      outbox.EffectState `json:"to"`
+	Attempt int                `json:"attempt"`
+	At      time.Time          `json:"at"`
+	Reason  string             `json:"reason,omitempty"`
+	JobID   int64              `json:"job_id,omitempty"`
 }
 
 func viewOfEffect(e outbox.Effect) effectView {
 	v := effectView{
-		IdempotencyKey: e.IdempotencyKey, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
+		IdempotencyKey: e.IdempotencyKey, WireKey: e.WireKey, KeyRotations: e.KeyRotations, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
 		Route: e.Route, Destination: e.Destination, Policy: e.Policy,
 		Source: e.Event.Source, EventID: e.Event.EventID, EventType: e.EventType,
 		Method: e.Request.Method, URL: e.Request.URL,
+		OrderKey: e.OrderKey, LatestKey: e.LatestKey, SupersededBy: e.SupersededBy,
 		State: e.State, Attempt: e.Attempt, CreatedAt: e.CreatedAt,
 		FirstAttemptAt: timeOrNil(e.FirstAttemptAt), LastAttemptAt: timeOrNil(e.LastAttemptAt), LeaseUntil: timeOrNil(e.LeaseUntil),
 		MaybeAppliedSince: timeOrNil(e.MaybeAppliedSince), FinishedAt: timeOrNil(e.FinishedAt),
 		ResponseStatus: e.ResponseStatus, ResponseExcerpt: e.ResponseExcerpt, Error: e.Error, JobID: e.JobID,
+	}
+	if e.OrderKey != "" {
+		v.OnPark = e.OnPark
+	}
+	if e.LatestKey != "" {
+		v.OccurredAt = timeOrNil(e.OccurredAt)
 	}
 	if e.State == outbox.EffectPending || e.State == outbox.EffectInDoubt {
 		v.NextAttemptAt = timeOrNil(e.NextAttemptAt)
@@ -172,6 +197,16 @@ func newEffectsCancel(p *process, g *globals, database *databaseFlag) *cobra.Com
 	cmd := effectAction(p, g, database, "cancel KEY", "Give an effect up that is not done",
 		"is cancelled", func(o *outbox.Outbox, ctx context.Context, key string) error {
 			return o.Cancel(ctx, key, "cancelled by "+operator()+reasonSuffix(reason))
+		})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func newEffectsPark(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var reason string
+	cmd := effectAction(p, g, database, "park KEY", "Put an unfinished effect aside until a person retries or cancels it",
+		"is parked", func(o *outbox.Outbox, ctx context.Context, key string) error {
+			return o.Park(ctx, key, "parked by "+operator()+reasonSuffix(reason))
 		})
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	return cmd

@@ -13,12 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// effectDetail is an effect with its attempts.
+// effectDetail is an effect with its attempts and transitions.
 type effectDetail struct {
 	outbox.Effect
 
-	attempts   []outbox.Attempt
-	suppressed bool // for the event it is shown with
+	attempts    []outbox.Attempt
+	transitions []outbox.Transition
+	suppressed  bool // for the event it is shown with
 }
 
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
@@ -29,17 +30,25 @@ func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail
 	if err != nil {
 		return effectDetail{}, err
 	}
-	attempts, err := o.Attempts(ctx, e.EffectID)
-	return effectDetail{Effect: e, attempts: attempts}, err
+	detail := effectDetail{Effect: e}
+	if detail.attempts, err = o.Attempts(ctx, e.EffectID); err != nil {
+		return effectDetail{}, err
+	}
+	if detail.transitions, err = o.Transitions(ctx, e.EffectID); err != nil {
+		return effectDetail{}, err
+	}
+	return detail, nil
 }
 
 func newEffectsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show KEY",
-		Short: "Show one effect and all its attempts",
-		Long:  "Show the effect of an idempotency key (hl_...) and all its attempts: whether\neach was applied, what the receiver answered, and what follows.",
-		Args:  cobra.ExactArgs(1),
+		Short: "Show one effect, its attempts and its transitions",
+		Long: `Show the effect of an idempotency key (hl_...), or of one it had before its key
+was changed, with all its attempts: whether each was applied, what the receiver
+answered, and what follows; and with every change of its state.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
 				detail, err := loadEffect(cmd.Context(), o, args[0])
@@ -65,7 +74,11 @@ func viewOfDetail(d effectDetail) effectView {
 		view.Attempts = append(view.Attempts, attemptView{
 			Attempt: a.Attempt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Applied: a.Applied, Lost: a.Lost, State: a.State,
 			ResponseStatus: a.ResponseStatus, ResponseExcerpt: a.ResponseExcerpt, Error: a.Error, JobID: a.JobID,
+			KeyRotation: a.KeyRotation,
 		})
+	}
+	for _, t := range d.transitions {
+		view.Transitions = append(view.Transitions, transitionView{From: t.From, To: t.To, Attempt: t.Attempt, At: t.At, Reason: t.Reason, JobID: t.JobID})
 	}
 	return view
 }
@@ -82,6 +95,16 @@ func (p *process) printEffect(d effectDetail) {
 	if e.Event != (outbox.EventRef{}) {
 		field("event", e.Event.String()+"  "+e.EventType)
 	}
+	if e.KeyRotations > 0 {
+		field("key on wire", fmt.Sprintf("%s, changed %s", e.WireKey, counted(e.KeyRotations, "time")))
+	}
+	if e.OrderKey != "" {
+		field("order", e.OrderKey+", parked ones "+whileParked(e.OnPark))
+	}
+	if e.LatestKey != "" {
+		field("latest of", e.LatestKey+", occurred "+shown(e.OccurredAt))
+	}
+	field("superseded by", e.SupersededBy)
 	field("destination", e.Destination+", "+strings.ReplaceAll(string(e.Policy), "_", " "))
 	field("request", strings.TrimSpace(e.Request.Method+" "+e.Request.URL))
 	field("state", string(e.State)+": "+meaning(e))
@@ -112,6 +135,33 @@ func (p *process) printEffect(d effectDetail) {
 	if e.State == outbox.EffectStarted {
 		fmt.Fprintf(p.stdout, "  %s  attempt %d runs\n", shown(e.LastAttemptAt), e.Attempt)
 	}
+	fmt.Fprintln(p.stdout, "\ntransitions")
+	for _, t := range d.transitions {
+		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(t.At), transitionLine(t))
+	}
+}
+
+// whileParked is what a parked effect means to those after it in its order.
+func whileParked(on outbox.OnPark) string {
+	if on == outbox.OnParkSkip {
+		return "are skipped"
+	}
+	return "block"
+}
+
+// transitionLine is one change of state in a line.
+func transitionLine(t outbox.Transition) string {
+	line := string(t.To)
+	if t.From != "" {
+		line = string(t.From) + " -> " + line
+	}
+	if t.To == outbox.EffectStarted {
+		line += fmt.Sprintf(", attempt %d", t.Attempt)
+	}
+	if t.Reason != "" {
+		line += ": " + printable(t.Reason)
+	}
+	return line
 }
 
 func generation(n int) string {
@@ -137,7 +187,10 @@ func meaning(e outbox.Effect) string {
 	case outbox.EffectParked:
 		return "waits for a person: retry or cancel it"
 	case outbox.EffectCancelled:
-		return "a person gave it up"
+		if e.SupersededBy != "" {
+			return "a newer one of the same object was applied before"
+		}
+		return "given up"
 	}
 	return ""
 }
@@ -145,6 +198,9 @@ func meaning(e outbox.Effect) string {
 // attemptLine is one attempt in a line.
 func attemptLine(a outbox.Attempt) string {
 	parts := []string{fmt.Sprintf("attempt %d", a.Attempt)}
+	if a.KeyRotation > 0 {
+		parts = append(parts, fmt.Sprintf("key %d", a.KeyRotation+1))
+	}
 	if a.ResponseStatus != 0 {
 		parts = append(parts, fmt.Sprintf("answered %d", a.ResponseStatus))
 	}

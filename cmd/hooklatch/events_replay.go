@@ -4,31 +4,83 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/user"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
 )
 
+// replayStates are the states of events that can be replayed.
+var replayStates = []outbox.EventOutcome{outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed}
+
+// replaySelection are the flags that select events to replay.
+type replaySelection struct {
+	source, eventType, state, since, until, when string
+}
+
+func (s *replaySelection) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.state, "state", "", "replay those in this `state`: dispatched, skipped or failed")
+	cmd.Flags().StringVar(&s.source, "source", "", "replay those of this `source`")
+	cmd.Flags().StringVar(&s.eventType, "type", "", "replay those of this `type`")
+	cmd.Flags().StringVar(&s.since, "since", "", "replay those received at this `time` or later")
+	cmd.Flags().StringVar(&s.until, "until", "", "replay those received before this `time`")
+	cmd.Flags().StringVar(&s.when, "when", "", "replay those for which this CEL `expression` is true, as in a route")
+}
+
+func (s *replaySelection) empty() bool { return *s == replaySelection{} }
+
+func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
+	f := outbox.ReplayFilter{Source: s.source, Type: s.eventType}
+	var err error
+	if f.State, err = oneOf("state", s.state, replayStates); err != nil {
+		return f, err
+	}
+	if f.From, err = timeFlag("since", s.since, now); err != nil {
+		return f, err
+	}
+	if f.Until, err = timeFlag("until", s.until, now); err != nil {
+		return f, err
+	}
+	if s.when != "" {
+		if f.Match, err = worker.CompileCondition(s.when); err != nil {
+			return f, misused("--when: %s", err)
+		}
+	}
+	if !f.From.IsZero() && !f.Until.IsZero() && !f.From.Before(f.Until) {
+		return f, misused("--since %s is not before --until %s", s.since, s.until)
+	}
+	return f, nil
+}
+
 func newEventsReplay(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	var filter outbox.EventFilter
-	var state string
+	var selected replaySelection
+	var rate float64
 	var newKeys, yes bool
 	cmd := &cobra.Command{
-		Use:   "replay (SOURCE EVENT_ID | --state STATE)",
+		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
 		Short: "Dispatch events once more, by the configuration of today",
-		Long: `Dispatch one event once more, or all that were skipped or failed, by the
-configuration of today. Effects that succeeded stay; those that did not are tried
-again under their old key. With --new-keys new effects are made under new keys,
-which receivers apply again. Every replay is recorded.`,
+		Long: `Dispatch one event once more, or all that the flags select, by the configuration
+of today. Effects that succeeded stay; those that did not are tried again under
+their old key. With --new-keys new effects are made under new keys, which
+receivers apply again. Every replay is recorded.
+
+A selection is only counted until --yes is given. It is replayed in the order the
+events were accepted, and what is accepted meanwhile is left out. An interrupt
+ends it; what was replayed by then stays replayed. Times are like
+2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
+		Example: "  " + p.name + ` events replay stripe evt_123
+  ` + p.name + ` events replay --state failed --since 36h
+  ` + p.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
+  ` + p.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts := outbox.ReplayOptions{NewKeys: newKeys, RequestedBy: operator()}
 			if len(args) > 0 {
-				if state != "" || filter.Source != "" || filter.Type != "" {
+				if !selected.empty() || rate != 0 {
 					return misused("an event and a selection by flags exclude each other")
 				}
 				ref, err := eventRef(args)
@@ -39,24 +91,45 @@ which receivers apply again. Every replay is recorded.`,
 					return p.replayOne(cmd.Context(), o, ref, opts)
 				})
 			}
-			var err error
-			if filter.Outcome, err = oneOf("state", state, []outbox.EventOutcome{outbox.EventSkipped, outbox.EventFailed}); err != nil {
+			if selected.empty() {
+				return misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
+			}
+			if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
+				return misused("--rate %g is not a number of events in a second", rate)
+			}
+			filter, err := selected.filter(time.Now())
+			if err != nil {
 				return err
 			}
-			if filter.Outcome == "" {
-				return misused("name an event, or select events with --state skipped or --state failed")
-			}
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-				return p.replayAll(cmd.Context(), o, filter, opts, yes)
+				if !yes {
+					return p.previewReplay(cmd.Context(), o, filter)
+				}
+				return p.replayMany(cmd.Context(), o, filter, opts, rate)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "replay all in this `state`: skipped or failed")
-	cmd.Flags().StringVar(&filter.Source, "source", "", "of those, only the ones of this `source`")
-	cmd.Flags().StringVar(&filter.Type, "type", "", "of those, only the ones of this `type`")
+	selected.register(cmd)
+	cmd.Flags().Float64Var(&rate, "rate", 0, "replay at most this many `events` of the selection in a second (default no limit)")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	cmd.Flags().BoolVar(&yes, "yes", false, "replay the selected events; without it they are only counted")
 	return cmd
+}
+
+// timeFlag reads a flag that is a point in time; empty is the zero time.
+func timeFlag(flag, given string, now time.Time) (time.Time, error) {
+	if given == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, given); err == nil {
+			return at, nil
+		}
+	}
+	if ago, err := time.ParseDuration(given); err == nil && ago > 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, misused("--%s %q is no time: give one like 2026-11-21T08:00:00Z, 2026-11-21, or 36h for that long ago", flag, given)
 }
 
 // operator is who asks, for the record (I11).
@@ -79,55 +152,34 @@ func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.Ev
 	return err
 }
 
-// selectEvents lists the events of a filter page by page, oldest last.
-func selectEvents(ctx context.Context, o *outbox.Outbox, filter outbox.EventFilter) ([]outbox.EventRef, error) {
-	filter.Limit = 1000
-	var refs []outbox.EventRef
-	for {
-		page, err := o.Events(ctx, filter)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page {
-			refs = append(refs, e.EventRef)
-			filter.Before = e.AcceptSeq
-		}
-		if len(page) < filter.Limit {
-			return refs, nil
-		}
-	}
-}
-
-func (p *process) replayAll(ctx context.Context, o *outbox.Outbox, filter outbox.EventFilter, opts outbox.ReplayOptions, yes bool) error {
-	refs, err := selectEvents(ctx, o, filter)
+func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter) error {
+	n, err := o.CountReplayable(ctx, filter)
 	if err != nil {
 		return err
 	}
-	if !yes || len(refs) == 0 {
-		fmt.Fprintf(p.stdout, "%s %s\n", counted(len(refs), "event"), filter.Outcome)
-		if len(refs) > 0 {
-			fmt.Fprintln(p.stdout, "replay them with the same command and --yes")
-		}
-		return nil
+	if filter.Match != nil {
+		fmt.Fprintf(p.stdout, "%s selected, of which --when picks\n", counted(int(n), "event"))
+	} else {
+		fmt.Fprintf(p.stdout, "%s selected\n", counted(int(n), "event"))
 	}
-	replayed, effects := 0, 0
+	if n > 0 {
+		fmt.Fprintln(p.stdout, "replay them with the same command and --yes")
+	}
+	return nil
+}
+
+// replayMany says how far it came, also when it was interrupted or failed.
+func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, opts outbox.ReplayOptions, rate float64) error {
 	told := time.Now()
-	// The oldest first, as they came.
-	for _, ref := range slices.Backward(refs) {
-		done, err := o.Replay(ctx, ref, opts)
-		switch {
-		case errors.Is(err, outbox.ErrNotReplayable), errors.Is(err, outbox.ErrNotFound):
-			continue // somebody else was faster, or retention was
-		case err != nil:
-			return fmt.Errorf("%d of %d replayed: %w", replayed, len(refs), err)
-		}
-		replayed++
-		effects += done.Reopened
+	done, err := o.ReplayMany(ctx, filter, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
-			fmt.Fprintf(p.stderr, "%d of %d\n", replayed, len(refs))
+			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, printable(at.Last.String()))
 		}
+	}})
+	fmt.Fprintf(p.stdout, "%s replayed, %s tried again\n", counted(int(done.Replayed), "event"), counted(int(done.Reopened), "effect"))
+	if err != nil && done.Seen < done.Total {
+		fmt.Fprintf(p.stderr, "stopped after %d of %d\n", done.Seen, done.Total)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s replayed, %s tried again\n", counted(replayed, "event"), counted(effects, "effect"))
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,9 +23,14 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
-	require.Equal(t, "3 events skipped\nreplay them with the same command and --yes\n", must(t, s.args("events", "replay", "--state", "skipped")...))
+	require.Equal(t, "3 events selected\nreplay them with the same command and --yes\n", must(t, s.args("events", "replay", "--state", "skipped")...))
 	require.True(t, skipped(3))
-	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, s.args("events", "replay", "--state", "skipped", "--source", "stripe", "--yes")...))
+	require.Equal(t, "0 events replayed, 0 effects tried again\n",
+		must(t, s.args("events", "replay", "--state", "skipped", "--when", `event.id == "evt_none"`, "--yes")...))
+	require.Equal(t, "1 event replayed, 0 effects tried again\n",
+		must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id == "evt_2"`, "--yes")...))
+	require.True(t, skipped(2))
+	require.Equal(t, "2 events replayed, 0 effects tried again\n", must(t, s.args("events", "replay", "--state", "skipped", "--source", "stripe", "--yes")...))
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by <> ''`))
 
 	later := newSystem(t, systemOptions{pool: s.pool})
@@ -39,4 +45,34 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), later.args("events", "replay", "stripe", "evt_none")...))
 	require.Contains(t, c.stderr.String(), "there is no event stripe/evt_none")
+}
+
+// An interrupt ends a replay between two events and says how far it came.
+func TestReplayIsPacedAndInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes = nil }})
+	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
+		must(t, s.args("send", "stripe", "--id", id)...)
+	}
+	require.Eventually(t, func() bool {
+		return s.counts(t, 3, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'skipped'`)
+	}, patience, tick)
+	require.Equal(t, "0 events selected\n", must(t, s.args("events", "replay", "--until", "2026-01-01")...))
+	require.Contains(t, must(t, s.args("events", "replay", "--since", "24h", "--source", "stripe")...), "3 events selected\n")
+
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var c command
+	ended := make(chan int)
+	go func() {
+		ended <- c.run(ctx, s.args("events", "replay", "--since", "24h", "--rate", "0.001", "--yes")...)
+	}()
+	require.Eventually(t, func() bool {
+		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.event_replays`)
+	}, patience, tick)
+	interrupt()
+	require.Equal(t, exitFailed, <-ended)
+	require.Equal(t, "1 event replayed, 0 effects tried again\n", c.stdout.String())
+	require.Equal(t, "stopped after 1 of 3\nhooklatch: interrupted\n", c.stderr.String())
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }

@@ -102,6 +102,7 @@ Begin with: ` + p.name + ` dev`,
 		newProviders(p, g),
 		newEvents(p, g),
 		newEffects(p, g),
+		newDestinations(p, g),
 		newVersion(p),
 	)
 	return root

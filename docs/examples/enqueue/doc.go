@@ -1,4 +1,4 @@
 // Package enqueue is responsible for showing how an application commits effects
-// with its own writes: order.sql does it through psql, order.js through
+// with its own writes: enqueue.sql does it through psql, node/enqueue.js through
 // node-postgres; a Go program calls EnqueueTx of package outbox.
 package enqueue

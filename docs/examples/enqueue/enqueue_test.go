@@ -1,72 +1,122 @@
 package enqueue
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/embedded"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// shop is an application's database with the destination mail.
-func shop(t *testing.T) *pgxpool.Pool {
+// patience is how long a test waits for a call, on a machine that is busy.
+const patience = time.Minute
+
+// crm is a receiver that remembers every call.
+type crm struct {
+	mu    sync.Mutex
+	calls []string // bodies
+	keys  []string
+}
+
+func (c *crm) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a body that is cut off is not one that is expected
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, r.Header.Get("Content-Type")+" "+r.Header.Get("X-Export")+" "+string(body))
+	c.keys = append(c.keys, r.Header.Get("Idempotency-Key"))
+}
+
+// shop is an application's database, with a worker that makes the calls.
+func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	t.Helper()
 	pool := pgtest.New(t)
-	_, err := pool.Exec(t.Context(), `CREATE TABLE orders (id text PRIMARY KEY, total numeric NOT NULL)`)
+	_, err := pool.Exec(t.Context(), `CREATE TABLE orders (id bigint PRIMARY KEY, total numeric NOT NULL)`)
 	require.NoError(t, err)
-	o, err := outbox.New(outbox.Options{Pool: pool})
+	seen := &crm{}
+	receiver := httptest.NewServer(seen)
+	t.Cleanup(receiver.Close)
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "crm", URL: receiver.URL, Timeout: 5 * time.Second})
 	require.NoError(t, err)
-	require.NoError(t, o.RegisterDestinations(t.Context(), []outbox.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail"}}))
-	return pool
+	t.Cleanup(func() { require.NoError(t, sender.Close()) })
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Destinations: []worker.Destination{{Name: "crm", Sender: sender}}})
+	require.NoError(t, err)
+	require.NoError(t, w.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
+	return pool, seen
 }
 
-// run runs an example against the database of pool and returns what it says.
-func run(t *testing.T, pool *pgxpool.Pool, name string, args ...string) string {
+// findPsql looks on PATH and beside the binaries of Postgres that are found
+// where packages put them.
+func findPsql(t *testing.T) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), name, args...)
-	command.Env = append(os.Environ(), "DATABASE_URL="+pgtest.URL(t, pool), "PSQLRC=/dev/null")
-	said, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	return string(said)
+	if path, err := exec.LookPath("psql"); err == nil {
+		return path
+	}
+	dirs := []string{os.Getenv(embedded.BinariesEnv)}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		slices.Reverse(found)
+		dirs = append(dirs, found...)
+	}
+	for _, dir := range dirs {
+		if path, err := exec.LookPath(filepath.Join(dir, "psql")); dir != "" && err == nil {
+			return path
+		}
+	}
+	t.Skip("psql is not installed")
+	return ""
 }
 
-func requireOneEffect(t *testing.T, pool *pgxpool.Pool) {
-	t.Helper()
-	var orders, effects, jobs int
-	require.NoError(t, pool.QueryRow(t.Context(), `SELECT
-		(SELECT count(*) FROM orders),
-		(SELECT count(*) FROM hooklatch.effects WHERE key = 'order-4711' AND destination = 'mail'),
-		(SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND queue = 'dst_mail')`).Scan(&orders, &effects, &jobs))
-	require.Equal(t, []int{1, 1, 1}, []int{orders, effects, jobs})
-}
-
+// Committed, the call is made once; rolled back, never; twice with one key, once.
 func TestPsql(t *testing.T) {
 	t.Parallel()
-	psql, err := exec.LookPath("psql")
-	if err != nil {
-		t.Skip("psql is not installed")
-	}
-	pool := shop(t)
-	for _, isNew := range []string{"t\n", "f\n"} {
-		said := run(t, pool, psql, "-qtA", "--dbname", pgtest.URL(t, pool), "--set", "ON_ERROR_STOP=1", "--set", "id=4711", "--file", "order.sql")
-		require.Equal(t, isNew, said)
-	}
-	requireOneEffect(t, pool)
-}
+	psql := findPsql(t)
+	pool, seen := shop(t)
+	command := exec.CommandContext(t.Context(), psql, "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
+		"--dbname", pgtest.URL(t, pool), "--set", "ON_ERROR_STOP=1", "--file", "enqueue.sql")
+	said, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Equal(t, "t,t,t,f,t", strings.Join(strings.Fields(string(said)), ","), "is_new")
 
-func TestNode(t *testing.T) {
-	t.Parallel()
-	if err := exec.CommandContext(t.Context(), "node", "-e", `require("pg")`).Run(); err != nil {
-		t.Skip("node with pg is not installed: npm install pg here, or name its folder in NODE_PATH")
+	require.Eventually(t, func() bool {
+		var done int
+		err := pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`).Scan(&done)
+		return err == nil && done == 3
+	}, patience, 20*time.Millisecond)
+	var orders, effects int
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM hooklatch.effects)`).Scan(&orders, &effects))
+	require.Equal(t, []int{2, 3}, []int{orders, effects})
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.ElementsMatch(t, []string{
+		`application/json  {"order": 1001, "total": 99.90}`,
+		`application/json  {"order": 1003, "total": 7.00}`,
+		"text/csv daily id;total\n1001;99.90\n",
+	}, seen.calls)
+	for _, key := range []string{"order-1001", "order-1003", "export-1"} {
+		id := outbox.EffectID{Scope: outbox.ScopeOfEnqueue("crm"), Key: key, Generation: 1}
+		require.Contains(t, seen.keys, id.IdempotencyKey())
 	}
-	pool := shop(t)
-	require.Equal(t, "new\n", run(t, pool, "node", "order.js", "4711"))
-	require.Equal(t, "known\n", run(t, pool, "node", "order.js", "4711"))
-	requireOneEffect(t, pool)
 }

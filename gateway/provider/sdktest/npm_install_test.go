@@ -15,27 +15,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Folders with a package.json and a lock.
+const (
+	sdkPackages    = "npm"
+	enqueueExample = "../../../docs/examples/enqueue/node"
+)
+
 const (
 	// minNode is the oldest major version of Node.js the SDKs run on.
 	minNode = 18
-	// npmTimeout bounds the installation, which downloads 35 MB.
+	// npmTimeout bounds an installation; that of the SDKs downloads 35 MB.
 	npmTimeout = 5 * time.Minute
 	// keepNPM is how long an installation that nobody uses stays in the cache;
-	// it has 220 MB.
+	// that of the SDKs has 220 MB.
 	keepNPM = 30 * 24 * time.Hour
 )
 
-// installNPM installs the SDKs by their names, from the registry npm is
-// configured for, and returns the script beside them. Without Node.js and npm
-// the test is skipped; with CI=true it fails.
-func installNPM(t *testing.T) string {
+// installNPM installs the packages that package.json and the lock in folder
+// name, from the registry npm is configured for, and returns a directory that
+// has them and copies of the scripts. Without Node.js and npm the test is
+// skipped; with CI=true it fails.
+func installNPM(t *testing.T, folder string, scripts ...string) string {
 	t.Helper()
 	requireNPM(t)
-	modules := cachedModules(t)
+	modules := cachedModules(t, folder)
 	dir := t.TempDir()
-	copyFiles(t, dir, "package.json", "replay.mjs", "sdks.mjs")
+	copyFiles(t, folder, dir, append(scripts, "package.json")...)
 	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
-	return filepath.Join(dir, "replay.mjs")
+	return dir
 }
 
 func requireNPM(t *testing.T) {
@@ -46,7 +53,7 @@ func requireNPM(t *testing.T) {
 	}
 	for _, name := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(name); err != nil {
-			missing("the npm SDKs need Node.js %d or later and npm: %v", minNode, err)
+			missing("the npm packages need Node.js %d or later and npm: %v", minNode, err)
 		}
 	}
 	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
@@ -56,20 +63,20 @@ func requireNPM(t *testing.T) {
 	major, err := strconv.Atoi(digits)
 	require.NoError(t, err)
 	if major < minNode {
-		missing("the npm SDKs need Node.js %d or later, this is %s", minNode, version)
+		missing("the npm packages need Node.js %d or later, this is %s", minNode, version)
 	}
 }
 
 // cachedModules returns the directory node_modules of an installation of
 // exactly what the lock names, from the user's cache when it is there already.
-func cachedModules(t *testing.T) string {
+func cachedModules(t *testing.T, folder string) string {
 	t.Helper()
 	cache := t.TempDir()
 	if dir, err := os.UserCacheDir(); err == nil {
 		cache = filepath.Join(dir, "hooklatch")
 	}
 	require.NoError(t, os.MkdirAll(cache, 0o755))
-	lock, err := os.ReadFile("npm/package-lock.json")
+	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	require.NoError(t, err)
 	sum := sha256.Sum256(lock)
 	installed := filepath.Join(cache, "npm-"+hex.EncodeToString(sum[:8]))
@@ -83,7 +90,7 @@ func cachedModules(t *testing.T) string {
 	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename does not cross file systems
 	require.NoError(t, err)
 	defer os.RemoveAll(building)
-	copyFiles(t, building, "package.json", "package-lock.json", ".npmrc")
+	copyFiles(t, folder, building, "package.json", "package-lock.json", ".npmrc")
 	ctx, cancel := context.WithTimeout(t.Context(), npmTimeout)
 	defer cancel()
 	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -107,10 +114,10 @@ func pruneNPM(cache string) {
 	}
 }
 
-func copyFiles(t *testing.T, to string, names ...string) {
+func copyFiles(t *testing.T, from, to string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join("npm", name))
+		text, err := os.ReadFile(filepath.Join(from, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(to, name), text, 0o600))
 	}
@@ -119,8 +126,10 @@ func copyFiles(t *testing.T, to string, names ...string) {
 // The lock must work with any registry, so it names none.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
-	lock, err := os.ReadFile("npm/package-lock.json")
-	require.NoError(t, err)
-	require.NotContains(t, string(lock), `"resolved"`, "run npm in the directory of .npmrc")
-	require.Contains(t, string(lock), `"integrity"`)
+	for _, folder := range []string{sdkPackages, enqueueExample} {
+		lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
+		require.NoError(t, err)
+		require.NotContains(t, string(lock), `"resolved"`, "run npm in the directory of .npmrc")
+		require.Contains(t, string(lock), `"integrity"`)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,7 @@ type npmAnswer struct {
 // The providers' npm SDKs sign to a running gateway, and accept what we sign.
 func TestNPMSDKs(t *testing.T) {
 	t.Parallel()
-	script := installNPM(t)
+	script := filepath.Join(installNPM(t, sdkPackages, "replay.mjs", "sdks.mjs"), "replay.mjs")
 	cases := npmCases(t)
 	var sources []gateway.Source
 	for _, c := range cases {

@@ -1,0 +1,60 @@
+package crashtest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// I5, at the settings people run with: a worker is killed with SIGKILL while a
+// receiver holds its requests. Another process ends every effect within two
+// minutes, with the same key and body (I7).
+func TestRecoveryAtProductionSettings(t *testing.T) {
+	t.Parallel()
+	const effects = 10
+	seen := &calls{bodies: make(map[string][]string)}
+	arrived := make(chan struct{}, effects)
+	hold := make(chan struct{}) // closed when the first worker is dead
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if seen.count(r) == 1 {
+			arrived <- struct{}{}
+			<-hold
+		}
+	}))
+	t.Cleanup(receiver.Close)
+
+	pool := pgtest.New(t, pgtest.MaxConns(4))
+	p := newProcess(t, pool, "serve", fmt.Sprintf("destinations:\n  app: {http: {url: %q}}\nroutes:\n  - {name: all, from: stripe, to: app}\n", receiver.URL))
+	p.start(t)
+	for i := range effects {
+		status, _ := p.deliver(t.Context(), "invoice.paid", fmt.Sprintf("evt_%d", i))
+		require.Equal(t, 200, status)
+	}
+	for range effects {
+		<-arrived
+	}
+	p.kill()
+	close(hold)
+	killed := time.Now()
+	require.Equal(t, effects, count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started'`))
+
+	p.start(t)
+	require.Eventually(t, func() bool {
+		return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects
+	}, 2*time.Minute, 100*time.Millisecond)
+	t.Logf("%d effects recovered after %s", effects, time.Since(killed).Round(time.Second))
+	require.Equal(t, effects, count(t, pool, `SELECT count(*) FROM hooklatch.effect_attempts WHERE lost AND applied = 'unknown'`))
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.Len(t, seen.bodies, effects)
+	for key, bodies := range seen.bodies {
+		require.Len(t, bodies, 2, key)
+		require.Equal(t, bodies[0], bodies[1], key)
+	}
+}

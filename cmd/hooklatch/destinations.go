@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func newDestinations(p *process, g *globals) *cobra.Command {
+	var database databaseFlag
+	cmd := &cobra.Command{
+		Use:   "destinations",
+		Short: "List, pause and resume destinations",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	database.register(cmd.PersistentFlags())
+	cmd.AddCommand(newDestinationsList(p, g, &database), newDestinationsPause(p, g, &database), newDestinationsResume(p, g, &database))
+	return cmd
+}
+
+func newDestinationsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List destinations, and which are paused and why",
+		Long: `List all destinations that a worker ever registered: whether their effects go out,
+the state of their circuit breaker, and who or what paused them.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				destinations, err := o.Destinations(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return p.printDestinations(destinations, asJSON)
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// destinationView is a destination as --json prints it.
+type destinationView struct {
+	Name           string              `json:"name"`
+	Kind           string              `json:"kind"`
+	Queue          string              `json:"queue"`
+	SharedQueue    bool                `json:"shared_queue"`
+	RegisteredAt   time.Time           `json:"registered_at"`
+	Paused         bool                `json:"paused"` // by an operator or its breaker
+	OperatorPaused bool                `json:"operator_paused"`
+	PausedBy       string              `json:"paused_by,omitempty"`
+	PauseReason    string              `json:"pause_reason,omitempty"`
+	PausedAt       *time.Time          `json:"paused_at"`
+	Breaker        outbox.BreakerState `json:"breaker"`
+	BreakerReason  string              `json:"breaker_reason,omitempty"`
+	OpenedAt       *time.Time          `json:"opened_at"`
+	ProbeAt        *time.Time          `json:"probe_at"`
+	QueuePaused    bool                `json:"queue_paused"` // what River is told
+}
+
+func viewOfDestination(d outbox.DestinationState) destinationView {
+	return destinationView{
+		Name: d.Name, Kind: d.Kind, Queue: d.Queue, SharedQueue: d.SharedQueue, RegisteredAt: d.RegisteredAt,
+		Paused: d.Paused(), OperatorPaused: d.OperatorPaused, PausedBy: d.PausedBy, PauseReason: d.PauseReason, PausedAt: timeOrNil(d.PausedAt),
+		Breaker: d.Breaker, BreakerReason: d.BreakerReason, OpenedAt: timeOrNil(d.OpenedAt), ProbeAt: timeOrNil(d.ProbeAt),
+		QueuePaused: d.QueuePaused,
+	}
+}
+
+func (p *process) printDestinations(destinations []outbox.DestinationState, asJSON bool) error {
+	if asJSON {
+		views := make([]destinationView, 0, len(destinations))
+		for _, d := range destinations {
+			views = append(views, viewOfDestination(d))
+		}
+		return printJSON(p.stdout, views)
+	}
+	if len(destinations) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "no destinations: a worker registers those of its configuration when it starts")
+		return err
+	}
+	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "WHY")
+	for _, d := range destinations {
+		state := "active"
+		if d.Paused() {
+			state = "paused"
+		}
+		t.row(d.Name, d.Kind, d.Queue, state, string(d.Breaker), whyPaused(d))
+	}
+	return t.flush()
+}
+
+// whyPaused tells of an operator's pause and of the breaker, which are
+// independent of each other.
+func whyPaused(d outbox.DestinationState) string {
+	var why []string
+	if d.OperatorPaused {
+		text := "paused by " + d.PausedBy
+		if !d.PausedAt.IsZero() {
+			text += " at " + shown(d.PausedAt)
+		}
+		why = append(why, text+reasonSuffix(d.PauseReason))
+	}
+	if d.Breaker != outbox.BreakerClosed {
+		text := "breaker open since " + shown(d.OpenedAt) + reasonSuffix(d.BreakerReason)
+		if d.Breaker == outbox.BreakerOpen {
+			text += " (next probe " + shown(d.ProbeAt) + ")"
+		}
+		why = append(why, text)
+	}
+	if len(why) == 0 {
+		return "-"
+	}
+	return strings.Join(why, "; ")
+}
+
+func newDestinationsPause(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var reason string
+	cmd := destinationAction(p, g, database, "pause NAME", "Let no attempt at a destination start, in any process",
+		"is paused", func(ctx context.Context, o *outbox.Outbox, name string) error {
+			return o.SetPaused(ctx, name, true, operator(), reason)
+		})
+	cmd.Long = `Let no attempt at a destination start, in any process, until it is resumed.
+Attempts that run go on to their end. Its effects wait meanwhile, and use up no
+attempts. Neither its circuit breaker nor a restart ends the pause.`
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func newDestinationsResume(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	cmd := destinationAction(p, g, database, "resume NAME", "End the pause of a destination",
+		"is resumed", func(ctx context.Context, o *outbox.Outbox, name string) error {
+			return o.SetPaused(ctx, name, false, operator(), "")
+		})
+	cmd.Long = `End the pause of a destination. If its circuit breaker is open, its effects still
+wait until a probe succeeds.`
+	return cmd
+}
+
+// destinationAction is a command that orders something about one destination.
+func destinationAction(p *process, g *globals, database *databaseFlag, use, short, done string, do func(context.Context, *outbox.Outbox, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				err := do(cmd.Context(), o, args[0])
+				if errors.Is(err, outbox.ErrUnknownDestination) {
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", printable(args[0]), p.name)
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s %s\n", args[0], done)
+				return err
+			})
+		},
+	}
+}

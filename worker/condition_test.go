@@ -1,0 +1,31 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func TestCompileCondition(t *testing.T) {
+	t.Parallel()
+	condition, err := CompileCondition(`event.source == "stripe" && body.amount > 100`)
+	require.NoError(t, err)
+	event := func(body string) *outbox.Event {
+		return &outbox.Event{EventRef: outbox.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: jsonContentType, Body: []byte(body)}
+	}
+	yes, err := condition(event(`{"amount": 101}`))
+	require.NoError(t, err)
+	require.True(t, yes)
+	yes, err = condition(event(`{"amount": 100}`))
+	require.NoError(t, err)
+	require.False(t, yes)
+	_, err = condition(event(`{}`))
+	require.ErrorContains(t, err, "stripe/evt_1")
+
+	_, err = CompileCondition(`event.nothing`)
+	require.Error(t, err)
+	_, err = CompileCondition(`"text"`)
+	require.ErrorContains(t, err, "must be bool")
+}

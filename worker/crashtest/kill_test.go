@@ -1,0 +1,170 @@
+package crashtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+const (
+	kills  = 4  // at each point
+	batch  = 20 // effects a worker process has under way at once
+	caught = 10 // of them, that a kill must meet at its point to count
+	// A process killed while it settles may have claimed the next batch too,
+	// and a kill that came too late is repeated.
+	effects = 2*kills*2*batch + batch
+)
+
+// I6, I7, I8: worker processes are killed with SIGKILL at each point of an
+// attempt, and a plain one goes on after them.
+func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []outbox.Policy{outbox.AtLeastOnce, outbox.AtMostOnce} {
+		for _, at := range []point{beforeIt, afterSent, answered, settling} {
+			t.Run(fmt.Sprintf("%s/%s", policy, at), func(t *testing.T) {
+				t.Parallel()
+				c := &crash{ledger: newLedger(t, "http", policy), receiver: newReceiver(t), policy: policy, at: at}
+				c.keys = c.enqueue(t, effects, func(i int) outbox.Request {
+					return outbox.Request{ContentType: "application/json", Body: fmt.Appendf(nil, `{"order":%d}`, i)}
+				})
+				tries := 0
+				for met := 0; met < kills; tries++ {
+					require.Less(t, tries, 2*kills, "the kills come too late")
+					if c.kill(t, tries) >= caught {
+						met++
+					}
+				}
+				c.inDoubt, c.uncalled = c.unsettled(t)
+				c.receiver.release()
+				c.passTime(t)
+				startWorker(t, c.pool, setting{URL: c.receiver.url, Timeout: patience, Policy: policy, Concurrency: batch})
+				c.finish(t)
+				c.verify(t)
+			})
+		}
+	}
+}
+
+// crash is one policy and one point.
+type crash struct {
+	*ledger
+
+	receiver *receiver
+	policy   outbox.Policy
+	at       point
+	keys     []string
+
+	inDoubt  []string // unsettled when their process died; the receiver was called
+	uncalled []string // unsettled when their process died, before the call
+}
+
+// kill starts a worker process, kills it when it has a batch at the point, and
+// returns how many effects it caught there. Of the kills while it settles every
+// second one comes when some outcomes are committed, the others at any moment
+// from the first to be settled.
+func (c *crash) kill(t *testing.T, try int) int {
+	t.Helper()
+	called := c.receiver.total()
+	if c.at == afterSent {
+		c.receiver.holdAnswers()
+	}
+	p := startWorker(t, c.pool, setting{URL: c.receiver.url, Timeout: patience, Policy: c.policy, Concurrency: batch, WaitAt: c.at, Batch: batch})
+	require.Eventually(t, func() bool {
+		switch c.at {
+		case beforeIt:
+			return len(p.marked(markBefore)) == batch
+		case afterSent:
+			return c.receiver.waiting() == batch
+		}
+		return len(p.marked(markAnswered)) == batch
+	}, patience, 200*time.Microsecond)
+	switch {
+	case c.at == settling && try%2 == 1:
+		keys := p.marked(markAnswered)
+		require.Eventually(t, func() bool { return c.settled(t, keys) > 0 }, patience, 100*time.Microsecond)
+	case c.at == settling:
+		<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond)
+	}
+	p.kill()
+	c.settleDown(t)
+
+	keys := p.marked(markBefore)
+	if c.at == settling {
+		keys = p.marked(markAnswered) // the others have come no further than before the call
+	}
+	running := c.count(t, `SELECT count(*) FROM hooklatch.effects AS e JOIN hooklatch.river_job AS j ON j.id = e.job_id
+		WHERE e.idempotency_key = ANY($1) AND j.state = 'running'`, keys)
+	settled := c.settled(t, keys)
+	t.Logf("the kill caught %d effects, %d of them settled; the receiver had got %d calls", running, settled, c.receiver.total()-called)
+	if c.at == settling {
+		return running
+	}
+	require.Equal(t, batch, running)
+	require.Zero(t, settled)
+	if c.at == beforeIt {
+		require.Equal(t, called, c.receiver.total())
+	}
+	return running
+}
+
+func (c *crash) settled(t *testing.T, keys []string) int {
+	t.Helper()
+	return c.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key = ANY($1) AND state = 'done'`, keys)
+}
+
+// unsettled lists what the dead processes left behind.
+func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
+	t.Helper()
+	for _, key := range c.inState(t, outbox.EffectStarted) {
+		if c.receiver.callsOf(key) > 0 {
+			inDoubt = append(inDoubt, key)
+		} else {
+			uncalled = append(uncalled, key)
+		}
+	}
+	return inDoubt, uncalled
+}
+
+func (c *crash) verify(t *testing.T) {
+	t.Helper()
+	done, parked := c.inState(t, outbox.EffectDone), c.inState(t, outbox.EffectParked)
+	require.Len(t, append(slices.Clone(done), parked...), len(c.keys), "done and parked is all")
+	histogram := make(map[int]int)
+	for _, key := range c.keys {
+		calls := c.receiver.callsOf(key)
+		histogram[calls]++
+		for _, hash := range c.receiver.calls[key] {
+			require.Equal(t, c.receiver.calls[key][0], hash, "every attempt sends the same (I7)")
+		}
+		switch {
+		case c.policy == outbox.AtMostOnce && slices.Contains(c.uncalled, key):
+			require.Zero(t, calls, key)
+		case c.policy == outbox.AtLeastOnce && slices.Contains(c.inDoubt, key):
+			require.Equal(t, 2, calls, key)
+		default:
+			require.Equal(t, 1, calls, key)
+		}
+	}
+	t.Logf("%d killed after the request was sent, %d before; %d done, %d parked; effects by calls: %v",
+		len(c.inDoubt), len(c.uncalled), len(done), len(parked), histogram)
+
+	lost := c.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE lost AND applied = 'unknown'`)
+	require.Equal(t, len(c.inDoubt)+len(c.uncalled), lost, "the ledger has every lost attempt")
+	if c.policy == outbox.AtLeastOnce {
+		require.Empty(t, parked)
+		require.Len(t, c.receiver.applied, len(c.keys))
+		for key, times := range c.receiver.applied {
+			require.Equal(t, 1, times, key)
+		}
+		return
+	}
+	left := slices.Concat(c.inDoubt, c.uncalled)
+	slices.Sort(left)
+	require.Equal(t, left, parked, "what is in doubt is parked, and nothing else")
+}

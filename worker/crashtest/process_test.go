@@ -1,0 +1,212 @@
+// Package crashtest is responsible for proving what the worker promises of
+// effects on real processes of it that are killed or stopped at chosen moments.
+package crashtest
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// patience is how long a test waits for something that must happen.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	if setting := os.Getenv(asWorker); setting != "" {
+		runWorker(setting)
+		return
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+// process is a worker process: this test binary, started again.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	output *io.PipeWriter
+	reader sync.WaitGroup
+
+	mu     sync.Mutex
+	lines  []string // markers and log
+	killed bool
+}
+
+// startWorker starts a worker process on the database of pool. It is killed at
+// the end of the test.
+func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
+	t.Helper()
+	s.DatabaseURL = pgtest.URL(t, pool)
+	encoded, err := json.Marshal(s)
+	require.NoError(t, err)
+	p := &process{cmd: exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), asWorker+"="+string(encoded))
+	output, input := io.Pipe()
+	p.output = input
+	p.cmd.Stdout, p.cmd.Stderr = input, input
+	p.stdin, err = p.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	p.reader.Go(func() {
+		for scanner := bufio.NewScanner(output); scanner.Scan(); {
+			p.mu.Lock()
+			p.lines = append(p.lines, scanner.Text())
+			p.mu.Unlock()
+		}
+		_, _ = io.Copy(io.Discard, output) // a line too long for the scanner must not stop the process
+	})
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("a worker process said:\n%s", strings.Join(p.lines, "\n"))
+		}
+	})
+	return p
+}
+
+// kill ends the process as a crash would. It may be called again.
+func (p *process) kill() {
+	if p.killed {
+		return
+	}
+	p.killed = true
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	_ = p.stdin.Close()
+	_ = p.output.Close()
+	p.reader.Wait()
+}
+
+// marked lists the keys the process reported a marker for.
+func (p *process) marked(marker string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var keys []string
+	for _, line := range p.lines {
+		if key, ok := strings.CutPrefix(line, marker+" "); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// containing counts the lines that contain a text.
+func (p *process) containing(text string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, line := range p.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// ledger is a fresh database whose destination "app" is registered.
+type ledger struct {
+	*outbox.Outbox
+
+	pool *pgxpool.Pool
+}
+
+func newLedger(t *testing.T, kind string, policy outbox.Policy) *ledger {
+	t.Helper()
+	pool := pgtest.New(t, pgtest.MaxConns(4))
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	require.NoError(t, box.RegisterDestinations(t.Context(), []outbox.Destination{
+		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
+	}))
+	return &ledger{Outbox: box, pool: pool}
+}
+
+// enqueue commits n effects and returns their idempotency keys.
+func (l *ledger) enqueue(t *testing.T, n int, request func(i int) outbox.Request) []string {
+	t.Helper()
+	keys := make([]string, n)
+	require.NoError(t, pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
+		for i := range n {
+			id := effectID(i)
+			if _, err := l.EnqueueTx(t.Context(), tx, outbox.NewEffect{EffectID: id, Destination: destinationName, Request: request(i)}); err != nil {
+				return err
+			}
+			keys[i] = id.IdempotencyKey()
+		}
+		return nil
+	}))
+	return keys
+}
+
+// inState lists the idempotency keys of the effects in a state.
+func (l *ledger) inState(t *testing.T, state outbox.EffectState) []string {
+	t.Helper()
+	effects, err := l.Effects(t.Context(), outbox.EffectFilter{State: state, Limit: 10_000})
+	require.NoError(t, err)
+	keys := make([]string, len(effects))
+	for i, e := range effects {
+		keys[i] = e.IdempotencyKey
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (l *ledger) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, l.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// settleDown waits until the server has noticed that its client is gone: only
+// then are the dead client's transactions decided.
+func (l *ledger) settleDown(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)
+}
+
+func (l *ledger) openTransactions(t *testing.T) int {
+	t.Helper()
+	return l.count(t, `SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
+}
+
+// passTime does what the end of the leases and River's rescuer do in the
+// minutes after a crash.
+func (l *ledger) passTime(t *testing.T) {
+	t.Helper()
+	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)
+	require.NoError(t, err)
+	_, err = l.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
+	require.NoError(t, err)
+}
+
+// finish waits until no effect is left to be attempted.
+func (l *ledger) finish(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return l.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'failed', 'parked', 'cancelled')`) == 0
+	}, patience, 5*time.Millisecond, "effects are left over")
+}
+
+// email is the request of one e-mail.
+func email(t *testing.T, subject string) outbox.Request {
+	t.Helper()
+	body, err := destination.Message{To: []string{"ann@example.com"}, Subject: subject, Text: "Paid."}.Encode()
+	require.NoError(t, err)
+	return outbox.Request{Body: body}
+}

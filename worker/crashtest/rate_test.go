@@ -1,0 +1,51 @@
+package crashtest
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// A rate of 50 a second over three worker processes is measured at the
+// receiver. HOOKLATCH_LONG=1 measures for 20 s.
+//
+//nolint:paralleltest // it measures time, so the others wait
+func TestRateOverThreeProcesses(t *testing.T) {
+	const rate, processes = 50, 3
+	window := 8 * time.Second
+	if os.Getenv("HOOKLATCH_LONG") == "1" {
+		window = 20 * time.Second
+	}
+	enough := rate * int((window+2*time.Second)/time.Second)
+	l, r := newLedger(t, "http", outbox.AtLeastOnce), newReceiver(t)
+	l.enqueue(t, enough+rate, func(int) outbox.Request { return outbox.Request{Body: []byte(`{}`)} })
+	workers := make([]*process, processes)
+	for i := range workers {
+		workers[i] = startWorker(t, l.pool, setting{URL: r.url, Concurrency: 20, Rate: rate, Burst: 5})
+	}
+	require.Eventually(t, func() bool { return r.total() >= enough }, patience, 10*time.Millisecond)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slices.SortFunc(r.times, time.Time.Compare)
+	begin := r.times[0].Add(time.Second) // the burst is over, and all processes are there
+	within := 0
+	for _, at := range r.times {
+		if !at.Before(begin) && at.Before(begin.Add(window)) {
+			within++
+		}
+	}
+	perSecond := float64(within) / window.Seconds()
+	shares := make([]int, processes)
+	for i, p := range workers {
+		shares[i] = len(p.marked(markAnswered))
+		require.Positive(t, shares[i], "a process took no part")
+	}
+	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
+	require.InDelta(t, rate, perSecond, rate/10)
+}

@@ -1,0 +1,86 @@
+//go:build unix
+
+package crashtest
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// A worker process is stopped past its lease while its requests are under way;
+// another finishes them; the first goes on, gets its answers and settles late.
+func TestStoppedWorkerSettlesNothing(t *testing.T) {
+	t.Parallel()
+	for policy, end := range map[outbox.Policy]outbox.EffectState{
+		outbox.AtLeastOnce: outbox.EffectDone,
+		outbox.AtMostOnce:  outbox.EffectParked,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			const n = 10
+			l, r := newLedger(t, "http", policy), newReceiver(t)
+			keys := l.enqueue(t, n, func(i int) outbox.Request { return outbox.Request{Body: fmt.Append(nil, i)} })
+			s := setting{URL: r.url, Timeout: patience, Policy: policy, Concurrency: n}
+			r.holdAnswers()
+			first := startWorker(t, l.pool, s)
+			require.Eventually(t, func() bool { return r.waiting() == n }, patience, time.Millisecond)
+			freeze(t, l, first)
+			release := r.answerOthers()
+			l.passTime(t)
+			second := startWorker(t, l.pool, s)
+			require.Eventually(t, func() bool { return len(l.inState(t, end)) == n }, patience, 5*time.Millisecond)
+			before := l.rows(t)
+
+			release()
+			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
+			require.Eventually(t, func() bool { return first.containing(`"outcome":"late"`) == n }, patience, time.Millisecond)
+			require.Len(t, first.marked(markAnswered), n, "it got its answers")
+			require.Equal(t, before, l.rows(t), "a late settlement changed the effect")
+			for i, key := range keys {
+				attempts, err := l.Attempts(t.Context(), effectID(i))
+				require.NoError(t, err)
+				require.Equal(t, "unknown", attempts[0].Applied)
+				require.True(t, attempts[0].Lost)
+				if policy == outbox.AtMostOnce {
+					require.Len(t, attempts, 1)
+					require.Equal(t, 1, r.callsOf(key))
+					continue
+				}
+				require.Len(t, attempts, 2)
+				require.Equal(t, "yes", attempts[1].Applied)
+				require.Equal(t, 2, r.callsOf(key))
+			}
+			t.Logf("%d late settlements changed nothing; the second worker made %d calls", n, len(second.marked(markAnswered)))
+		})
+	}
+}
+
+// freeze stops the process, but not in the middle of a transaction: its locks
+// would stop the other one too.
+func freeze(t *testing.T, l *ledger, p *process) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+		if l.openTransactions(t) == 0 {
+			return true
+		}
+		require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+		return false
+	}, patience, 5*time.Millisecond)
+}
+
+// rows are all effects with all columns, and their attempts.
+func (l *ledger) rows(t *testing.T) string {
+	t.Helper()
+	var rows string
+	require.NoError(t, l.pool.QueryRow(t.Context(), `
+		SELECT (SELECT string_agg(e::text, E'\n' ORDER BY e.key) FROM hooklatch.effects AS e)
+			|| (SELECT string_agg(a::text, E'\n' ORDER BY a.key, a.attempt) FROM hooklatch.effect_attempts AS a)`).Scan(&rows))
+	return rows
+}

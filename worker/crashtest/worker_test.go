@@ -1,0 +1,147 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+const (
+	// asWorker makes the test binary run as a worker process; it holds the
+	// setting as JSON.
+	asWorker        = "CRASHTEST_WORKER"
+	destinationName = "app"
+)
+
+// The markers a process prints, each followed by an idempotency key.
+const (
+	markBefore   = "before"   // the claim is committed, the destination not yet called
+	markAnswered = "answered" // the destination was called and answered
+)
+
+// point is where a worker process waits to be killed.
+type point string
+
+const (
+	nowhere   point = ""
+	beforeIt  point = "before"   // the call
+	afterSent point = "sent"     // the receiver holds its answer
+	answered  point = "answered" // and the outcome is not settled
+	settling  point = "settling" // a batch of outcomes is let go at once to be settled
+)
+
+// setting is what a worker process is told.
+type setting struct {
+	DatabaseURL string
+	URL         string        // of the HTTP receiver
+	SMTPPort    int           // of the SMTP server, instead
+	Timeout     time.Duration // of a call; 0: the default
+	Policy      outbox.Policy
+	Concurrency int
+	Rate        float64
+	Burst       int
+	WaitAt      point
+	Batch       int // of settling
+}
+
+// effectID is the id of effect i of a test.
+func effectID(i int) outbox.EffectID {
+	return outbox.EffectID{Scope: outbox.ScopeOfEnqueue(destinationName), Key: fmt.Sprintf("order_%04d", i), Generation: 1}
+}
+
+// runWorker is the worker process. It ends by a signal, or with its parent.
+func runWorker(encoded string) {
+	if err := startToWork(encoded); err != nil {
+		fmt.Println(err) //nolint:forbidigo // to the parent process
+		os.Exit(1)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent
+}
+
+func startToWork(encoded string) error {
+	var s setting
+	if err := json.Unmarshal([]byte(encoded), &s); err != nil {
+		return err
+	}
+	pool, err := pgxpool.New(context.Background(), s.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
+	if err != nil {
+		return err
+	}
+	var sender destination.Sender
+	if s.SMTPPort != 0 {
+		sender, err = destination.NewEmail(destination.EmailOptions{
+			Name: destinationName, Host: "127.0.0.1", Port: s.SMTPPort, From: "shop@example.com", TLS: destination.TLSNone, Timeout: s.Timeout,
+		})
+	} else {
+		sender, err = destination.NewHTTP(destination.HTTPOptions{Name: destinationName, URL: s.URL, Timeout: s.Timeout})
+	}
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(worker.Options{
+		Pool: pool, Outbox: box, Logger: logger,
+		Destinations: []worker.Destination{{
+			Name: destinationName, Sender: &waitingSender{Sender: sender, setting: s, full: make(chan struct{})},
+			Policy: s.Policy, Concurrency: s.Concurrency, Rate: s.Rate, Burst: s.Burst,
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	return w.Start(context.Background())
+}
+
+// waitingSender is the real sender. It tells the parent what it does, and waits
+// to be killed where the setting says.
+type waitingSender struct {
+	destination.Sender
+	setting
+
+	calls, outcomes atomic.Int32
+	full            chan struct{} // closed when a batch of outcomes is complete
+	printing        sync.Mutex
+}
+
+// Send implements destination.Sender.
+func (s *waitingSender) Send(ctx context.Context, e *outbox.Effect) destination.Outcome {
+	s.mark(markBefore, e)
+	if s.WaitAt == beforeIt || s.WaitAt == settling && int(s.calls.Add(1)) > s.Batch {
+		select {}
+	}
+	out := s.Sender.Send(ctx, e)
+	s.mark(markAnswered, e)
+	switch s.WaitAt {
+	case answered:
+		select {}
+	case settling:
+		if int(s.outcomes.Add(1)) == s.Batch {
+			close(s.full)
+		}
+		<-s.full
+	case nowhere, beforeIt, afterSent:
+	}
+	return out
+}
+
+func (s *waitingSender) mark(marker string, e *outbox.Effect) {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	fmt.Println(marker, e.IdempotencyKey) //nolint:forbidigo // to the parent process
+}
