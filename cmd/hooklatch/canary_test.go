@@ -29,7 +29,8 @@ func TestNoSecretGetsOut(t *testing.T) {
 			text, err := settings.yaml()
 			require.NoError(t, err)
 			text = strings.Replace(text, "admin:\n", "admin:\n  token: "+canary+"-admin\n", 1)
-			return strings.Replace(text, "    http:\n", "    http:\n      bearer: "+canary+"-bearer\n      headers: {X-Api-Key: "+canary+"-header}\n", 1)
+			// Without its breaker, which would keep effects from being tried and refused.
+			return strings.Replace(text, "    http:\n", "    breaker: {off: true}\n    http:\n      bearer: "+canary+"-bearer\n      headers: {X-Api-Key: "+canary+"-header}\n", 1)
 		},
 		change: func(cfg *config.Config) { require.Contains(t, cfg.Admin.Token.Reveal(), canary) },
 	})
