@@ -95,7 +95,11 @@ func TestFetchIsCached(t *testing.T) {
 		text, err = cached(4 * time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, "two", text)
-		require.Eventually(t, func() bool { return s.requests.Load() == 3 }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { // asked, and the failure kept: what comes now joins no flight
+			k, err := f.look(keysURL)
+			return err == nil && k.failure != nil && k.triedAt.Equal(testNow.Add(4*time.Hour))
+		}, 5*time.Second, time.Millisecond)
+		require.EqualValues(t, 3, s.requests.Load())
 	}
 	_, err = cached(27 * time.Hour)
 	require.ErrorContains(t, err, "status 502")
