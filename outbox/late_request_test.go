@@ -65,7 +65,7 @@ func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 }
 
 // A template that fails on its event parks the effect, and nothing waits for it.
-// Replaying the event, after the template was mended, makes it what it should be.
+// Replaying the event, after the template was repaired, makes it what it should be.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -95,8 +95,8 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Created, 1)
 	require.Equal(t, 1, b.jobs(t, broken.EffectID))
-	mended := b.granted(t, broken.EffectID, lease)
-	require.Equal(t, planned(e, "x").Request.Body, mended.Request.Body)
-	require.False(t, mended.Request.FromDelivery)
-	require.Empty(t, mended.Error)
+	repaired := b.granted(t, broken.EffectID, lease)
+	require.Equal(t, planned(e, "x").Request.Body, repaired.Request.Body)
+	require.False(t, repaired.Request.FromDelivery)
+	require.Empty(t, repaired.Error)
 }

@@ -94,7 +94,7 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 }
 
 // Validate returns nil when this program can work with the database's schema,
-// or an error that says what is missing and how to mend it. A schema that a
+// or an error that says what is missing and how to repair it. A schema that a
 // newer program has migrated further is fine: that is the middle of a rolling
 // update.
 func (m *Migrator) Validate(ctx context.Context) error {

@@ -141,7 +141,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
 
 	// A later event of the same order is not held up.
-	require.NoError(t, w.SetRoutes([]Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "mended"))
+	require.NoError(t, w.SetRoutes([]Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))
 	b.take(t, incoming{id: "evt_2", body: `{"id":"x"}`})
 	require.Equal(t, `{"id":"x"}`, (<-calls).body)
 }

@@ -10,7 +10,7 @@ import (
 const (
 	firstBackoff = time.Second
 	// maxDispatchBackoff spreads the 25 attempts of a dispatch over about 14
-	// hours: time for a person to mend a handler or a route.
+	// hours: time for a person to repair a handler or a route.
 	maxDispatchBackoff = time.Hour
 	// maxEffectBackoff is for runs that got no answer from the ledger. Attempts
 	// have their destination's schedule.

@@ -63,7 +63,7 @@ func TestSQLEffect(t *testing.T) {
 	require.Equal(t, "failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, `books: failed: statement "credit": new row for relation "credits" violates check constraint "credits_cents_check" (SQLSTATE 23514)`)
 
-	// What may be mended is tried again.
+	// What a person may repair is tried again.
 	_, err = b.pool.Exec(t.Context(), `REVOKE INSERT ON public.credits FROM `+role)
 	require.NoError(t, err)
 	b.take(t, incoming{id: "evt_3", body: `{"cents":7,"tags":null}`})

@@ -21,8 +21,8 @@ type checkup struct {
 	findings []doctor.Finding
 }
 
-func (c *checkup) add(level doctor.Level, check, message, mend string) {
-	c.findings = append(c.findings, doctor.Finding{Level: level, Check: check, Message: message, Mend: mend})
+func (c *checkup) add(level doctor.Level, check, message, fix string) {
+	c.findings = append(c.findings, doctor.Finding{Level: level, Check: check, Message: message, Fix: fix})
 }
 
 func (c *checkup) count(level doctor.Level) int {
@@ -91,7 +91,7 @@ func (c *checkup) configuration(p *process, g *globals, d *databaseFlag) *config
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {
-			c.add(doctor.Problem, "configuration", one.Error(), "mend that line")
+			c.add(doctor.Problem, "configuration", one.Error(), "correct that line")
 		}
 		return true
 	}
@@ -222,7 +222,7 @@ func (c *checkup) invariants(ctx context.Context, pool *pgxpool.Pool, name schem
 
 func (p *process) printCheckup(c *checkup, asJSON bool) error {
 	for i := range c.findings {
-		c.findings[i].Mend = p.asInvoked(c.findings[i].Mend)
+		c.findings[i].Fix = p.asInvoked(c.findings[i].Fix)
 	}
 	if asJSON {
 		return printJSON(p.stdout, struct {
@@ -242,8 +242,8 @@ func (p *process) printCheckup(c *checkup, asJSON bool) error {
 			first = false
 			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, printable(strings.TrimRight(line, "\n")))
 		}
-		if f.Mend != "" {
-			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Mend)
+		if f.Fix != "" {
+			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Fix)
 		}
 	}
 	problems, warnings := c.count(doctor.Problem), c.count(doctor.Warning)

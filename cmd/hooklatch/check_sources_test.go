@@ -66,7 +66,7 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			c.sources(cfg, now)
 			var got []string
 			for _, f := range c.findings {
-				require.NotEmpty(t, f.Mend)
+				require.NotEmpty(t, f.Fix)
 				got = append(got, string(f.Level)+" "+f.Message)
 			}
 			require.Equal(t, test.want, got)
@@ -81,7 +81,7 @@ func TestCheckRefusesRetentionBelowTheFloor(t *testing.T) {
 	code, found := runCheck(t, "--config", path)
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, []doctor.Finding{{
-		Level: doctor.Problem, Check: "configuration", Mend: "mend that line",
+		Level: doctor.Problem, Check: "configuration", Fix: "correct that line",
 		Message: path + ":3: sources.stripe.retention.dedup: 7d is below the floor of 30d of provider stripe (2 x 3d of retries, 30d of manual resends)",
 	}}, found.of("configuration"))
 }

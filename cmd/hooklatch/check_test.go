@@ -38,7 +38,7 @@ func (c checked) of(check string) []doctor.Finding {
 	return found
 }
 
-func TestCheckOfAFreshDatabaseSaysHowToMendIt(t *testing.T) {
+func TestCheckOfAFreshDatabaseSaysHowToFixIt(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, pgtest.URL(t, pgtest.New(t, pgtest.Empty())))
 	code, found := runCheck(t, "--config", path)
@@ -46,7 +46,7 @@ func TestCheckOfAFreshDatabaseSaysHowToMendIt(t *testing.T) {
 	require.GreaterOrEqual(t, len(found.of("schema")), 3) // River's, and ours
 	for _, f := range append(found.of("schema"), found.of("partitions")...) {
 		require.Equal(t, doctor.Problem, f.Level)
-		require.Equal(t, "run: hooklatch migrate up", f.Mend)
+		require.Equal(t, "run: hooklatch migrate up", f.Fix)
 	}
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
@@ -54,6 +54,9 @@ func TestCheckOfAFreshDatabaseSaysHowToMendIt(t *testing.T) {
 		"                               -> run: go run ./cmd/hooklatch migrate up\n")
 	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // the servers of tests are fast, not safe
 	require.Empty(t, c.stderr.String())
+	asJSON := command{}
+	require.Equal(t, exitFailed, asJSON.run(t.Context(), "check", "--json", "--config", path))
+	require.Contains(t, asJSON.stdout.String(), `"fix": "run: hooklatch migrate up"`)
 
 	require.Contains(t, must(t, "migrate", "status", "--config", path), "0001_inbox                pending")
 	require.Contains(t, must(t, "migrate", "up", "--config", path), "hooklatch 0001_inbox")

@@ -82,7 +82,7 @@ func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	earlier := &config.Config{}
 	if _, err := os.Stat(path); err == nil {
 		if earlier, err = config.Load(path, env); err != nil {
-			return nil, fmt.Errorf("%w\nthis file is written anew at each start, but its secrets are kept: mend it or remove it", err)
+			return nil, fmt.Errorf("%w\nthis file is written anew at each start, but its secrets are kept: correct it or remove it", err)
 		}
 	}
 	for _, s := range devSources() {

@@ -40,7 +40,7 @@ configured sources, where there are any.`,
 }
 
 // loadIfAny returns the configuration, or an empty one: who looks a provider up
-// may be about to write the file, or to mend it.
+// may be about to write the file, or to correct it.
 func (g *globals) loadIfAny(p *process) (*config.Config, error) {
 	cfg, err := g.loadConfig(p)
 	if err == nil {

@@ -166,7 +166,7 @@ func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	return bin, nil
 }
 
-// notFoundError says where we looked and how to mend it.
+// notFoundError says where we looked and how to repair it.
 type notFoundError struct {
 	wanted int
 	choice string
@@ -194,7 +194,7 @@ func (e *notFoundError) Error() string {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	b.WriteString("any one of these mends it:\n")
+	b.WriteString("any one of these repairs it:\n")
 	b.WriteString("  apt-get install postgresql\n")
 	b.WriteString("  brew install postgresql@18\n")
 	b.WriteString("  export " + BinariesEnv + "=/path/to/postgres/bin\n")

@@ -89,7 +89,7 @@ looked in:
   /nowhere/*/bin
 refused:
   npm: not on PATH
-any one of these mends it:
+any one of these repairs it:
   apt-get install postgresql
   brew install postgresql@18
   export HOOKLATCH_POSTGRES=/path/to/postgres/bin

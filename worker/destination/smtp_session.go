@@ -31,7 +31,7 @@ type stage string
 
 const (
 	// Before the message: what fails here is the connection or the login, which
-	// an operator can mend, also where the server says 5xx.
+	// an operator can repair, also where the server says 5xx.
 	stageGreeting stage = "greeting"
 	stageHello    stage = "EHLO"
 	stageStartTLS stage = "STARTTLS"

@@ -172,8 +172,8 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 }
 
 // sqlVerdict calls what the data decides refused: a constraint, a value, an
-// exception the statement raised. Everything else may pass, or be mended: a
-// lock, a missing table or right.
+// exception the statement raised. Everything else may be transient, or be
+// repaired: a lock, a missing table or right.
 func sqlVerdict(err error) outbox.Verdict {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class := pg.Code[:min(2, len(pg.Code))]; {

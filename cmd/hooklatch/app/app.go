@@ -204,7 +204,7 @@ func (a *App) Start(ctx context.Context) error {
 // Prepared is closed when the database was seen migrated and all parts run.
 func (a *App) Prepared() <-chan struct{} { return a.prepared }
 
-// Failed gets the error that ends the App by itself: what waiting cannot mend.
+// Failed gets the error that ends the App by itself: what waiting cannot cure.
 func (a *App) Failed() <-chan error { return a.failed }
 
 // GatewayAddr and AdminAddr are the addresses Start bound, nil before.

@@ -41,7 +41,7 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 }
 
 // prepare waits for the database, checks its schema and starts the worker. What
-// waiting cannot mend goes to failed.
+// waiting cannot cure goes to failed.
 func (a *App) prepare(ctx context.Context) {
 	wait := firstRetry
 	for waited := false; ; waited = true {
@@ -109,8 +109,8 @@ func (a *App) Ready(ctx context.Context) error {
 // passing are SQLSTATEs, and classes of them, of a server that will be back:
 // connection exceptions, too many connections, shutting down, starting up,
 // read-only in the middle of a failover, a lost race. A wrong password (28), a
-// database that is not there (3D) and a missing right (42501) do not mend
-// themselves.
+// database that is not there (3D) and a missing right (42501) do not go
+// away by themselves.
 var passing = []string{"08", "53", "57", "25006", "40"}
 
 // Passing tells whether a database that answered err may be fine a moment later.

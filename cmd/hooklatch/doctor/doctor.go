@@ -20,7 +20,7 @@ type Level string
 // The levels.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // mends itself, or wants a look
+	Warning Level = "warning" // repairs itself, or wants a look
 	Problem Level = "problem" // a guarantee does not hold
 )
 
@@ -29,7 +29,7 @@ type Finding struct {
 	Level   Level  `json:"level"`
 	Check   string `json:"check"`
 	Message string `json:"message"`
-	Mend    string `json:"mend,omitempty"` // what to do about it
+	Fix     string `json:"fix,omitempty"` // what to do about it
 }
 
 //go:embed query/*.sql
@@ -44,11 +44,11 @@ type invariant struct {
 	query string // file
 	level Level
 	holds string // what is true without a violation
-	mend  string
+	fix   string
 }
 
 func invariants() []invariant {
-	const healed = "a running worker mends it within minutes: is one running, and what does it log?"
+	const healed = "a running worker repairs it within minutes: is one running, and what does it log?"
 	return []invariant{
 		{"events_without_delivery", Problem, "every event has its delivery (I1)", "its body is lost: let the provider send it again, and look for a person or program that deletes from deliveries"},
 		{"events_without_job", Warning, "every undispatched event has a job (I5)", healed},
@@ -59,7 +59,7 @@ func invariants() []invariant {
 		{"links_without_effect", Problem, "every link of an event leads to an effect (I4)", "look for a person or program that deletes from effects"},
 		{"done_without_attempt", Problem, "every effect that is done was confirmed (I6)", "ask the receiver whether it was applied, and look for who changes effects by hand"},
 		{"attempts_beyond_effect", Problem, "no attempt is newer than its effect (I8)", "look for who changes effects by hand, or for a backup that was restored in parts"},
-		{"events_failed", Warning, "no event has failed for good", "mend the cause that `hooklatch events list --state failed` shows, then run: hooklatch events replay --state failed"},
+		{"events_failed", Warning, "no event has failed for good", "repair the cause that `hooklatch events list --state failed` shows, then run: hooklatch events replay --state failed"},
 		{"effects_parked", Warning, "no effect waits for a person", "see them with `hooklatch effects list --state parked`, then retry or cancel each"},
 	}
 }
@@ -81,7 +81,7 @@ func Invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Fi
 			continue
 		}
 		message := fmt.Sprintf("not so: %s; %d found\n%s", inv.holds, total, strings.Join(violations, "\n"))
-		findings = append(findings, Finding{Level: inv.level, Check: inv.query, Message: message, Mend: inv.mend})
+		findings = append(findings, Finding{Level: inv.level, Check: inv.query, Message: message, Fix: inv.fix})
 	}
 	return findings, nil
 }

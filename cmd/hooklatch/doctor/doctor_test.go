@@ -52,7 +52,7 @@ func TestBrokenInvariantsAreFound(t *testing.T) {
 				}
 				require.NotEqual(t, doctor.OK, f.Level)
 				require.Contains(t, f.Message, "; 1 found\n")
-				require.NotEmpty(t, f.Mend)
+				require.NotEmpty(t, f.Fix)
 			}
 		})
 	}

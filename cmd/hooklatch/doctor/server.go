@@ -59,9 +59,9 @@ func Server(ctx context.Context, pool *pgxpool.Pool) ([]Finding, error) {
 
 func (f facts) durability() []Finding {
 	var findings []Finding
-	add := func(bad bool, level Level, check, fine, wrong, mend string) {
+	add := func(bad bool, level Level, check, fine, wrong, fix string) {
 		if bad {
-			findings = append(findings, Finding{Level: level, Check: check, Message: wrong, Mend: mend})
+			findings = append(findings, Finding{Level: level, Check: check, Message: wrong, Fix: fix})
 			return
 		}
 		findings = append(findings, Finding{Level: OK, Check: check, Message: fine})
@@ -104,7 +104,7 @@ func (f facts) clock(ours time.Time) Finding {
 		return Finding{
 			Level: Warning, Check: "clock",
 			Message: fmt.Sprintf("the clock of the database differs from this machine's by %s: signed times are compared with this one, leases with the other", difference.Round(time.Millisecond)),
-			Mend:    "keep both on time with NTP",
+			Fix:     "keep both on time with NTP",
 		}
 	}
 	return Finding{Level: OK, Check: "clock", Message: "the clocks of database and machine agree within " + maxClockDifference.String()}

@@ -57,7 +57,7 @@ func rows(t *testing.T, pool *pgxpool.Pool) (n int) {
 // although the row is committed (MultiResultReader.NextResult drops the error
 // that closed the connection, and the caller gets the one of a connection that
 // was never used). This is why outbox never asks pgconn.SafeToRetry after BEGIN.
-// When this test fails after an update of pgx: good news, the fault is mended;
+// When this test fails after an update of pgx: good news, the fault is fixed;
 // turn the last line round and keep the rule.
 func TestLoseAnswerCommitsAndLooksSafeToRetry(t *testing.T) {
 	t.Parallel()
