@@ -66,10 +66,12 @@ func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) +
 // without events is not stored.
 func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	if len(d.Events) == 0 {
+		d.release()
 		return Acceptance{}, nil
 	}
 	a, err := newArrival(d)
 	if err != nil {
+		d.release()
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	acceptance, err := o.accepts.submit(ctx, a)
@@ -84,6 +86,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 // those who want the dedup row and their own writes in one commit. On an error
 // the caller must roll back.
 func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptance, error) {
+	defer d.release()
 	if len(d.Events) == 0 {
 		return Acceptance{}, nil
 	}

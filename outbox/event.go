@@ -52,6 +52,18 @@ type Delivery struct {
 	// Traceparent is the W3C trace context of the receiving span, or empty. It
 	// travels in the job's metadata, so that the work can link back to it.
 	Traceparent string
+
+	// Release is called once when the outbox no longer holds Body, however the
+	// delivery ended: before Accept returns an outcome or an error, but when the
+	// caller's context ended first, only when the delivery has left the queue and
+	// its commit has ended. It must not block. Nil: nobody is told.
+	Release func() `json:"-"`
+}
+
+func (d Delivery) release() {
+	if d.Release != nil {
+		d.Release()
+	}
 }
 
 // ReplayGuard notices a captured delivery that is sent again under fresh ids,

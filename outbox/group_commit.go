@@ -40,6 +40,8 @@ type groupCommit[M, R any] struct {
 	run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
 	// weigh returns how many items and bytes a member adds to a batch.
 	weigh func(M) (items, bytes int)
+	// release is told once of every submitted member that it is no longer held.
+	release func(M)
 
 	blocked chan struct{} // slots of the lane for members that wait for a lock
 
@@ -53,10 +55,10 @@ type groupCommit[M, R any] struct {
 
 // waiting is one submitted member.
 type waiting[M, R any] struct {
-	member   M
+	member   M // zero once it is released
 	deadline time.Time
 	taken    bool // a committer has it; guarded by groupCommit.mu
-	given    bool // its submitter gave up; guarded by groupCommit.mu
+	given    bool // its submitter gave up before that; guarded by groupCommit.mu
 	done     chan outcome[R]
 }
 
@@ -85,6 +87,7 @@ func newGroupCommit[M, R any](
 		name:          name,
 		run:           run,
 		weigh:         weigh,
+		release:       func(M) {},
 		kind:          metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
 		blocked:       make(chan struct{}, maxBlockedLanes),
 	}
@@ -99,6 +102,7 @@ func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.timeout), done: make(chan outcome[R], 1)}
 	if err := g.enqueue(w); err != nil {
+		g.forget(w)
 		return none, err
 	}
 	timer := time.NewTimer(g.timeout)
@@ -111,16 +115,16 @@ func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
 	case <-timer.C:
 	}
 	g.mu.Lock()
-	w.given = true
-	taken := w.taken
+	w.given = !w.taken
 	g.mu.Unlock()
+	if w.given {
+		g.forget(w)
+		return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
+	}
 	select {
 	case out := <-w.done: // it arrived together with the deadline
 		return out.result, out.err
 	default:
-	}
-	if !taken {
-		return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
 	}
 	return none, fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.timeout)
 }
@@ -206,7 +210,7 @@ func (g *groupCommit[M, R]) commit(batch []*waiting[M, R]) {
 	switch {
 	case err == nil:
 		for i, w := range batch {
-			w.done <- outcome[R]{result: results[i]}
+			g.finish(w, results[i], nil)
 		}
 	case isLockWait(err):
 		g.sideline(batch, err)
@@ -215,15 +219,16 @@ func (g *groupCommit[M, R]) commit(batch []*waiting[M, R]) {
 		g.commit(batch[:half])
 		g.commit(batch[half:])
 	case isBadData(err):
-		batch[0].done <- outcome[R]{err: err}
+		g.fail(batch, err)
 	default:
 		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
 }
 
 func (g *groupCommit[M, R]) fail(batch []*waiting[M, R], err error) {
+	var none R
 	for _, w := range batch {
-		w.done <- outcome[R]{err: err}
+		g.finish(w, none, err)
 	}
 }
 
@@ -276,6 +281,21 @@ func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, lockW
 		return nil, fmt.Errorf("%s: %w", g.name, err)
 	}
 	return results, nil
+}
+
+// finish brings a member that a committer took to its end.
+func (g *groupCommit[M, R]) finish(w *waiting[M, R], result R, err error) {
+	g.forget(w)
+	w.done <- outcome[R]{result: result, err: err}
+}
+
+// forget lets go of a member that will not be committed any more, while the
+// queue or a batch may still hold w.
+func (g *groupCommit[M, R]) forget(w *waiting[M, R]) {
+	var none M
+	m := w.member
+	w.member = none
+	g.release(m)
 }
 
 // stop refuses new members and waits until the others are at their end.

@@ -49,7 +49,7 @@ func (g *groupCommit[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, 
 	switch {
 	case err == nil:
 		for i, w := range batch {
-			w.done <- outcome[R]{result: results[i]}
+			g.finish(w, results[i], nil)
 		}
 	case (isLockWait(err) || isBadData(err)) && len(batch) > 1:
 		half := len(batch) / 2
@@ -58,7 +58,7 @@ func (g *groupCommit[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, 
 	case isLockWait(err):
 		*stuck = append(*stuck, batch[0])
 	case isBadData(err):
-		batch[0].done <- outcome[R]{err: err}
+		g.fail(batch, err)
 	default:
 		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
@@ -71,14 +71,14 @@ func (g *groupCommit[M, R]) await(w *waiting[M, R]) {
 		results, err := g.transact(one, lockTimeout)
 		switch {
 		case err == nil:
-			w.done <- outcome[R]{result: results[0]}
+			g.finish(w, results[0], nil)
 			return
 		case isLockWait(err) && time.Now().Before(w.deadline):
 			continue
 		case isBadData(err):
-			w.done <- outcome[R]{err: err}
+			g.fail(one, err)
 		default:
-			w.done <- outcome[R]{err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
+			g.fail(one, fmt.Errorf("%w: %w", ErrUnavailable, err))
 		}
 		return
 	}

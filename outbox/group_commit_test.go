@@ -177,20 +177,23 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	all.Wait()
 }
 
-// A member that was told ErrBusy must not be stored behind its back.
+// A member that was told ErrBusy must not be stored behind its back, not even
+// with a neighbour that came later and still has time.
 func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *commitOptions) { opts.timeout = 200 * time.Millisecond })
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = g.submit(context.Background(), 0) })
+	all.Go(func() { _, _ = g.submit(context.Background(), 1) })
 	<-g.entered
-	_, err := g.submit(t.Context(), 1) // the committer is held: its time runs out in the queue
+	_, err := g.submit(t.Context(), 2) // the committer is held: its time runs out in the queue
 	require.ErrorIs(t, err, ErrBusy)
+	require.True(t, g.offer(3))
 	close(g.open)
 	all.Wait()
 	require.NoError(t, g.stop(t.Context()))
+	require.Equal(t, []int{3}, <-g.entered)
 	var stored int
-	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 1`).Scan(&stored))
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n NOT IN (1, 3)`).Scan(&stored))
 	require.Zero(t, stored)
 }
 

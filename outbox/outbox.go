@@ -149,6 +149,7 @@ func New(opts Options) (*Outbox, error) {
 	noting := common
 	noting.committers, noting.timeout = 1, noteTimeout
 	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
+	o.accepts.release = func(a arrival) { a.release() }
 	o.duplicates = newGroupCommit("note duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
 	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
 	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])

@@ -1,0 +1,140 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// tracked is a delivery that counts its releases.
+func tracked(source string, ids ...string) (d Delivery, released *atomic.Int32) {
+	released = new(atomic.Int32)
+	d = delivery(source, ids...)
+	d.Release = func() { released.Add(1) }
+	return d, released
+}
+
+func TestAcceptReleasesTheBodyOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, c := range []struct {
+		name string
+		ids  []string
+		err  bool
+	}{
+		{name: "new", ids: []string{"evt_1"}},
+		{name: "duplicate", ids: []string{"evt_1"}},
+		{name: "without events"},
+		{name: "unusable id", ids: []string{""}, err: true},
+	} {
+		d, released := tracked("stripe", c.ids...)
+		_, err := b.Accept(t.Context(), d)
+		require.Equal(t, c.err, err != nil, "%s: %v", c.name, err)
+		require.EqualValues(t, 1, released.Load(), c.name)
+
+		d, released = tracked("stripe", c.ids...)
+		_ = pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			_, err := b.AcceptTx(t.Context(), tx, d)
+			require.Equal(t, c.err, err != nil, "%s: %v", c.name, err)
+			return err
+		})
+		require.EqualValues(t, 1, released.Load(), "%s in a transaction of the caller", c.name)
+	}
+	require.NoError(t, b.Stop(t.Context()))
+	d, released := tracked("stripe", "evt_2")
+	_, err := b.Accept(t.Context(), d)
+	require.ErrorIs(t, err, ErrClosed)
+	require.EqualValues(t, 1, released.Load())
+}
+
+// The sender hangs up while its delivery waits for somebody's lock: the body is
+// held until that commit has ended, and only so long.
+func TestAcceptHoldsTheBodyOfACallerThatHungUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
+	holder, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = b.AcceptTx(t.Context(), holder, delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+
+	released := make(chan struct{}, 2)
+	d := delivery("stripe", "evt_1")
+	d.Release = func() { released <- struct{}{} }
+	ctx, hangUp := context.WithCancelCause(t.Context())
+	gone := errors.New("hung up")
+	hangUp(gone)
+	_, err = b.Accept(ctx, d)
+	require.ErrorIs(t, err, gone)
+	// The neighbour shows that the committers are at work meanwhile.
+	_, err = b.Accept(t.Context(), delivery("stripe", "evt_2"))
+	require.NoError(t, err)
+	require.Empty(t, released)
+
+	require.NoError(t, holder.Commit(t.Context()))
+	<-released
+	require.NoError(t, b.Stop(t.Context()))
+	require.Empty(t, released)
+}
+
+// What was told ErrBusy is let go at once, not when a committer comes by.
+func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *commitOptions) { opts.queueCap, opts.timeout = 1, 300*time.Millisecond })
+	var mu sync.Mutex
+	released := make(map[int]int)
+	g.release = func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		released[n]++
+	}
+	count := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return released[n]
+	}
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = g.submit(context.Background(), 1) })
+	<-g.entered
+	waits := make(chan error)
+	go func() {
+		_, err := g.submit(context.Background(), 2)
+		waits <- err
+	}()
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 1
+	}, 10*time.Second, time.Millisecond)
+	_, err := g.submit(t.Context(), 3) // no room
+	require.ErrorIs(t, err, ErrBusy)
+	require.Equal(t, 1, count(3))
+	require.ErrorIs(t, <-waits, ErrBusy)
+	require.Equal(t, 1, count(2))
+	all.Wait()
+	require.Zero(t, count(1), "a committer has it still")
+	close(g.open)
+	require.NoError(t, g.stop(t.Context()))
+	require.Equal(t, map[int]int{1: 1, 2: 1, 3: 1}, released)
+}
+
+// Members of a batch that is bisected are released one by one, each once.
+func TestGroupCommitReleasesEveryMemberOfABadBatch(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	var mu sync.Mutex
+	released := make(map[int]int)
+	g.release = func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		released[n]++
+	}
+	errs := g.batch(t, 1, 2, 13, 4)
+	require.Error(t, errs[13])
+	require.Equal(t, map[int]int{0: 1, 1: 1, 2: 1, 13: 1, 4: 1}, released)
+}
