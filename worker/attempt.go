@@ -137,7 +137,7 @@ func settlement(l *lane, run effectRun) outbox.Settlement {
 		ResponseExcerpt: run.sent.Excerpt,
 		Error:           errorText(run.sent.Err),
 		RetryIn:         l.Retry.Delay(run.effect.Attempt, run.sent.RetryAfter, nil),
-		GiveUp:          l.Retry.Exhausted(run.effect.Attempt) || isUnrenderable(run.sent.Err),
+		GiveUp:          l.Retry.Exhausted(run.effect.Attempt) || isUnrenderable(run.sent.Err) || run.sent.NeedsPerson,
 		RotateKey:       run.sent.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 	}
 }

@@ -153,6 +153,9 @@ func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == outbox.VerdictDone {
 		return true, false
 	}
+	if sent.NeedsPerson {
+		return false, false // nothing was sent
+	}
 	switch sent.Status {
 	case 425, 429:
 		return false, false

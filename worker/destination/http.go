@@ -39,6 +39,7 @@ type HTTP struct {
 	headers           map[string]string // canonical names
 	secretHeaders     map[string]string // canonical names
 	signer            *signer
+	signOrigins       []*url.URL // that of url is the first
 	idempotencyHeader string
 	replayedHeader    string
 	userAgent         string
@@ -70,6 +71,10 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: sign standard webhooks: %w", o.Name, err)
 	}
+	signOrigins, err := originsToSign(target, o)
+	if err != nil {
+		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
+	}
 	guard, err := newGuard(target.Hostname(), portOf(target), o.AllowPrivate, o.Resolver)
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
@@ -77,7 +82,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	h := &HTTP{
 		name: o.Name, url: target, method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
-		signer: signer, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
+		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		timeout: o.Timeout, maxResponse: o.MaxResponse, propagateTrace: o.PropagateTrace,
 		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
 	}
@@ -177,7 +182,9 @@ func (h *HTTP) Send(ctx context.Context, e *outbox.Effect) Outcome {
 	defer cancel()
 
 	var out Outcome
-	if req, err := h.request(ctx, e); err != nil {
+	if req, err := h.request(ctx, e); isForeign(err) {
+		out = needsPerson(err)
+	} else if err != nil {
 		out = refused(err.Error())
 	} else {
 		span.SetName(req.Method + " " + h.name)

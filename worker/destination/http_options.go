@@ -57,6 +57,10 @@ type HTTPOptions struct {
 	// with each secret: "whsec_" and Base64, or the raw bytes. The webhook-id
 	// is the idempotency key and the same for all attempts.
 	SignStandardWebhooks []secret.Value
+	// SignOrigins are further origins, "https://other.example.com", that may be
+	// sent a signature. A signed destination sends nothing to any but these and
+	// that of URL: an effect with another URL waits for a person.
+	SignOrigins []string
 	// IdempotencyHeader carries the effect's key. Default: Idempotency-Key.
 	IdempotencyHeader string
 	// ReplayedHeader is the header by which the receiver marks an answer it had

@@ -138,7 +138,10 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 		header.Set(headerEventType, headerText(e.EventType))
 		header.Set(headerEventSource, headerText(e.Event.Source))
 	}
-	if len(h.signer.keys) > 0 {
+	if h.SignsWebhooks() {
+		if err := h.checkSigned(target); err != nil {
+			return nil, err
+		}
 		timestamp, signature := h.signer.sign(wireKey, h.now(), r.Body)
 		header.Set(headerWebhookID, wireKey)
 		header.Set(headerWebhookTimestamp, timestamp)
@@ -175,14 +178,6 @@ func spelling(name string) int {
 		return 0
 	}
 	return 1
-}
-
-// sameOrigin tells whether a request goes where the configuration says, and
-// may carry the credentials that are meant for that place.
-func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
-
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && canonicalHost(a.Hostname()) == canonicalHost(b.Hostname())
 }
 
 // propagate sends the trace of the attempt, or that of the event when nobody

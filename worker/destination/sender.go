@@ -42,8 +42,17 @@ type Outcome struct {
 	// but replayed the server error it had stored for the key: trying again
 	// under the same key is useless.
 	StoredError bool
+	// NeedsPerson is true when nothing was sent, and nothing will be until a
+	// person has changed the configuration or the effect.
+	NeedsPerson bool
 	// RetryAfter is how long the receiver asked to wait; 0 when it did not.
 	RetryAfter time.Duration
+}
+
+// needsPerson says that an attempt was not made, and why only a person can
+// change that.
+func needsPerson(err error) Outcome {
+	return Outcome{Verdict: outbox.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}
 }
 
 // refused says that an attempt ended for good before anything was sent.

@@ -100,7 +100,7 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 		opts.BasicUser, opts.BasicPassword = h.Basic.User, h.Basic.Password
 	}
 	if h.Sign != nil {
-		opts.SignStandardWebhooks = h.Sign.StandardWebhooks
+		opts.SignStandardWebhooks, opts.SignOrigins = h.Sign.StandardWebhooks, h.SignOrigins
 	}
 	sender, err := destination.NewHTTP(opts)
 	if err != nil {

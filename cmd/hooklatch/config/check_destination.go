@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/mail"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -170,6 +171,20 @@ func (h *HTTPDestination) check(d *decoder, at string) {
 	}
 	if h.Sign != nil && len(h.Sign.StandardWebhooks) == 0 && h.Sign.StandardWebhooksFile == "" {
 		d.missingf(at+".sign", "standard_webhooks", "has no secret; give standard_webhooks or standard_webhooks_file")
+	}
+	h.checkSignOrigins(d, at+".sign_origins")
+}
+
+func (h *HTTPDestination) checkSignOrigins(d *decoder, at string) {
+	if len(h.SignOrigins) > 0 && h.Sign == nil {
+		d.reportf(at, "means nothing without sign")
+	}
+	for i, given := range h.SignOrigins {
+		path := d.element(at, i)
+		d.webURL(path, given)
+		if u, err := url.Parse(given); err == nil && (u.Path != "" && u.Path != "/" || u.RawQuery != "") && !d.reported(path) {
+			d.reportf(path, "%s is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443", d.show(path, given))
+		}
 	}
 }
 

@@ -100,6 +100,10 @@ type HTTPDestination struct {
 	Basic *Basic `yaml:"basic,omitempty"`
 	// How requests are signed. Defaults to not at all.
 	Sign *Sign `yaml:"sign,omitempty"`
+	// Further origins that may be sent a signature, like
+	// https://other.example.com. Where requests are signed, one that leads to
+	// any but these and that of url is parked. Defaults to none.
+	SignOrigins []string `yaml:"sign_origins,omitempty"`
 	// Header that carries the idempotency key of the effect. Defaults to
 	// Idempotency-Key.
 	IdempotencyHeader string `yaml:"idempotency_header,omitempty"`

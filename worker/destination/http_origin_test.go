@@ -1,0 +1,79 @@
+package destination
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// A signature proves to any receiver that knows the secret that we sent this
+// body, so that whoever can put a URL into an event must not get one.
+func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	record := func(_ http.ResponseWriter, r *http.Request) {
+		calls = append(calls, r.Host+" "+strings.Join(r.Header.Values("Webhook-Signature"), ","))
+	}
+	own, named, foreign := receive(t, record), receive(t, record), receive(t, record)
+	h := newTestHTTP(t, HTTPOptions{
+		URL: own + "/hooks", SignStandardWebhooks: []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")},
+		SignOrigins:  []string{named},
+		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	e := testEffect()
+	for _, target := range []string{own + "/elsewhere", named + "/too"} {
+		e.Request.URL = target
+		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+		require.Contains(t, calls[len(calls)-1], " v1,")
+	}
+
+	e.Request.URL = foreign + "/?token=canary"
+	sent := len(calls)
+	out := h.Send(t.Context(), e)
+	require.Len(t, calls, sent, "a foreign origin is not called at all: it would get the body unsigned")
+	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.True(t, out.NeedsPerson)
+	host := strings.TrimPrefix(foreign, "http://")
+	require.EqualError(t, out.Err, "requests of this destination are signed, and http://"+host+
+		" is neither the origin of its url nor among its sign_origins")
+}
+
+func TestHTTPWithoutSigningGoesWhereTheRequestSays(t *testing.T) {
+	t.Parallel()
+	var got capture
+	h := newTestHTTP(t, HTTPOptions{
+		URL: "https://example.com", AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	e := testEffect()
+	e.Request.URL = receive(t, got.ServeHTTP)
+	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Empty(t, got.Header.Values("Webhook-Signature"))
+}
+
+func TestNewHTTPReadsSignOrigins(t *testing.T) {
+	t.Parallel()
+	key := []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")}
+	for origin, want := range map[string]string{
+		"https://example.com":           "",
+		"https://example.com:8443/":     "",
+		"https://example.com/path":      `sign origin "https://example.com/path" is more than scheme, host and port`,
+		"https://example.com?token=x":   `sign origin "https://example.com" is more than scheme, host and port`,
+		"ftp://example.com":             `sign origin 1: url has scheme "ftp", only http and https are allowed`,
+		"https://user:canary@a.example": "sign origin 1: url contains a user or password",
+	} {
+		_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", SignStandardWebhooks: key, SignOrigins: []string{origin}})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, `http destination "app": `+want)
+	}
+	_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", SignOrigins: []string{"https://example.com"}})
+	require.EqualError(t, err, `http destination "app": sign origins are given, but no secret to sign with`)
+}

@@ -1,0 +1,61 @@
+package destination
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+// sameOrigin tells whether a request goes where the configuration says, and
+// may carry the credentials that are meant for that place.
+func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && canonicalHost(a.Hostname()) == canonicalHost(b.Hostname())
+}
+
+// foreignError says that a signed request leads to an origin that may not have
+// a signature.
+type foreignError struct{ origin string }
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("requests of this destination are signed, and %s is neither the origin of its url nor among its sign_origins", e.origin)
+}
+
+func isForeign(err error) bool {
+	_, ok := errors.AsType[*foreignError](err)
+	return ok
+}
+
+// checkSigned refuses a target that may not be sent a signature: whoever gets
+// one can show it to the receivers it was meant for.
+func (h *HTTP) checkSigned(target *url.URL) error {
+	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
+		return nil
+	}
+	return &foreignError{origin: clean(target.Scheme+"://"+target.Host, maxShownOrigin)}
+}
+
+// maxShownOrigin bounds what an error repeats of a URL from an event.
+const maxShownOrigin = 100
+
+// originsToSign are those that may be sent a signature.
+func originsToSign(own *url.URL, o HTTPOptions) ([]*url.URL, error) {
+	if len(o.SignOrigins) > 0 && len(o.SignStandardWebhooks) == 0 {
+		return nil, errors.New("sign origins are given, but no secret to sign with")
+	}
+	origins := []*url.URL{own}
+	for i, raw := range o.SignOrigins {
+		origin, err := parseTarget(raw)
+		if err != nil {
+			return nil, fmt.Errorf("sign origin %d: %w", i+1, err)
+		}
+		if origin.Path != "" && origin.Path != "/" || origin.RawQuery != "" || origin.ForceQuery {
+			origin.RawQuery, origin.ForceQuery = "", false
+			return nil, fmt.Errorf("sign origin %q is more than scheme, host and port", origin)
+		}
+		origins = append(origins, origin)
+	}
+	return origins, nil
+}
