@@ -111,3 +111,13 @@ func (b *bundle) granted(t testing.TB, id EffectID, lease time.Duration) Effect 
 	require.Equal(t, ClaimGranted, c.Status)
 	return c.Effect
 }
+
+// ann orders things.
+var ann = Operator{Who: "ann", Via: "test"}
+
+// because is ann with a reason.
+func because(reason string) Operator {
+	by := ann
+	by.Reason = reason
+	return by
+}

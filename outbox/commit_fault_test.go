@@ -129,7 +129,7 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for n, change := range []func() error{
 		func() error { return b.Trip(t.Context(), "app", "down", 0) },
-		func() error { return b.SetPaused(t.Context(), "app", true, "ann", "") },
+		func() error { return b.SetPaused(t.Context(), "app", true, ann) },
 		func() error { return b.CloseBreaker(t.Context(), "app") },
 	} {
 		f.Arm(fault.LoseAnswer, 1)

@@ -47,8 +47,29 @@ func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker !
 // SetPaused sets or ends an operator's pause. The breaker goes its own way: a
 // destination works when neither holds it. Errors: ErrUnknownDestination,
 // ErrUnavailable.
-func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool, by, reason string) error {
-	if err := o.changeDestination(ctx, destination, o.sql.setPaused, paused, excerpt(by, maxErrorLen), excerpt(reason, maxErrorLen)); err != nil {
+func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
+	what := instruction{action: ActionResumeDestination, target: destination}
+	if paused {
+		what.action = ActionPauseDestination
+	}
+	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		came := consequence{result: "it was so already"}
+		known, err := o.applyPause(ctx, tx, destination, func() error {
+			tag, err := tx.Exec(ctx, o.sql.setPaused, destination, paused, by.Who, excerpt(by.Reason, maxErrorLen))
+			if tag.RowsAffected() > 0 {
+				came = consequence{result: "paused", affected: 1}
+				if !paused {
+					came.result = "resumed"
+				}
+			}
+			return err
+		})
+		if err == nil && !known {
+			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+		}
+		return came, err
+	})
+	if err != nil {
 		return fmt.Errorf("set pause of %s: %w", destination, err)
 	}
 	return nil

@@ -66,7 +66,7 @@ func TestPauseTruthTable(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, began)
 		}
-		require.NoError(t, b.SetPaused(t.Context(), "app", c.operator, "ann", "maintenance"))
+		require.NoError(t, b.SetPaused(t.Context(), "app", c.operator, because("maintenance")))
 		d := b.destination(t, "app")
 		require.Equal(t, c.breaker, d.Breaker, "%+v", c)
 		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
@@ -111,7 +111,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.Equal(t, BreakerOpen, b.destination(t, "app").Breaker)
 	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
 
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", "deploy"))
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
 	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "an operator's pause holds for probes")
@@ -120,14 +120,14 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
 	require.Equal(t, "ann", d.PausedBy)
 	require.True(t, d.OpenedAt.IsZero())
-	require.NoError(t, b.SetPaused(t.Context(), "app", false, "ann", ""))
+	require.NoError(t, b.SetPaused(t.Context(), "app", false, ann))
 	d = b.destination(t, "app")
 	require.False(t, d.QueuePaused)
 	require.True(t, d.PausedAt.IsZero())
 	require.Equal(t, BreakerClosed, d.Breaker)
 
 	require.ErrorIs(t, b.Trip(t.Context(), "nobody", "x", 0), ErrUnknownDestination)
-	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, "", ""), ErrUnknownDestination)
+	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ErrUnknownDestination)
 }
 
 // Whatever commits last, the queue does as the row says.
@@ -140,7 +140,7 @@ func TestConcurrentPausesAgree(t *testing.T) {
 		var all sync.WaitGroup
 		for _, change := range []func() error{
 			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
-			func() error { return b.SetPaused(ctx, "app", round%2 == 0, "ann", "") },
+			func() error { return b.SetPaused(ctx, "app", round%2 == 0, ann) },
 			func() error { return b.CloseBreaker(ctx, "app") },
 			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
 			func() error { return b.SyncPauses(ctx) },
@@ -162,7 +162,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"}, Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", ""))
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
 	// River forgot the one queue, and somebody paused the other in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
 		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
@@ -203,7 +203,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	once, again := b.dispatched(t, "evt_1", AtMostOnce), b.dispatched(t, "evt_2", AtLeastOnce)
 	b.granted(t, once, time.Nanosecond)
 	b.granted(t, again, time.Nanosecond)
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, "ann", ""))
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
 	require.Equal(t, ClaimParked, b.claim(t, once, lease).Status)
 	require.Equal(t, ClaimPaused, b.claim(t, again, lease).Status)
 	require.Equal(t, EffectStarted, b.effect(t, again).State)

@@ -196,7 +196,7 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	require.Contains(t, e.Error, "may have been applied")
 	require.False(t, e.MaybeAppliedSince.IsZero())
 
-	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey()), "a person may order it")
+	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
 	require.Equal(t, EffectInDoubt, b.effect(t, id).State)
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
@@ -246,9 +246,9 @@ func TestCancel(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
 	running := b.granted(t, id, lease)
-	require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), "not wanted"))
+	require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
 	require.True(t, b.settle(t, running, Settlement{Verdict: VerdictDone}).Late)
 	require.Equal(t, EffectCancelled, b.effect(t, id).State)
-	require.ErrorIs(t, b.Cancel(t.Context(), id.IdempotencyKey(), "again"), ErrNotReplayable)
-	require.ErrorIs(t, b.Cancel(t.Context(), "hl_none", "x"), ErrNotFound)
+	require.ErrorContains(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
+	require.ErrorIs(t, b.Cancel(t.Context(), "hl_none", because("x")), ErrNotFound)
 }

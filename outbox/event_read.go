@@ -13,7 +13,11 @@ import (
 // Event loads an event and the delivery it came in. Headers and Body are nil
 // when retention has removed the delivery. Errors: ErrNotFound.
 func (o *Outbox) Event(ctx context.Context, ref EventRef) (*Event, error) {
-	rows, err := o.pool.Query(ctx, o.sql.event, ref.Source, ref.EventID)
+	return o.event(ctx, o.pool, ref)
+}
+
+func (o *Outbox) event(ctx context.Context, db querier, ref EventRef) (*Event, error) {
+	rows, err := db.Query(ctx, o.sql.event, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
 	}

@@ -56,7 +56,7 @@ func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	require.Contains(t, c.Effect.Error, "key_ttl")
 	require.Equal(t, EffectParked, b.effect(t, id).State)
 
-	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey()), "a person may order it")
+	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
 	c = b.claimWithTTL(t, id, day)
 	require.Equal(t, ClaimGranted, c.Status)
 	b.settle(t, c.Effect, Settlement{Verdict: VerdictNotApplied})

@@ -85,8 +85,8 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.NoError(t, err)
 	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), Settlement{Verdict: VerdictDone})
 
-	require.ErrorIs(t, b.Retry(t.Context(), broken.IdempotencyKey()), ErrNotReplayable, "there is nothing to send")
-	replayed, err := b.Replay(t.Context(), e.EventRef, ReplayOptions{})
+	require.ErrorContains(t, b.Retry(t.Context(), broken.IdempotencyKey(), ann), "could not be rendered: replay its event", "there is nothing to send")
+	replayed, err := b.Replay(t.Context(), e.EventRef, ann, ReplayOptions{})
 	require.NoError(t, err)
 	require.Zero(t, replayed.Reopened)
 	e, err = b.Event(t.Context(), e.EventRef)

@@ -2,116 +2,130 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
-// Retry lets a failed, parked or cancelled effect be attempted again, at once,
-// with the same key and body (I7). A person orders it, so it holds for
-// at_most_once too (I8), and key_ttl counts anew. An effect that could not be
-// rendered is not retried: its event is replayed. Errors: ErrNotFound,
-// ErrNotReplayable, ErrUnavailable.
-func (o *Outbox) Retry(ctx context.Context, idempotencyKey string) error {
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		reopened, err := o.reopen(ctx, tx, idempotencyKey, EventRef{})
-		if err != nil || reopened > 0 {
-			return err
+// Operator is the person who orders an action. Whatever a person orders is
+// recorded in the operator log, in the transaction that does it.
+type Operator struct {
+	// Who is the person's name: 1 to 255 bytes.
+	Who string
+	// Role is what the person may do, where that is managed. It may be empty.
+	Role string
+	// Via is the way the order came: "cli", "console", "api", or the name of a
+	// program.
+	Via string
+	// Reason is why, in the person's words. It may be empty.
+	Reason string
+	// RequestID names the order: the rows of one order share it, and a try after
+	// a lost COMMIT answer recognises its own row by it. Empty: one is made.
+	RequestID string
+}
+
+const (
+	maxWhoLen  = 255
+	maxRoleLen = 64
+)
+
+func (by Operator) validate() error {
+	if err := validateKey(by.Who, maxWhoLen); err != nil {
+		return fmt.Errorf("the operator's name %w", err)
+	}
+	if err := validateKey(by.Via, maxRoleLen); err != nil {
+		return fmt.Errorf("the operator's way %w", err)
+	}
+	if by.Role != "" {
+		if err := validateKey(by.Role, maxRoleLen); err != nil {
+			return fmt.Errorf("the operator's role %w", err)
 		}
-		e, err := o.effect(ctx, tx, idempotencyKey)
-		switch {
-		case err != nil:
-			return err
-		case repeated && (!e.State.Finished() || e.State == EffectDone):
-			return nil // the try whose answer was lost did it
+	}
+	if by.RequestID != "" {
+		if err := validateKey(by.RequestID, maxKeyLen); err != nil {
+			return fmt.Errorf("the operator's request id %w", err)
 		}
-		return fmt.Errorf("%w: the effect is %s", ErrNotReplayable, e.State)
-	})
-	if err != nil {
-		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
 	}
 	return nil
 }
 
-// reopen counts the effects it opened again. Each has a job, or waits for its
-// turn.
-func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, idempotencyKey string, event EventRef) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.reopenEffects, idempotencyKey, event.Source, event.EventID)
-	if err != nil {
-		return 0, fmt.Errorf("reopen effects: %w", err)
+// did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
+func (by Operator) did(what string) string {
+	text := what + " by " + by.Who
+	if by.Reason != "" {
+		text += ": " + by.Reason
 	}
-	reopened, err := pgx.CollectRows(rows, scanHead)
-	if err != nil {
-		return 0, fmt.Errorf("reopen effects: %w", err)
-	}
-	orders := make(map[orderKey]bool)
-	for _, e := range reopened {
-		if e.order != "" {
-			orders[e.key()] = true
-		}
-	}
-	if err := o.lockOrders(ctx, tx, orders); err != nil {
-		return 0, err
-	}
-	heads, err := o.headsOf(ctx, tx, orders)
-	if err != nil {
-		return 0, err
-	}
-	first := make(map[EffectID]bool, len(heads))
-	for _, h := range heads {
-		first[h.place.id] = true
-	}
-	var jobs []river.InsertManyParams
-	for _, e := range reopened {
-		if e.order == "" || first[e.place.id] {
-			jobs = append(jobs, o.effectJob(e.effectJob))
-		}
-	}
-	return len(reopened), o.insertJobs(ctx, tx, jobs)
+	return excerpt(text, maxErrorLen)
 }
 
-// Cancel gives an effect up that is not done. An attempt that runs may still be
-// applied, but settles nothing. Errors: ErrNotFound, ErrNotReplayable,
-// ErrUnavailable.
-func (o *Outbox) Cancel(ctx context.Context, idempotencyKey, reason string) error {
-	if err := o.putAside(ctx, o.sql.cancelEffect, idempotencyKey, reason, EffectCancelled); err != nil {
-		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
-	}
-	return nil
+// Action is what a person can order.
+type Action string
+
+// The actions.
+const (
+	ActionRetryEffect       Action = "effect.retry"
+	ActionCancelEffect      Action = "effect.cancel"
+	ActionParkEffect        Action = "effect.park"
+	ActionReplayEvent       Action = "event.replay"
+	ActionPauseDestination  Action = "destination.pause"
+	ActionResumeDestination Action = "destination.resume"
+)
+
+// instruction is one action on one target, for the operator log.
+type instruction struct {
+	action Action
+	target string
+	filter any // encoded as JSON; nil when the target was named
 }
 
-// Park puts an unfinished effect aside until a person retries or cancels it. An
-// attempt that runs may still be applied, but settles nothing. Errors:
-// ErrNotFound, ErrNotReplayable, ErrUnavailable.
-func (o *Outbox) Park(ctx context.Context, idempotencyKey, reason string) error {
-	if err := o.putAside(ctx, o.sql.parkEffect, idempotencyKey, reason, EffectParked); err != nil {
-		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
-	}
-	return nil
+// consequence is what came of it.
+type consequence struct {
+	result   string
+	affected int64
 }
 
-// putAside runs a statement that ends an effect by a person's order, and wakes
-// what waited behind it.
-func (o *Outbox) putAside(ctx context.Context, statement, idempotencyKey, reason string, to EffectState) error {
+// act runs what by ordered and records both in one transaction, tried again as
+// transact does. A try that finds an earlier one committed does nothing, so f
+// never runs after its own effects: it keeps what it found out only once it
+// returns nil.
+func (o *Outbox) act(ctx context.Context, by Operator, what instruction, f func(ctx context.Context, tx pgx.Tx) (consequence, error)) error {
+	if err := by.validate(); err != nil {
+		return err
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
 	return o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		var p place
-		err := tx.QueryRow(ctx, statement, idempotencyKey, excerpt(reason, maxErrorLen)).
-			Scan(&p.id.Scope, &p.id.Key, &p.id.Generation, &p.order, &p.acceptSeq)
-		if errors.Is(err, pgx.ErrNoRows) {
-			e, err := o.effect(ctx, tx, idempotencyKey)
-			switch {
-			case err != nil:
-				return err
-			case repeated && e.State == to:
-				return nil // the try whose answer was lost did it
-			}
-			return fmt.Errorf("%w: the effect is %s", ErrNotReplayable, e.State)
+		if _, err := tx.Exec(ctx, o.sql.lockRequest, by.RequestID); err != nil {
+			return fmt.Errorf("lock request: %w", err)
 		}
+		if repeated {
+			var committed bool
+			if err := tx.QueryRow(ctx, o.sql.operatorDid, by.RequestID, what.action, what.target).Scan(&committed); err != nil {
+				return fmt.Errorf("look up action: %w", err)
+			}
+			if committed {
+				return nil
+			}
+		}
+		came, err := f(ctx, tx)
 		if err != nil {
 			return err
 		}
-		return o.wakeNext(ctx, tx, []place{p}, false)
+		return o.logAction(ctx, tx, by, what, came)
 	})
+}
+
+// logAction writes the row of the operator log, in the transaction of the action.
+func (o *Outbox) logAction(ctx context.Context, tx pgx.Tx, by Operator, what instruction, came consequence) error {
+	filter := what.filter
+	if filter == nil {
+		filter = struct{}{}
+	}
+	if _, err := tx.Exec(ctx, o.sql.logOperator, by.Who, by.Role, by.Via, what.action, what.target, filter,
+		excerpt(by.Reason, maxErrorLen), excerpt(came.result, maxErrorLen), came.affected, by.RequestID); err != nil {
+		return fmt.Errorf("record action: %w", err)
+	}
+	return nil
 }

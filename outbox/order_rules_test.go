@@ -61,12 +61,12 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	require.Equal(t, ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	require.Zero(t, b.jobs(t, ids[1]))
 
-	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey()))
+	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	require.Equal(t, 2, b.jobs(t, ids[0]))
-	require.NoError(t, b.Cancel(t.Context(), ids[0].IdempotencyKey(), "given up"))
+	require.NoError(t, b.Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	// One that is not the head leaves without waking anybody.
-	require.NoError(t, b.Cancel(t.Context(), ids[2].IdempotencyKey(), "given up"))
+	require.NoError(t, b.Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	b.granted(t, ids[1], lease)
 }
@@ -75,12 +75,12 @@ func TestOnParkSkip(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := b.line(t, 3, func(e *NewEffect) { e.OnPark = OnParkSkip })
-	require.NoError(t, b.Park(t.Context(), ids[0].IdempotencyKey(), "later"))
+	require.NoError(t, b.Park(t.Context(), ids[0].IdempotencyKey(), because("later")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	second := b.granted(t, ids[1], lease)
 
 	// Reopened, it waits for the one at work, and comes before the rest.
-	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey()))
+	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
 	require.Equal(t, ClaimBlocked, c.Status)
 	require.False(t, c.Woken, "nobody wakes it: it snoozes")
@@ -144,7 +144,7 @@ func TestReconcileKnowsOrders(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Effects)
 	require.Equal(t, 1, b.jobs(t, ids[0]))
-	require.NoError(t, b.Park(t.Context(), ids[0].IdempotencyKey(), "blocks"))
+	require.NoError(t, b.Park(t.Context(), ids[0].IdempotencyKey(), because("blocks")))
 	_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job WHERE kind = 'effect'`)
 	require.NoError(t, err)
 	done, err = b.reconcile(t.Context(), 0)
@@ -179,8 +179,8 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 				_, err := b.Settle(ctx, Settlement{Effect: running, Verdict: VerdictDone})
 				return err
 			},
-			func(ctx context.Context) error { return b.Cancel(ctx, ids[1].IdempotencyKey(), "no") },
-			func(ctx context.Context) error { return b.Cancel(ctx, ids[2].IdempotencyKey(), "no") },
+			func(ctx context.Context) error { return b.Cancel(ctx, ids[1].IdempotencyKey(), because("no")) },
+			func(ctx context.Context) error { return b.Cancel(ctx, ids[2].IdempotencyKey(), because("no")) },
 			func(ctx context.Context) error { _, err := b.Dispatch(ctx, plan(3)); return err },
 			func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {

@@ -121,7 +121,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		}
 		if !found {
 			if key := r.unpark(); key != "" {
-				if err := b.Retry(ctx, key); err != nil {
+				if err := b.Retry(ctx, key, ann); err != nil {
 					return err
 				}
 			}

@@ -10,8 +10,7 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// ErrNotReplayable means that the event waits for its dispatch already, or the effect is
-// in a state that cannot be tried again.
+// ErrNotReplayable means that the event waits for its dispatch already.
 var ErrNotReplayable = errors.New("nothing to replay")
 
 // ReplayOptions say how an event is replayed.
@@ -20,8 +19,6 @@ type ReplayOptions struct {
 	// Without it the old effects stand: those that did not succeed are tried
 	// again under their old key.
 	NewKeys bool
-	// RequestedBy is who asked, for the record (I11).
-	RequestedBy string
 }
 
 // Replayed is what a replay set in motion.
@@ -31,39 +28,82 @@ type Replayed struct {
 }
 
 // Replay dispatches an event once more, by the configuration of today. It is
-// recorded, and never happens by itself (I11). Errors: ErrNotFound, ErrNotReplayable.
-func (o *Outbox) Replay(ctx context.Context, ref EventRef, opts ReplayOptions) (Replayed, error) {
-	var done Replayed
-	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		j := dispatchJob{ref: ref}
-		var receivedAt time.Time
-		err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, safeText(opts.RequestedBy)).
-			Scan(&j.eventType, &receivedAt, &j.queue, &j.traceparent, &done.Generation)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return o.whyNotReplayed(ctx, ref)
-		}
+// recorded, and never happens by itself (I11). Errors: ErrNotFound,
+// ErrNotReplayable, ErrUnavailable.
+func (o *Outbox) Replay(ctx context.Context, ref EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+	var replayed Replayed
+	what := instruction{action: ActionReplayEvent, target: ref.String()}
+	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		r, err := o.replay(ctx, tx, ref, by, opts)
 		if err != nil {
-			return err
+			return consequence{}, err
 		}
-		j.receivedAt = receivedAt
-		if err := o.insertJobs(ctx, tx, []river.InsertManyParams{o.dispatchJob(j)}); err != nil {
-			return err
-		}
-		if !opts.NewKeys {
-			if done.Reopened, err = o.reopen(ctx, tx, "", ref); err != nil {
-				return err
-			}
-		}
-		return nil
+		replayed = r
+		return consequence{result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), affected: 1}, nil
 	})
 	if err != nil {
 		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)
 	}
-	return done, nil
+	return replayed, nil
 }
 
-func (o *Outbox) whyNotReplayed(ctx context.Context, ref EventRef) error {
-	if _, err := o.Event(ctx, ref); err != nil {
+func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+	j := dispatchJob{ref: ref}
+	var r Replayed
+	var receivedAt time.Time
+	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, excerpt(by.Reason, maxErrorLen)).
+		Scan(&j.eventType, &receivedAt, &j.queue, &j.traceparent, &r.Generation)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, o.whyNotReplayed(ctx, tx, ref)
+	}
+	if err != nil {
+		return r, err
+	}
+	j.receivedAt = receivedAt
+	if err := o.insertJobs(ctx, tx, []river.InsertManyParams{o.dispatchJob(j)}); err != nil {
+		return r, err
+	}
+	if !opts.NewKeys {
+		r.Reopened, err = o.reopen(ctx, tx, "", ref, by.did("replayed"))
+	}
+	return r, err
+}
+
+// EventReplay is one replay of an event, and what it replaced.
+type EventReplay struct {
+	Generation int // it began
+	NewKeys    bool
+	By         string
+	Reason     string
+	At         time.Time
+
+	// Of the dispatch before, which is no longer in Event.
+	PreviousOutcome EventOutcome // empty when it was not recorded yet
+	PreviousError   string
+	PreviousAt      time.Time
+}
+
+// EventReplays lists the replays of an event, the first first.
+func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay, error) {
+	rows, err := o.pool.Query(ctx, o.sql.eventReplays, ref.Source, ref.EventID)
+	if err != nil {
+		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
+	}
+	replays, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventReplay, error) {
+		var r EventReplay
+		var previousAt *time.Time
+		err := row.Scan(&r.Generation, &r.NewKeys, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
+		r.PreviousAt = orZero(previousAt)
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
+	}
+	return replays, nil
+}
+
+func (o *Outbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref EventRef) error {
+	if _, err := o.event(ctx, tx, ref); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)

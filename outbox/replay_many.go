@@ -26,13 +26,7 @@ type ReplayFilter struct {
 }
 
 func (f ReplayFilter) args() []any {
-	bound := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
-	return []any{f.Source, f.Type, string(f.State), bound(f.From), bound(f.Until)}
+	return []any{f.Source, f.Type, string(f.State), timeOrNull(f.From), timeOrNull(f.Until)}
 }
 
 // ReplayPace bounds a replay of many events.
@@ -68,7 +62,7 @@ func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, la
 // transaction of its own as Replay does, until all are through or ctx is done.
 // Events accepted after it began are left out, and so are those that somebody
 // else replays meanwhile. What was replayed before an error stays replayed.
-func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
+func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
 	var done ReplayProgress
 	total, last, err := o.countReplayable(ctx, f)
 	if err != nil {
@@ -87,7 +81,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, opts ReplayOpti
 		}
 		for _, next := range page {
 			after = next.acceptSeq
-			replayed, err := o.replayOne(ctx, next.ref, f, opts, throttle)
+			replayed, err := o.replayOne(ctx, next.ref, f, by, opts, throttle)
 			if err != nil {
 				return done, err
 			}
@@ -106,7 +100,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, opts ReplayOpti
 }
 
 // replayOne returns nil for an event that does not match, or not any more.
-func (o *Outbox) replayOne(ctx context.Context, ref EventRef, f ReplayFilter, opts ReplayOptions, t *throttle) (*Replayed, error) {
+func (o *Outbox) replayOne(ctx context.Context, ref EventRef, f ReplayFilter, by Operator, opts ReplayOptions, t *throttle) (*Replayed, error) {
 	if f.Match != nil {
 		e, err := o.Event(ctx, ref)
 		if errors.Is(err, ErrNotFound) {
@@ -122,7 +116,7 @@ func (o *Outbox) replayOne(ctx context.Context, ref EventRef, f ReplayFilter, op
 	if err := t.wait(ctx); err != nil {
 		return nil, fmt.Errorf("replay events: %w", err)
 	}
-	replayed, err := o.Replay(ctx, ref, opts)
+	replayed, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, ErrNotReplayable) || errors.Is(err, ErrNotFound) {
 		return nil, nil //nolint:nilnil // somebody else was faster
 	}

@@ -48,7 +48,7 @@ func TestReplayManyByFilter(t *testing.T) {
 		require.NotEmpty(t, e.Body)
 		return e.EventID != "evt_002", nil
 	}}
-	done, err := b.ReplayMany(t.Context(), filter, ReplayOptions{RequestedBy: "ann"}, ReplayPace{Progress: func(p ReplayProgress) { seen = append(seen, p) }})
+	done, err := b.ReplayMany(t.Context(), filter, ann, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Equal(t, int64(5), done.Total)
 	require.Equal(t, int64(5), done.Seen)
@@ -69,7 +69,7 @@ func TestReplayManyIsCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	done, err := b.ReplayMany(ctx, ReplayFilter{}, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) {
+	done, err := b.ReplayMany(ctx, ReplayFilter{}, ann, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) {
 		if p.Seen == replayPage+10 {
 			cancel(enough)
 		}
@@ -84,7 +84,7 @@ func TestReplayManyKeepsItsPace(t *testing.T) {
 	b := setup(t)
 	b.skipped(t, "stripe", 6)
 	began := time.Now()
-	done, err := b.ReplayMany(t.Context(), ReplayFilter{}, ReplayOptions{}, ReplayPace{PerSecond: 50})
+	done, err := b.ReplayMany(t.Context(), ReplayFilter{}, ann, ReplayOptions{}, ReplayPace{PerSecond: 50})
 	require.NoError(t, err)
 	require.Equal(t, int64(6), done.Replayed)
 	require.GreaterOrEqual(t, time.Since(began), 95*time.Millisecond)

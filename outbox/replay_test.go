@@ -16,10 +16,10 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
 	ref := EventRef{Source: "stripe", EventID: "evt_1"}
 
-	r, err := b.Replay(t.Context(), ref, ReplayOptions{RequestedBy: "ada"})
+	r, err := b.Replay(t.Context(), ref, Operator{Who: "ada", Via: "test"}, ReplayOptions{})
 	require.NoError(t, err)
 	require.Equal(t, Replayed{Generation: 2, Reopened: 1}, r)
-	_, err = b.Replay(t.Context(), ref, ReplayOptions{})
+	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
 	require.ErrorIs(t, err, ErrNotReplayable)
 
 	e, err := b.Event(t.Context(), ref)
@@ -38,7 +38,7 @@ func TestReplayWithNewKeys(t *testing.T) {
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
 	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
 	ref := EventRef{Source: "stripe", EventID: "evt_1"}
-	_, err := b.Replay(t.Context(), ref, ReplayOptions{NewKeys: true})
+	_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
@@ -51,9 +51,9 @@ func TestReplayWithNewKeys(t *testing.T) {
 func TestReplayUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "none"}, ReplayOptions{})
+	_, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
 	require.ErrorIs(t, err, ErrNotFound)
-	require.ErrorIs(t, b.Retry(t.Context(), "hl_none"), ErrNotFound)
+	require.ErrorIs(t, b.Retry(t.Context(), "hl_none", ann), ErrNotFound)
 }
 
 func TestReconcileHealsMissingJobs(t *testing.T) {

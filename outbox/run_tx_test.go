@@ -148,9 +148,9 @@ func TestOperatorsSurviveALostCommit(t *testing.T) {
 	ids := b.line(t, 2, nil)
 	key := ids[0].IdempotencyKey()
 	for _, order := range []func() error{
-		func() error { return b.Park(t.Context(), key, "x") },
-		func() error { return b.Retry(t.Context(), key) },
-		func() error { return b.Cancel(t.Context(), key, "x") },
+		func() error { return b.Park(t.Context(), key, because("x")) },
+		func() error { return b.Retry(t.Context(), key, ann) },
+		func() error { return b.Cancel(t.Context(), key, because("x")) },
 	} {
 		before := f.Count()
 		f.Arm(fault.LoseAnswer, 1)

@@ -70,6 +70,12 @@ type statements struct {
 	listDestinations  string
 	oldestDue         string
 	effectTransitions string
+
+	logOperator  string
+	lockRequest  string
+	operatorDid  string
+	operatorLog  string
+	eventReplays string
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -131,6 +137,11 @@ func loadStatements(name schema.Name) (statements, error) {
 		"list_destinations":     &s.listDestinations,
 		"oldest_due":            &s.oldestDue,
 		"effect_transitions":    &s.effectTransitions,
+		"log_operator":          &s.logOperator,
+		"lock_request":          &s.lockRequest,
+		"operator_did":          &s.operatorDid,
+		"operator_log":          &s.operatorLog,
+		"event_replays":         &s.eventReplays,
 	} {
 		content, err := queries.ReadFile("query/" + file + ".sql")
 		if err != nil {

@@ -39,9 +39,9 @@ func (b *bundle) in(t *testing.T, key string, state EffectState) EffectID {
 	case EffectInDoubt:
 		settle(Settlement{Verdict: VerdictMaybeApplied, Error: "timed out"})
 	case EffectParked:
-		require.NoError(t, b.Park(t.Context(), id.IdempotencyKey(), "look at it"))
+		require.NoError(t, b.Park(t.Context(), id.IdempotencyKey(), because("look at it")))
 	case EffectCancelled:
-		require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), "not wanted"))
+		require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
 	case EffectPending:
 	}
 	require.Equal(t, state, b.effect(t, id).State)
@@ -151,9 +151,9 @@ func TestOperatorsOrders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	orders := map[string]func(string) error{
-		"retry":  func(key string) error { return b.Retry(t.Context(), key) },
-		"cancel": func(key string) error { return b.Cancel(t.Context(), key, "no") },
-		"park":   func(key string) error { return b.Park(t.Context(), key, "no") },
+		"retry":  func(key string) error { return b.Retry(t.Context(), key, ann) },
+		"cancel": func(key string) error { return b.Cancel(t.Context(), key, because("no")) },
+		"park":   func(key string) error { return b.Park(t.Context(), key, because("no")) },
 	}
 	want := map[string]map[EffectState]EffectState{
 		"retry": {EffectFailed: EffectPending, EffectParked: EffectPending, EffectCancelled: EffectPending},
@@ -169,7 +169,9 @@ func TestOperatorsOrders(t *testing.T) {
 			err := order(id.IdempotencyKey())
 			next, allowed := want[name][state]
 			if !allowed {
-				require.ErrorIs(t, err, ErrNotReplayable, "%s of %s", name, state)
+				var wrong *StateError
+				require.ErrorAs(t, err, &wrong, "%s of %s", name, state)
+				require.Equal(t, state, wrong.State)
 				continue
 			}
 			require.NoError(t, err, "%s of %s", name, state)

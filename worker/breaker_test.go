@@ -163,7 +163,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
-	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", true, "ann", "we repair it"))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", true, outbox.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
 	b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
@@ -172,7 +172,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	// The breaker closes some time or other, and the pause stays.
 	require.NoError(t, b.outbox.CloseBreaker(t.Context(), "app"))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
-	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", false, "ann", ""))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", false, outbox.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 1, calls.Load())
 }

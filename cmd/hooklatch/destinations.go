@@ -123,22 +123,20 @@ func whyPaused(d outbox.DestinationState) string {
 }
 
 func newDestinationsPause(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	var reason string
 	cmd := destinationAction(p, g, database, "pause NAME", "Let no attempt at a destination start, in any process",
-		"is paused", func(ctx context.Context, o *outbox.Outbox, name string) error {
-			return o.SetPaused(ctx, name, true, operator(), reason)
+		"is paused", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
+			return o.SetPaused(ctx, name, true, by)
 		})
 	cmd.Long = `Let no attempt at a destination start, in any process, until it is resumed.
 Attempts that run go on to their end. Its effects wait meanwhile, and use up no
 attempts. Neither its circuit breaker nor a restart ends the pause.`
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	return cmd
 }
 
 func newDestinationsResume(p *process, g *globals, database *databaseFlag) *cobra.Command {
 	cmd := destinationAction(p, g, database, "resume NAME", "End the pause of a destination",
-		"is resumed", func(ctx context.Context, o *outbox.Outbox, name string) error {
-			return o.SetPaused(ctx, name, false, operator(), "")
+		"is resumed", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
+			return o.SetPaused(ctx, name, false, by)
 		})
 	cmd.Long = `End the pause of a destination. If its circuit breaker is open, its effects still
 wait until a probe succeeds.`
@@ -146,14 +144,17 @@ wait until a probe succeeds.`
 }
 
 // destinationAction is a command that orders something about one destination.
-func destinationAction(p *process, g *globals, database *databaseFlag, use, short, done string, do func(context.Context, *outbox.Outbox, string) error) *cobra.Command {
-	return &cobra.Command{
+func destinationAction(p *process, g *globals, database *databaseFlag, use, short, done string,
+	do func(context.Context, *outbox.Outbox, string, outbox.Operator) error,
+) *cobra.Command {
+	var by operatorFlags
+	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-				err := do(cmd.Context(), o, args[0])
+				err := do(cmd.Context(), o, args[0], by.operator())
 				if errors.Is(err, outbox.ErrUnknownDestination) {
 					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", printable(args[0]), p.name)
 				}
@@ -165,4 +166,6 @@ func destinationAction(p *process, g *globals, database *databaseFlag, use, shor
 			})
 		},
 	}
+	by.register(cmd)
+	return cmd
 }

@@ -30,7 +30,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.True(t, listed[0].OperatorPaused)
 	require.True(t, listed[0].QueuePaused)
 	require.Equal(t, outbox.BreakerClosed, listed[0].Breaker)
-	require.Equal(t, operator(), listed[0].PausedBy)
+	require.Equal(t, systemUser(), listed[0].PausedBy)
 	require.Equal(t, "they move house", listed[0].PauseReason)
 
 	// What comes meanwhile waits, and can be parked.

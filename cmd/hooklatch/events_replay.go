@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +59,7 @@ func newEventsReplay(p *process, g *globals, database *databaseFlag) *cobra.Comm
 	var selected replaySelection
 	var rate float64
 	var newKeys, yes bool
+	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
 		Short: "Dispatch events once more, by the configuration of today",
@@ -78,7 +78,7 @@ ends it; what was replayed by then stays replayed. Times are like
   ` + p.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts := outbox.ReplayOptions{NewKeys: newKeys, RequestedBy: operator()}
+			opts := outbox.ReplayOptions{NewKeys: newKeys}
 			if len(args) > 0 {
 				if !selected.empty() || rate != 0 {
 					return misused("an event and a selection by flags exclude each other")
@@ -88,7 +88,7 @@ ends it; what was replayed by then stays replayed. Times are like
 					return err
 				}
 				return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-					return p.replayOne(cmd.Context(), o, ref, opts)
+					return p.replayOne(cmd.Context(), o, ref, by.operator(), opts)
 				})
 			}
 			if selected.empty() {
@@ -105,11 +105,12 @@ ends it; what was replayed by then stays replayed. Times are like
 				if !yes {
 					return p.previewReplay(cmd.Context(), o, filter)
 				}
-				return p.replayMany(cmd.Context(), o, filter, opts, rate)
+				return p.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate)
 			})
 		},
 	}
 	selected.register(cmd)
+	by.register(cmd)
 	cmd.Flags().Float64Var(&rate, "rate", 0, "replay at most this many `events` of the selection in a second (default no limit)")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	cmd.Flags().BoolVar(&yes, "yes", false, "replay the selected events; without it they are only counted")
@@ -132,16 +133,8 @@ func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 	return time.Time{}, misused("--%s %q is no time: give one like 2026-11-21T08:00:00Z, 2026-11-21, or 36h for that long ago", flag, given)
 }
 
-// operator is who asks, for the record (I11).
-func operator() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "unknown"
-}
-
-func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.EventRef, opts outbox.ReplayOptions) error {
-	done, err := o.Replay(ctx, ref, opts)
+func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.EventRef, by outbox.Operator, opts outbox.ReplayOptions) error {
+	done, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
 	}
@@ -169,9 +162,9 @@ func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter ou
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, opts outbox.ReplayOptions, rate float64) error {
+func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64) error {
 	told := time.Now()
-	done, err := o.ReplayMany(ctx, filter, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
+	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
 			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, printable(at.Last.String()))

@@ -1,5 +1,6 @@
 -- Lets finished effects be attempted again, under the same key and body (I7):
--- one by its key, or those of an event that did not succeed, in key order.
+-- one by its key, or those of an event that did not succeed, in key order. Why
+-- they wait now is that somebody ordered it; what failed stands in their attempts.
 WITH chosen AS (
     SELECT e.scope, e.key, e.generation
     FROM hooklatch.effects AS e
@@ -25,7 +26,8 @@ SET
     superseded_by = '',
     finished_at = NULL,
     claim_id = NULL,
-    lease_until = NULL
+    lease_until = NULL,
+    error = $4
 FROM chosen
 WHERE e.scope = chosen.scope
     AND e.key = chosen.key

@@ -1,20 +1,31 @@
 -- Opens the event for one more dispatch under a new generation, and records who
--- asked for it (I11).
-WITH replayed AS (
-    UPDATE hooklatch.processed_events
-    SET
-        outcome = 'received',
-        generation = generation + 1,
-        effect_generation = CASE WHEN $3 THEN generation + 1 ELSE effect_generation END,
-        processed_at = NULL,
-        error = ''
+-- asked for it and what it replaces (I11).
+WITH before AS (
+    SELECT source, event_id, outcome, processed_at, error
+    FROM hooklatch.processed_events
     WHERE source = $1
         AND event_id = $2
         AND outcome <> 'received'
-    RETURNING source, event_id, generation, event_type, received_at, queue, traceparent
+    FOR UPDATE
+), replayed AS (
+    UPDATE hooklatch.processed_events AS p
+    SET
+        outcome = 'received',
+        generation = p.generation + 1,
+        effect_generation = CASE WHEN $3 THEN p.generation + 1 ELSE p.effect_generation END,
+        processed_at = NULL,
+        error = ''
+    FROM before
+    WHERE p.source = before.source
+        AND p.event_id = before.event_id
+    RETURNING
+        p.source, p.event_id, p.generation, p.event_type, p.received_at, p.queue, p.traceparent,
+        before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error
 ), recorded AS (
-    INSERT INTO hooklatch.event_replays (source, event_id, generation, new_keys, requested_by)
-    SELECT source, event_id, generation, $3, $4
+    INSERT INTO hooklatch.event_replays (
+        source, event_id, generation, new_keys, requested_by, reason, previous_outcome, previous_at, previous_error
+    )
+    SELECT source, event_id, generation, $3, $4, $5, previous_outcome, previous_at, previous_error
     FROM replayed
 )
 SELECT event_type, received_at, queue, traceparent, generation

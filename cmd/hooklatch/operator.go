@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// operatorFlags say who orders an action, and why, for the operator log.
+type operatorFlags struct{ as, reason string }
+
+func (f *operatorFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the person who orders it, for the record (default the user of the operating system)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
+}
+
+func (f *operatorFlags) operator() outbox.Operator {
+	who := f.as
+	if who == "" {
+		who = systemUser()
+	}
+	return outbox.Operator{Who: who, Via: "cli", Reason: f.reason}
+}
+
+// systemUser is the user of the operating system.
+func systemUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}

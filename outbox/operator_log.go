@@ -1,0 +1,54 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// OperatorAction is one row of the operator log: what a person ordered.
+type OperatorAction struct {
+	Operator
+
+	ID       int64
+	At       time.Time
+	Action   Action
+	Target   string          // an idempotency key, source/event_id, a destination, or a part of a selection
+	Filter   json.RawMessage // what selected the targets; {} when one was named
+	Result   string
+	Affected int64 // effects, events or destinations that were changed
+}
+
+// OperatorFilter selects actions. Empty fields take all.
+type OperatorFilter struct {
+	Since time.Time
+	Limit int // defaults to 50
+}
+
+// OperatorLog lists what people ordered, the newest first.
+func (o *Outbox) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
+	rows, err := o.pool.Query(ctx, o.sql.operatorLog, timeOrNull(f.Since), limitOr(f.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("read operator log: %w", err)
+	}
+	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorAction, error) {
+		var a OperatorAction
+		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID)
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read operator log: %w", err)
+	}
+	return actions, nil
+}
+
+// timeOrNull is NULL for the zero time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,139 @@
+package outbox
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// actions lists what was ordered, without what differs from run to run.
+func (b *bundle) actions(t *testing.T) []OperatorAction {
+	t.Helper()
+	log, err := b.OperatorLog(t.Context(), OperatorFilter{})
+	require.NoError(t, err)
+	for i := range log {
+		require.NotZero(t, log[i].At)
+		require.NotEmpty(t, log[i].RequestID)
+	}
+	return log
+}
+
+// Whatever a person orders leaves one row, and says it in the ledger too.
+func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	id := b.in(t, "evt_1", EffectFailed)
+	key := id.IdempotencyKey()
+	alice := Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
+
+	require.NoError(t, b.Retry(t.Context(), key, alice))
+	require.NoError(t, b.Park(t.Context(), key, because("wait")))
+	require.NoError(t, b.Cancel(t.Context(), key, because("refunded")))
+	_, err := b.Replay(t.Context(), ref, because("refund failed"), ReplayOptions{})
+	require.NoError(t, err)
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.SetPaused(t.Context(), "app", false, ann))
+
+	log := b.actions(t)
+	require.Len(t, log, 7)
+	want := []struct {
+		action   Action
+		target   string
+		affected int64
+		reason   string
+	}{
+		{ActionResumeDestination, "app", 1, ""},
+		{ActionPauseDestination, "app", 0, "deploy"},
+		{ActionPauseDestination, "app", 1, "deploy"},
+		{ActionReplayEvent, "stripe/evt_1", 1, "refund failed"},
+		{ActionCancelEffect, key, 1, "refunded"},
+		{ActionParkEffect, key, 1, "wait"},
+		{ActionRetryEffect, key, 1, "the route is deployed"},
+	}
+	for i, w := range want {
+		require.Equal(t, w.action, log[i].Action)
+		require.Equal(t, w.target, log[i].Target)
+		require.Equal(t, w.affected, log[i].Affected)
+		require.Equal(t, w.reason, log[i].Reason)
+		require.JSONEq(t, "{}", string(log[i].Filter))
+	}
+	require.Equal(t, alice, log[6].Operator)
+
+	transitions, err := b.Transitions(t.Context(), id)
+	require.NoError(t, err)
+	var reasons []string
+	for _, step := range transitions[3:] {
+		reasons = append(reasons, string(step.From)+" -> "+string(step.To)+": "+step.Reason)
+	}
+	require.Equal(t, []string{
+		"failed -> pending: retried by alice: the route is deployed",
+		"pending -> parked: parked by ann: wait",
+		"parked -> cancelled: cancelled by ann: refunded",
+		"cancelled -> pending: replayed by ann: refund failed",
+	}, reasons)
+	replays, err := b.EventReplays(t.Context(), ref)
+	require.NoError(t, err)
+	require.Len(t, replays, 1)
+	require.Equal(t, EventDispatched, replays[0].PreviousOutcome)
+	require.NotZero(t, replays[0].PreviousAt)
+	require.Equal(t, "refund failed", replays[0].Reason)
+}
+
+// An order that fails leaves nothing behind.
+func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.in(t, "evt_1", EffectDone).IdempotencyKey()
+	for _, c := range []struct {
+		by   Operator
+		text string
+	}{
+		{ann, "the effect is done: what succeeded is not tried again"},
+		{Operator{Via: "test"}, "the operator's name is empty"},
+		{Operator{Who: strings.Repeat("a", 256), Via: "test"}, "the operator's name has 256 bytes"},
+		{Operator{Who: "ann"}, "the operator's way is empty"},
+		{Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
+	} {
+		require.ErrorContains(t, b.Retry(t.Context(), key, c.by), c.text)
+	}
+	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ErrUnknownDestination)
+	require.Empty(t, b.actions(t))
+}
+
+// An order whose COMMIT answer is lost is done once and recorded once.
+func TestOrdersSurviveALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			key := sound.in(t, "evt_1", EffectFailed).IdempotencyKey()
+			for n, order := range []func() error{
+				func() error { return b.Retry(t.Context(), key, ann) },
+				func() error { return b.Park(t.Context(), key, ann) },
+				func() error { return b.Cancel(t.Context(), key, ann) },
+				func() error {
+					replayed, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
+					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)
+					return err
+				},
+				func() error { return b.SetPaused(t.Context(), "app", true, ann) },
+			} {
+				f.Arm(mode, 1)
+				require.NoError(t, order())
+				require.Equal(t, n+1, f.Count(), "the fault did not happen")
+				log := sound.actions(t)
+				require.Len(t, log, n+1)
+				require.Equal(t, int64(1), log[0].Affected)
+			}
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+		})
+	}
+}

@@ -1,0 +1,2 @@
+-- Waits for an earlier try of the same request whose COMMIT is still on its way.
+SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.operator:' || $1, 0))
