@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,21 +126,39 @@ func (p *process) printEffect(d effectDetail) {
 	}
 	field("last answer", e.ResponseExcerpt)
 	field("last error", e.Error)
-	fmt.Fprintf(p.stdout, "\ntimeline\n  %s  created\n", shown(e.CreatedAt))
-	for _, a := range d.attempts {
-		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
-		if a.ResponseExcerpt != "" {
-			fmt.Fprintf(p.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), printable(a.ResponseExcerpt))
-		}
-	}
-	if e.State == outbox.EffectStarted {
-		fmt.Fprintf(p.stdout, "  %s  attempt %d runs\n", shown(e.LastAttemptAt), e.Attempt)
-	}
+	p.printEffectTimeline(d)
 	fmt.Fprintln(p.stdout, "\ntransitions")
 	for _, t := range d.transitions {
 		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(t.At), transitionLine(t))
 	}
 }
+
+// printEffectTimeline lists attempts, and what people ordered between them.
+func (p *process) printEffectTimeline(d effectDetail) {
+	fmt.Fprintf(p.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
+	orders := slices.DeleteFunc(slices.Clone(d.transitions), func(t outbox.Transition) bool { return !ordered(t) })
+	ordersBefore := func(at time.Time) {
+		for len(orders) > 0 && (at.IsZero() || orders[0].At.Before(at)) {
+			fmt.Fprintf(p.stdout, "  %s  %s\n", shown(orders[0].At), transitionLine(orders[0]))
+			orders = orders[1:]
+		}
+	}
+	for _, a := range d.attempts {
+		ordersBefore(a.StartedAt)
+		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
+		if a.ResponseExcerpt != "" {
+			fmt.Fprintf(p.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), printable(a.ResponseExcerpt))
+		}
+	}
+	ordersBefore(time.Time{})
+	if d.State == outbox.EffectStarted {
+		fmt.Fprintf(p.stdout, "  %s  attempt %d runs\n", shown(d.LastAttemptAt), d.Attempt)
+	}
+}
+
+// ordered tells whether a transition is one that only a person orders: out of a
+// state that nothing leaves by itself.
+func ordered(t outbox.Transition) bool { return t.From != "" && t.From.Finished() }
 
 // whileParked is what a parked effect means to those after it in its order.
 func whileParked(on outbox.OnPark) string {

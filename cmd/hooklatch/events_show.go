@@ -77,6 +77,10 @@ func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Eve
 	if err != nil {
 		return err
 	}
+	replays, err := o.EventReplays(ctx, e.EventRef)
+	if err != nil {
+		return err
+	}
 	p.printEvent(e)
 	fmt.Fprintf(p.stdout, "\neffects\n")
 	if len(effects) == 0 {
@@ -90,7 +94,7 @@ func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Eve
 		fmt.Fprintf(p.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, printable(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
 	}
 	fmt.Fprintf(p.stdout, "\ntimeline\n")
-	for _, m := range timelineOf(e, effects) {
+	for _, m := range timelineOf(e, replays, effects) {
 		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(m.at), m.what)
 	}
 	return nil
@@ -149,7 +153,7 @@ type moment struct {
 }
 
 // timelineOf is what happened to an event, in order.
-func timelineOf(e *outbox.Event, effects []effectDetail) []moment {
+func timelineOf(e *outbox.Event, replays []outbox.EventReplay, effects []effectDetail) []moment {
 	var moments []moment
 	add := func(at time.Time, format string, args ...any) {
 		if !at.IsZero() {
@@ -159,12 +163,34 @@ func timelineOf(e *outbox.Event, effects []effectDetail) []moment {
 	add(e.OccurredAt, "occurred, by the clock of the provider")
 	add(e.ReceivedAt, "received and committed")
 	add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
+	for _, r := range replays {
+		add(r.PreviousAt, "%s%s", r.PreviousOutcome, reasonSuffix(printable(r.PreviousError)))
+		add(r.At, "%s", replayLine(r))
+	}
 	add(e.ProcessedAt, "%s", e.Outcome)
 	for _, d := range effects {
 		for _, a := range d.attempts {
 			add(a.FinishedAt, "%s: %s", printable(d.Destination), attemptLine(a))
 		}
+		for _, t := range d.transitions {
+			if ordered(t) {
+				add(t.At, "%s: %s", printable(d.Destination), transitionLine(t))
+			}
+		}
 	}
 	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(b.at) })
 	return moments
+}
+
+// replayLine is a replay in a line.
+func replayLine(r outbox.EventReplay) string {
+	line := "replayed"
+	if r.By != "" {
+		line += " by " + printable(r.By)
+	}
+	line += fmt.Sprintf(", generation %d", r.Generation)
+	if r.NewKeys {
+		line += ", with new keys"
+	}
+	return line + reasonSuffix(printable(r.Reason))
 }

@@ -103,6 +103,7 @@ Begin with: ` + p.name + ` dev`,
 		newEvents(p, g),
 		newEffects(p, g),
 		newDestinations(p, g),
+		newAudit(p, g),
 		newVersion(p),
 	)
 	return root

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+func newAudit(p *process, g *globals) *cobra.Command {
+	var database databaseFlag
+	var filter outbox.OperatorFilter
+	var since string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "List what people ordered, the newest first",
+		Long: `List what people ordered, the newest first: retries, cancellations, parked effects,
+replays and pauses, each with who ordered it, when, why, and what came of it. Each
+was recorded in the transaction that did it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if filter.Since, err = timeFlag("since", since, time.Now()); err != nil {
+				return err
+			}
+			if err := checkLimit(filter.Limit); err != nil {
+				return err
+			}
+			return withOutbox(cmd.Context(), p, g, &database, func(o *outbox.Outbox) error {
+				actions, err := o.OperatorLog(cmd.Context(), filter)
+				if err != nil {
+					return err
+				}
+				return p.printActions(actions, asJSON)
+			})
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().StringVar(&since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
+	limitFlag(cmd, &filter.Limit)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// actionView is an action as --json prints it.
+type actionView struct {
+	ID        int64           `json:"id"`
+	At        time.Time       `json:"at"`
+	Who       string          `json:"who"`
+	Role      string          `json:"role,omitempty"`
+	Via       string          `json:"via"`
+	Action    outbox.Action   `json:"action"`
+	Target    string          `json:"target"`
+	Filter    json.RawMessage `json:"filter"`
+	Reason    string          `json:"reason,omitempty"`
+	Result    string          `json:"result,omitempty"`
+	Affected  int64           `json:"affected"`
+	RequestID string          `json:"request_id"`
+}
+
+func (p *process) printActions(actions []outbox.OperatorAction, asJSON bool) error {
+	if asJSON {
+		views := make([]actionView, 0, len(actions))
+		for _, a := range actions {
+			views = append(views, actionView{
+				ID: a.ID, At: a.At, Who: a.Who, Role: a.Role, Via: a.Via, Action: a.Action, Target: a.Target, Filter: a.Filter,
+				Reason: a.Reason, Result: a.Result, Affected: a.Affected, RequestID: a.RequestID,
+			})
+		}
+		return printJSON(p.stdout, views)
+	}
+	if len(actions) == 0 {
+		_, err := fmt.Fprintln(p.stdout, "nothing was ordered")
+		return err
+	}
+	t := newTable(p.stdout, "AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON")
+	for _, a := range actions {
+		t.row(shown(a.At), a.Who, a.Via, string(a.Action), a.Target, strconv.FormatInt(a.Affected, 10), a.Result, a.Reason)
+	}
+	return t.flush()
+}

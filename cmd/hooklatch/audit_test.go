@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// What a person ordered is named wherever somebody may look for it.
+func TestWhoOrderedWhatIsShown(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	require.Equal(t, "nothing was ordered\n", must(t, s.args("audit")...))
+	must(t, s.args("destinations", "pause", "app", "--as", "ann", "--reason", "deploy")...)
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	var effects []effectView
+	require.Eventually(t, func() bool {
+		require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--destination", "app", "--json")...)), &effects))
+		return len(effects) == 1
+	}, patience, tick)
+	key := effects[0].IdempotencyKey
+	must(t, s.args("effects", "cancel", key, "--as", "ann", "--reason", "by mistake")...)
+	must(t, s.args("effects", "retry", key, "--as", "alice", "--reason", "it was not")...)
+	must(t, s.args("effects", "park", key, "--as", "alice")...)
+	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more")...)
+	must(t, s.args("destinations", "resume", "app")...)
+	s.waitDone(t, "stripe", "evt_1")
+
+	shown := must(t, s.args("effects", "show", key)...)
+	require.Regexp(t, `(?s)timeline\n  \S+ \S+  created\n.* cancelled -> pending: retried by alice: it was not\n.* parked -> pending: replayed by bob: once more\n.* attempt 1, .*\ntransitions`, shown)
+	shown = must(t, s.args("events", "show", "stripe/evt_1")...)
+	require.Regexp(t, `(?s)timeline\n.* received and committed\n.*  dispatched\n.* app: cancelled -> pending: retried by alice: it was not\n`+
+		`.*  replayed by bob, generation 2: once more\n.*  dispatched\n.* app: attempt 1`, shown)
+
+	var log []actionView
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("audit", "--since", "1h", "--json")...)), &log))
+	require.Len(t, log, 6)
+	require.Equal(t, outbox.ActionResumeDestination, log[0].Action)
+	require.Equal(t, systemUser(), log[0].Who)
+	require.Equal(t, "cli", log[0].Via)
+	require.Regexp(t, `(?m)^\S+ \S+  ann +cli  destination.pause +app +1 +paused +deploy$`, must(t, s.args("audit")...))
+
+	// Sentences of their own.
+	for order, text := range map[string]string{
+		"retry":  "the effect is done: what succeeded is not tried again",
+		"park":   "the effect is done: only what is pending, started or in doubt can be parked",
+		"cancel": "the effect is done: what succeeded cannot be given up",
+	} {
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", order, key)...))
+		require.Contains(t, c.stderr.String(), text)
+	}
+}
