@@ -129,7 +129,7 @@ func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 
 // Destinations lists all destinations that were ever registered, by name.
 func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := o.pool.Query(ctx, o.sql.listDestinations)
+	rows, err := o.readPool.Query(ctx, o.sql.listDestinations)
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}

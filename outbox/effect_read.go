@@ -12,7 +12,7 @@ import (
 // Effect loads the effect of an idempotency key, or of a rotated one. Errors:
 // ErrNotFound.
 func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
-	e, err := o.effect(ctx, o.pool, idempotencyKey)
+	e, err := o.effect(ctx, o.readPool, idempotencyKey)
 	if err != nil {
 		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
 	}
@@ -46,7 +46,7 @@ type EffectFilter struct {
 
 // Effects lists effects, the newest first, without their bodies.
 func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := o.pool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("list effects: %w", err)
 	}
@@ -74,7 +74,7 @@ type Attempt struct {
 
 // Attempts lists the ended attempts of an effect, the first first.
 func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
-	rows, err := o.pool.Query(ctx, o.sql.effectAttempts, id.Scope, id.Key, id.Generation)
+	rows, err := o.readPool.Query(ctx, o.sql.effectAttempts, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -107,7 +107,7 @@ type EventEffect struct {
 // EffectsOfEvent lists what an event led to, also the effects its keys were
 // suppressed by.
 func (o *Outbox) EffectsOfEvent(ctx context.Context, ref EventRef) ([]EventEffect, error) {
-	rows, err := o.pool.Query(ctx, o.sql.effectsOfEvent, ref.Source, ref.EventID)
+	rows, err := o.readPool.Query(ctx, o.sql.effectsOfEvent, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
 	}

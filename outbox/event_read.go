@@ -44,7 +44,7 @@ type EventFilter struct {
 
 // Events lists events, the newest first, without headers and bodies.
 func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
-	rows, err := o.pool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}

@@ -29,7 +29,7 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 // server cannot, and checks that at least 2 days of delivery partitions lie
 // ahead. /readyz asks it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
-	err := inTransaction(ctx, o.pool, lockTimeout, func(tx pgx.Tx) error {
+	err := inTransaction(ctx, o.acceptPool, lockTimeout, func(tx pgx.Tx) error {
 		var readOnly, written bool
 		var daysAhead int
 		if err := tx.QueryRow(ctx, o.sql.canCommit).Scan(&readOnly, &daysAhead, &written); err != nil {

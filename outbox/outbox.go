@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,14 +42,23 @@ const (
 
 // Options configure an Outbox.
 type Options struct {
-	// Pool is the database, migrated. Required.
+	// Pool is the database, migrated. Dispatches, claims and settlements, effects
+	// in the same Postgres (RunTx) and what operators order use it. Required.
 	Pool *pgxpool.Pool
+	// AcceptPool is what Accept, the count of duplicates and CanCommit use, on
+	// the same database. RunTx and handlers hold a connection of Pool for as
+	// long as they run: a process that accepts beside them should give one of at
+	// least 8 connections here, or deliveries wait for them. Defaults to Pool.
+	AcceptPool *pgxpool.Pool
+	// ReadPool is what lists and counts for people use, on the same database:
+	// they may read much, and must keep nobody waiting. Defaults to Pool.
+	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// AcceptTimeout bounds one Accept, waiting included. Defaults to 2 seconds.
 	AcceptTimeout time.Duration
 	// Committers is how many group commits of one kind may be in flight at
-	// once, each on a connection of the pool. Defaults to 2.
+	// once, each on a connection of its pool. Defaults to 2.
 	Committers int
 	// ConsoleURL is where the console shows events and effects; links to it go
 	// into the metadata of jobs. Empty: no links.
@@ -61,6 +71,8 @@ type Options struct {
 
 func (opts Options) withDefaults() Options {
 	opts.Schema = opts.Schema.OrDefault()
+	opts.AcceptPool = cmp.Or(opts.AcceptPool, opts.Pool)
+	opts.ReadPool = cmp.Or(opts.ReadPool, opts.Pool)
 	if opts.AcceptTimeout == 0 {
 		opts.AcceptTimeout = defaultAcceptTimeout
 	}
@@ -96,7 +108,9 @@ func (opts Options) validate() error {
 // Outbox is the inbox and the ledger of effects in one Postgres schema. It is
 // safe for concurrent use.
 type Outbox struct {
-	pool       *pgxpool.Pool
+	pool       *pgxpool.Pool // for work
+	acceptPool *pgxpool.Pool // for T1
+	readPool   *pgxpool.Pool // for people
 	schema     schema.Name
 	sql        statements
 	river      *river.Client[pgx.Tx] // inserts only
@@ -137,6 +151,8 @@ func New(opts Options) (*Outbox, error) {
 	}
 	o := &Outbox{
 		pool:       opts.Pool,
+		acceptPool: opts.AcceptPool,
+		readPool:   opts.ReadPool,
 		schema:     opts.Schema,
 		sql:        sql,
 		river:      inserter,
@@ -145,8 +161,8 @@ func New(opts Options) (*Outbox, error) {
 	}
 	common := commitOptions{pool: opts.Pool, committers: opts.Committers, queueCap: maxWaiting, timeout: workTimeout, batchSize: batchSize}
 	accepting := common
-	accepting.timeout = opts.AcceptTimeout
-	noting := common
+	accepting.pool, accepting.timeout = opts.AcceptPool, opts.AcceptTimeout
+	noting := accepting
 	noting.committers, noting.timeout = 1, noteTimeout
 	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
 	o.accepts.release = func(a arrival) { a.release() }

@@ -22,7 +22,7 @@ type Overview struct {
 func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	var v Overview
 	var oldestReceived, oldestDue *time.Time
-	err := o.pool.QueryRow(ctx, o.sql.overview).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
+	err := o.readPool.QueryRow(ctx, o.sql.overview).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
 	if err != nil {
 		return Overview{}, fmt.Errorf("count events and effects: %w", err)
 	}

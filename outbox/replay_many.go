@@ -52,7 +52,7 @@ func (o *Outbox) CountReplayable(ctx context.Context, f ReplayFilter) (int64, er
 }
 
 func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
-	if err := o.pool.QueryRow(ctx, o.sql.countReplayable, f.args()...).Scan(&count, &last); err != nil {
+	if err := o.readPool.QueryRow(ctx, o.sql.countReplayable, f.args()...).Scan(&count, &last); err != nil {
 		return 0, 0, fmt.Errorf("count events to replay: %w", err)
 	}
 	return count, last, nil
@@ -132,7 +132,7 @@ type replayableEvent struct {
 }
 
 func (o *Outbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) ([]replayableEvent, error) {
-	rows, err := o.pool.Query(ctx, o.sql.replayable, append(f.args(), after, last, replayPage)...)
+	rows, err := o.readPool.Query(ctx, o.sql.replayable, append(f.args(), after, last, replayPage)...)
 	if err != nil {
 		return nil, fmt.Errorf("find events to replay: %w", err)
 	}

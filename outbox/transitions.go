@@ -21,7 +21,7 @@ type Transition struct {
 // Transitions lists what an effect went through, its creation first. The
 // database itself records them and refuses illegal ones.
 func (o *Outbox) Transitions(ctx context.Context, id EffectID) ([]Transition, error) {
-	rows, err := o.pool.Query(ctx, o.sql.effectTransitions, id.Scope, id.Key, id.Generation)
+	rows, err := o.readPool.Query(ctx, o.sql.effectTransitions, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)
 	}

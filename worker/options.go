@@ -44,7 +44,8 @@ const (
 // Options configure a Worker.
 type Options struct {
 	// Pool is the migrated database. River keeps one connection of it for
-	// LISTEN, and each running handler holds one. Required.
+	// LISTEN, and each running handler holds one; effects in the same Postgres
+	// hold one of the pool of Outbox. See ConnsNeeded. Required.
 	Pool *pgxpool.Pool
 	// Schema holds our tables and River's. Defaults to schema.Default.
 	Schema schema.Name

@@ -124,6 +124,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := migrator.Validate(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
+	w.warnOfFewConns(ctx)
 	if err := w.registerDestinations(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}

@@ -117,6 +117,11 @@ func joined(err error) bool {
 // configured warns of what is allowed and seldom meant.
 func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
+	tooFew, warning := app.CheckConns(cfg)
+	c.problems(tooFew)
+	if warning != nil {
+		c.add(doctor.Warning, "configuration", warning.Error(), "or run `hooklatch gateway` and `hooklatch worker` apart")
+	}
 	for name, s := range cfg.Sources {
 		if s.Handlers {
 			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
@@ -91,8 +89,7 @@ func (o Options) validate() error {
 type App struct {
 	opts      Options
 	telemetry *telemetry.Telemetry
-	pool      *pgxpool.Pool
-	direct    *pgxpool.Pool // leads past a transaction pooler; often pool itself
+	pools     pools
 	migrator  *schema.Migrator
 	outbox    *outbox.Outbox
 	gate      *gate
@@ -144,11 +141,11 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	name := schema.Name(a.opts.Config.Database.Schema)
-	if a.migrator, err = schema.NewMigrator(a.direct, name, a.opts.Logger); err != nil {
+	if a.migrator, err = schema.NewMigrator(a.pools.direct, name, a.opts.Logger); err != nil {
 		return err
 	}
 	a.outbox, err = outbox.New(outbox.Options{
-		Pool: a.pool, Schema: name,
+		Pool: a.pools.work, AcceptPool: a.pools.accept, ReadPool: a.pools.read, Schema: name,
 		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout,
 		ConsoleURL:    a.opts.Config.Admin.ConsoleURL,
 		Logger:        a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,

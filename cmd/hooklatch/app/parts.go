@@ -1,36 +1,11 @@
 package app
 
 import (
-	"context"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
 )
-
-func (a *App) openPools(ctx context.Context) error {
-	open := func(url secret.Value) (*pgxpool.Pool, error) {
-		pool, err := NewPool(ctx, PoolOptions{URL: url, MaxConns: a.opts.maxConns(), ApplicationName: "hooklatch"})
-		if err != nil {
-			return nil, err
-		}
-		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
-		return pool, nil
-	}
-	var err error
-	if a.pool, err = open(a.opts.DatabaseURL); err != nil {
-		return err
-	}
-	a.direct = a.pool
-	if url := a.opts.Config.Database.DirectURL; !url.IsZero() {
-		a.direct, err = open(url)
-	}
-	return err
-}
 
 func (a *App) makeAdmin() error {
 	var err error
@@ -61,7 +36,7 @@ func (a *App) makeWorker() error {
 	}
 	a.teardown.Add("destinations", adminTimeout, made.close)
 	a.worker, err = worker.New(worker.Options{
-		Pool: a.direct, Schema: schema.Name(cfg.Database.Schema), Outbox: a.outbox,
+		Pool: a.pools.direct, Schema: schema.Name(cfg.Database.Schema), Outbox: a.outbox,
 		Routes: routesOf(cfg), Destinations: made.list, ConfigHash: cfg.Hash(),
 		Logger: a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
 		DispatchWorkers: cfg.Worker.DispatchWorkers, HandlerWorkers: cfg.Worker.HandlerWorkers, SoftStop: cfg.Worker.SoftStop,

@@ -58,24 +58,3 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	}
 	return pool, nil
 }
-
-// Connections a process needs: each group commit has two committers and a lane
-// for the blocked, River listens on one, its maintenance and fetches share some.
-const (
-	connsOfGateway = 8
-	connsOfWorker  = 24
-)
-
-func (o Options) maxConns() int {
-	if n := o.Config.Database.MaxConns; n > 0 {
-		return n
-	}
-	n := 0
-	if o.Gateway {
-		n += connsOfGateway
-	}
-	if o.Worker {
-		n += connsOfWorker
-	}
-	return n
-}

@@ -100,7 +100,7 @@ func (a *App) Ready(ctx context.Context) error {
 		return a.outbox.CanCommit(ctx)
 	default:
 	}
-	if err := a.pool.Ping(ctx); err != nil {
+	if err := a.pools.accept.Ping(ctx); err != nil {
 		return err
 	}
 	return errors.New("starting: the database has not been seen migrated yet")

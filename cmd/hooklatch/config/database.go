@@ -16,7 +16,9 @@ type Database struct {
 	DirectURLFile string `yaml:"direct_url_file,omitempty"`
 	// Postgres schema of our tables and River's. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`
-	// Most connections of one process; 0 derives it from what the process
-	// works on. Defaults to 0.
+	// Most connections of one process to url; direct_url gets as many as the
+	// work does. 8 of them accept deliveries and 4 are for what people look at.
+	// What remains is for the work, and must be 12 and the concurrency of all
+	// sql destinations. 0 computes it. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
 }

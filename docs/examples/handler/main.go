@@ -34,9 +34,17 @@ func main() {
 	}
 }
 
+// handlers is how many events are handled at once.
+const handlers = 4
+
 // run works until ctx is done.
 func run(ctx context.Context, databaseURL string) (err error) {
-	pool, err := pgxpool.New(ctx, databaseURL)
+	config, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil {
+		return fmt.Errorf("read the database URL: %w", err)
+	}
+	config.MaxConns = handlers + 12 // each running handler holds one: see worker.ConnsNeeded
+	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -49,7 +57,7 @@ func run(ctx context.Context, databaseURL string) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Logger: logger, HandlerWorkers: 4})
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Logger: logger, HandlerWorkers: handlers})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+const (
+	// connsToAccept are two committers, four lanes for batches that wait for a
+	// lock, the count of duplicates and the probe of /readyz.
+	connsToAccept = 8
+	// connsToRead are for what people look at.
+	connsToRead = 4
+	// fewestConnsToWork is the working pool where nothing asks for more: they
+	// are opened on demand.
+	fewestConnsToWork = 24
+)
+
+// pools are the connections of a process. What may take long has its own, so
+// that it keeps nobody else waiting.
+type pools struct {
+	accept *pgxpool.Pool // T1
+	work   *pgxpool.Pool // dispatch and effects
+	read   *pgxpool.Pool // people
+	direct *pgxpool.Pool // River, handlers, migrations: leads past a transaction pooler; often work itself
+}
+
+func (a *App) openPools(ctx context.Context) error {
+	sizes, err := a.opts.poolSizes()
+	if err != nil {
+		return err
+	}
+	open := func(url secret.Value, conns int) *pgxpool.Pool {
+		if err != nil {
+			return nil
+		}
+		var pool *pgxpool.Pool
+		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch"}); err != nil {
+			return nil
+		}
+		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
+		return pool
+	}
+	url := a.opts.DatabaseURL
+	a.pools.read = open(url, sizes.read)
+	a.pools.work = a.pools.read // in a gateway nobody works
+	if a.opts.Worker {
+		a.pools.work = open(url, sizes.work)
+	}
+	a.pools.accept = a.pools.work
+	if a.opts.Gateway {
+		a.pools.accept = open(url, sizes.accept)
+	}
+	a.pools.direct = a.pools.work
+	if direct := a.opts.Config.Database.DirectURL; !direct.IsZero() {
+		a.pools.direct = open(direct, max(sizes.work, connsToRead))
+	}
+	return err
+}
+
+// poolSizes are the most connections of each pool.
+type poolSizes struct{ accept, work, read int }
+
+// poolSizes divides database.max_conns, or computes what is needed. Too few for
+// all that may hold one at once are refused: they would be missing just when
+// effects are slow.
+func (o Options) poolSizes() (poolSizes, error) {
+	sizes := poolSizes{read: connsToRead}
+	need := connsToRead
+	if o.Gateway {
+		sizes.accept = connsToAccept
+		need += connsToAccept
+	}
+	given := o.Config.Database.MaxConns
+	if !o.Worker {
+		if given > 0 && given < need { // fewer are only slower
+			sizes.read = max(given/3, 1)
+			sizes.accept = max(given-sizes.read, 1)
+		}
+		return sizes, nil
+	}
+	sql, handlers := connsInDestinations(o.Config), connsInHandlers(o.Config)
+	working := worker.ConnsNeeded(sql, handlers)
+	need += working
+	if given > 0 && given < need {
+		command, accepting := "worker", ""
+		if o.Gateway {
+			command, accepting = "serve", fmt.Sprintf("%d to accept, ", connsToAccept)
+		}
+		return poolSizes{}, o.Config.Problem("database.max_conns", fmt.Sprintf(
+			"%d is too few: `hooklatch %s` needs %d, which are %s%d for what people look at and %d to work "+
+				"(%d for sql destinations, %d for handlers, %d for the rest); write max_conns: %d, or leave it out to have it computed",
+			given, command, need, accepting, connsToRead, working, sql, handlers, worker.ConnsNeeded(0, 0), need))
+	}
+	sizes.work = max(working, fewestConnsToWork)
+	if given > 0 {
+		sizes.work = given - sizes.accept - sizes.read
+	}
+	return sizes, nil
+}
+
+// CheckConns finds a database.max_conns with which no worker would start, or,
+// as a warning, none beside a gateway in one process. Both are config.Problems.
+func CheckConns(cfg *config.Config) (problem, warning error) {
+	_, alone := Options{Config: cfg, Worker: true}.poolSizes()
+	_, together := Options{Config: cfg, Gateway: true, Worker: true}.poolSizes()
+	if alone != nil {
+		return alone, nil
+	}
+	return nil, together
+}
+
+// connsInDestinations counts the attempts that run inside a transaction.
+func connsInDestinations(cfg *config.Config) int {
+	n := 0
+	for _, d := range cfg.Destinations {
+		if d.SQL != nil {
+			n += d.Concurrency
+		}
+	}
+	return n
+}
+
+// connsInHandlers counts the handlers that may run at once.
+func connsInHandlers(cfg *config.Config) int {
+	for _, s := range cfg.Sources {
+		if s.Handlers {
+			return cfg.Worker.HandlerWorkers
+		}
+	}
+	return 0
+}

@@ -1,0 +1,109 @@
+package crashtest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// slowStatement is an sql destination whose every effect holds a transaction
+// for so many seconds, with as many at once as there are effects.
+const slowStatement = `
+destinations:
+  books: {sql: {statements: {wait: "SELECT pg_sleep(%d)"}}, timeout: 30s, concurrency: %d}
+routes:
+  - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
+`
+
+// Effects in our own Postgres hold a connection for as long as they run. One
+// process accepts and performs, and accepting must not wait for them.
+//
+// Every test run makes one short round and bounds what nobody can miss;
+// HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
+func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
+	t.Parallel()
+	const effects = 40
+	rounds, seconds, long := 1, 2, os.Getenv("HOOKLATCH_LONG") != ""
+	if long {
+		rounds, seconds = 3, 5
+	}
+	pool := pgtest.New(t, pgtest.MaxConns(4))
+	p := newProcess(t, pool, "serve", fmt.Sprintf(slowStatement, seconds, effects))
+	p.start(t)
+
+	var quiet, busy []time.Duration
+	for round := range rounds {
+		quiet = append(quiet, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("quiet_%d", round))))
+		for i := range effects {
+			status, _ := p.deliver(t.Context(), "test.slow", fmt.Sprintf("slow_%d_%d", round, i))
+			require.Equal(t, 200, status)
+		}
+		// The server tells how many statements run; the ledger learns of them
+		// when their transactions end.
+		require.Eventually(t, func() bool { return sleeping(t, pool) == effects }, 20*time.Second, 5*time.Millisecond, "not all effects run at once")
+		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second-500*time.Millisecond, fmt.Sprintf("busy_%d", round))))
+		require.Eventually(t, func() bool {
+			return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects*(round+1)
+		}, time.Minute, 20*time.Millisecond, "the effects are not done")
+	}
+	t.Logf("p99 of accepting, medians of %d: quiet %s, beside %d statements %s", rounds, median(quiet), effects, median(busy))
+	if long {
+		require.LessOrEqual(t, median(busy), max(3*median(quiet), 100*time.Millisecond))
+	} else {
+		require.Less(t, median(busy), time.Second)
+	}
+}
+
+func sleeping(t *testing.T, pool *pgxpool.Pool) int {
+	t.Helper()
+	return count(t, pool, `SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(%' AND pid <> pg_backend_pid()`)
+}
+
+// deliverFor sends events that lead to nothing, all answered 200, from a few
+// senders at once, and returns how long each took.
+func (g *process) deliverFor(t *testing.T, length time.Duration, name string) []time.Duration {
+	t.Helper()
+	const senders, pause = 4, 10 * time.Millisecond
+	var mu sync.Mutex
+	var took []time.Duration
+	var sending sync.WaitGroup
+	end := time.Now().Add(length)
+	for sender := range senders {
+		sending.Go(func() {
+			for n := 0; time.Now().Before(end); n++ {
+				start := time.Now()
+				status, _ := g.deliver(t.Context(), "test.quick", fmt.Sprintf("%s_%d_%d", name, sender, n))
+				if status != 200 {
+					t.Errorf("%s: answered %d after %s", name, status, time.Since(start))
+					return
+				}
+				mu.Lock()
+				took = append(took, time.Since(start))
+				mu.Unlock()
+				<-time.After(pause)
+			}
+		})
+	}
+	sending.Wait()
+	require.NotEmpty(t, took, name)
+	return took
+}
+
+func p99(took []time.Duration) time.Duration {
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+func median(values []time.Duration) time.Duration {
+	slices.Sort(values)
+	return values[len(values)/2]
+}

@@ -1,0 +1,43 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// connsForTheRest are the committers of dispatch, claim and settlement, two
+// each, and six for River: one listens, the others fetch, complete and clean up,
+// and load what a job is about.
+const connsForTheRest = 12
+
+// ConnsNeeded is how many connections a Worker and its Outbox may hold at once:
+// one for each attempt in the same Postgres (their destinations' Concurrency
+// together), one for each handler that runs (Options.HandlerWorkers, when
+// handlers are registered), and 12 for everything else. With a smaller pool,
+// claims and settlements wait for slow effects and handlers to end.
+func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
+
+// warnOfFewConns tells of a pool that slow work can use up. Who sizes the pool
+// decides: it may be that less runs at once than is allowed to.
+func (w *Worker) warnOfFewConns(ctx context.Context) {
+	inPostgres, handlers := 0, 0
+	for _, d := range w.opts.Destinations {
+		if _, ok := d.Sender.(destination.Transactional); ok {
+			inPostgres += d.Concurrency
+		}
+	}
+	if len(w.handlers) > 0 {
+		handlers = w.opts.HandlerWorkers
+	}
+	need, has := ConnsNeeded(inPostgres, handlers), int(w.pool.Config().MaxConns)
+	if inPostgres+handlers == 0 || has >= need {
+		return
+	}
+	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "slow handlers and sql effects can use up the connection pool: enlarge it, or let fewer run at once",
+		slog.String(logkey.Reason, fmt.Sprintf("the pool has %d connections; %d sql effects, %d handlers and %d for the rest may want %d",
+			has, inPostgres, handlers, connsForTheRest, need)))
+}
