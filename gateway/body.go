@@ -1,31 +1,78 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// firstRead is the most that is reserved for a body on the word of its
-// Content-Length alone, in bytes. More is reserved as it arrives.
-const firstRead = 64 << 10
+// firstChunked is what a body without Content-Length begins with.
+const firstChunked = 4 << 10
 
 // readBody reads the whole body and counts what it reads: Content-Length is a
-// claim, and a chunked body has none.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
+// claim, and a chunked body has none. Memory is reserved before it is
+// allocated.
+func (rx *reception) readBody() ([]byte, *refusal) {
+	r, limit := rx.echo.Request(), rx.source.maxBody
 	if r.ContentLength > limit {
 		return nil, refuseTooLarge(limit)
 	}
-	var body bytes.Buffer
-	// ReadFrom grows the buffer when less than MinRead is free.
-	body.Grow(int(min(max(r.ContentLength, 0), firstRead)) + bytes.MinRead)
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		return nil, refuseUnread(err, limit)
+	if !rx.memory.fits(r.ContentLength) {
+		return nil, refuseUnavailable(reasonMemory, nil) // unread
 	}
-	return body.Bytes(), nil
+	// The Writer inside Echo's is net/http's own, which MaxBytesReader tells to
+	// close the connection.
+	writer := rx.echo.Response().Writer
+	from, pace := http.MaxBytesReader(writer, r.Body, limit), rx.gateway.newPace(writer)
+	room := firstRoom(r.ContentLength)
+	body := make([]byte, 0, room+1) // one byte more: the end is found by reading on
+	for {
+		if len(body) == cap(body) {
+			room = nextRoom(room, r.ContentLength, limit)
+			if !rx.memory.cover(room) {
+				return nil, refuseUnavailable(reasonMemory, nil)
+			}
+			body = append(make([]byte, 0, room+1), body...)
+		}
+		pace.expect(len(body))
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			pace.done()
+			return body, nil
+		}
+		if err != nil {
+			return nil, refuseUnread(err, limit)
+		}
+	}
+}
+
+// firstRoom is for how many bytes the first buffer of a body is. length is -1
+// for a chunked one.
+func firstRoom(length int64) int64 {
+	if length < 0 {
+		return firstChunked
+	}
+	return min(length, unbudgeted)
+}
+
+// nextRoom is for how many bytes the buffer after one for room bytes is.
+func nextRoom(room, length, limit int64) int64 {
+	switch {
+	case room < believed:
+		room = min(2*room, believed)
+	case length < 0:
+		room += chunkStep
+	default:
+		room = length
+	}
+	if length >= 0 {
+		room = min(room, length)
+	}
+	return min(room, limit)
 }
 
 func refuseUnread(err error, limit int64) *refusal {

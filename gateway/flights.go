@@ -1,51 +1,121 @@
 package gateway
 
-import "sync"
-
-// admission is the answer to a delivery that wants to be read.
-type admission int
-
-const (
-	admitted admission = iota
-	refusedFull
-	refusedDraining
+import (
+	"net/netip"
+	"sync"
 )
 
-// flights counts the deliveries that are being read, committed or answered,
-// and bounds them. A mutex keeps count and draining together: between the last
-// departure and the end of a drain nobody can be admitted.
-type flights struct {
-	mu       sync.Mutex
-	limit    int
-	count    int
-	draining bool
-	drained  chan struct{} // closed once draining and count is zero
+// admission is the answer to a delivery that wants to be read: admitted, or
+// the reason why not.
+type admission string
+
+const (
+	admitted        admission = ""
+	refusedFull     admission = "overload"
+	refusedSource   admission = "overload_source"
+	refusedAddress  admission = "overload_address"
+	refusedDraining admission = "shutting_down"
+)
+
+// flightLimits is how many deliveries there may be at once.
+type flightLimits struct {
+	all       int
+	perSource int
+	// perAddress bounds those of one address whose sender is not proven yet.
+	// One source may take half of them, so that whoever holds the others up
+	// behind the address of a proxy we were not told of does so for one source.
+	perAddress int
 }
 
-func newFlights(limit int) *flights {
-	return &flights{limit: limit, drained: make(chan struct{})}
+// origin is where a delivery goes and where it comes from.
+type origin struct {
+	source  string
+	address netip.Prefix // see addressOf; the zero value has no limit
+}
+
+// flights counts the deliveries that are being read, committed or answered,
+// and bounds them. A mutex keeps counts and draining together: between the last
+// departure and the end of a drain nobody can be admitted.
+type flights struct {
+	mu        sync.Mutex
+	limits    flightLimits
+	count     int
+	bySource  map[string]int
+	byAddress map[netip.Prefix]int // not proven yet
+	byOrigin  map[origin]int       // not proven yet
+	draining  bool
+	drained   chan struct{} // closed once draining and count is zero
+}
+
+func newFlights(limits flightLimits) *flights {
+	return &flights{
+		limits:    limits,
+		bySource:  make(map[string]int),
+		byAddress: make(map[netip.Prefix]int),
+		byOrigin:  make(map[origin]int),
+		drained:   make(chan struct{}),
+	}
 }
 
 // enter must be followed by leave when it returns admitted.
-func (f *flights) enter() admission {
+func (f *flights) enter(from origin) admission {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.draining:
 		return refusedDraining
-	case f.count >= f.limit:
+	case f.count >= f.limits.all:
 		return refusedFull
+	case f.bySource[from.source] >= f.limits.perSource:
+		return refusedSource
+	case f.byAddress[from.address] >= f.limits.perAddress, f.byOrigin[from] >= half(f.limits.perAddress):
+		return refusedAddress
 	}
 	f.count++
+	f.bySource[from.source]++
+	if from.address.IsValid() {
+		f.byAddress[from.address]++
+		f.byOrigin[from]++
+	}
 	return admitted
 }
 
-func (f *flights) leave() {
+// prove gives back what a delivery took of its address: its sender is known
+// from now on. It is called once, before leave.
+func (f *flights) prove(from origin) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.forgetAddress(from)
+}
+
+func (f *flights) leave(from origin, proven bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !proven {
+		f.forgetAddress(from)
+	}
+	decrement(f.bySource, from.source)
 	f.count--
 	f.closeIfDrained()
 }
+
+func (f *flights) forgetAddress(from origin) {
+	if from.address.IsValid() {
+		decrement(f.byAddress, from.address)
+		decrement(f.byOrigin, from)
+	}
+}
+
+// decrement keeps a map as small as what it counts: its keys are a stranger's
+// choice.
+func decrement[K comparable](counts map[K]int, key K) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// half is what one may take where none may take all, and never nothing.
+func half[N int | int64](n N) N { return (n + 1) / 2 }
 
 // drain refuses everybody from now on. The channel is closed when the last one
 // has left.

@@ -26,7 +26,10 @@ import (
 const (
 	DefaultListen            = ":8080"
 	DefaultMaxBody           = 1 << 20
+	DefaultMaxBuffered       = 256 << 20
 	DefaultMaxInFlight       = 1024
+	DefaultMaxConnections    = 16_384
+	DefaultMinBodyRate       = 10 << 10
 	DefaultReadHeaderTimeout = 5 * time.Second
 	DefaultReadTimeout       = 15 * time.Second
 	DefaultWriteTimeout      = 30 * time.Second
@@ -64,11 +67,30 @@ type Options struct {
 	// MaxBody is the largest body taken, in bytes. The MaxBody of a provider
 	// raises it for its sources. Defaults to DefaultMaxBody.
 	MaxBody int64
+	// MaxBuffered is the budget, in bytes, for the bodies in memory. The first
+	// 64 KiB of each are outside it. One source may take half of it, and never
+	// less than one body of its cap. A delivery that finds no room is answered
+	// 503. Defaults to DefaultMaxBuffered.
+	MaxBuffered int64
 	// MaxInFlight is how many deliveries may be read and committed at once;
-	// more are answered 503 before their body is read. It bounds the memory
-	// for bodies to MaxInFlight times the body cap. A sender that dribbles its
-	// body holds a place for up to ReadTimeout. Defaults to DefaultMaxInFlight.
+	// more are answered 503 before their body is read. Defaults to
+	// DefaultMaxInFlight.
 	MaxInFlight int
+	// MaxInFlightPerSource is how many of them one source may have. Defaults to
+	// half of MaxInFlight.
+	MaxInFlightPerSource int
+	// MaxUnprovenPerAddress is how many of them one client address may have
+	// before the proof of who sends them: an IPv4 address, or an IPv6 /64. One
+	// source may have half of those. Defaults to a quarter of MaxInFlight.
+	MaxUnprovenPerAddress int
+	// MaxConnections is how many connections may be open at once; one address
+	// that is not a trusted proxy may have half of them. More are closed as
+	// they come. Defaults to DefaultMaxConnections.
+	MaxConnections int
+	// MinBodyRate is how many bytes a second a body must bring, on average,
+	// once it has been coming for two seconds; a slower one is answered 408.
+	// Defaults to DefaultMinBodyRate.
+	MinBodyRate int64
 	// ReadHeaderTimeout bounds the reading of a header. Defaults to
 	// DefaultReadHeaderTimeout.
 	ReadHeaderTimeout time.Duration
@@ -99,15 +121,17 @@ type Options struct {
 // Gateway is the HTTP server of all sources. It is safe for concurrent use and
 // for one Start.
 type Gateway struct {
-	opts    Options
-	echo    *echo.Echo
-	server  *http.Server
-	proxies proxies
-	sources atomic.Pointer[sourceSet]
-	flights *flights
-	meters  *meters
-	tracer  trace.Tracer
-	log     *deliveryLog
+	opts        Options
+	echo        *echo.Echo
+	server      *http.Server
+	proxies     proxies
+	sources     atomic.Pointer[sourceSet]
+	connections *connections
+	flights     *flights
+	memory      *memory
+	meters      *meters
+	tracer      trace.Tracer
+	log         *deliveryLog
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -122,16 +146,18 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		opts:    opts,
-		proxies: opts.TrustedProxies,
-		flights: newFlights(opts.MaxInFlight),
-		tracer:  opts.TracerProvider.Tracer(scopeName),
-		log:     newDeliveryLog(opts.Logger, opts.Now),
+		opts:        opts,
+		proxies:     opts.TrustedProxies,
+		connections: newConnections(opts.MaxConnections, opts.TrustedProxies),
+		flights:     newFlights(flightLimits{all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress}),
+		memory:      newMemory(opts.MaxBuffered),
+		tracer:      opts.TracerProvider.Tracer(scopeName),
+		log:         newDeliveryLog(opts.Logger, opts.Now),
 	}
 	if err := g.SetSources(opts.Sources); err != nil {
 		return nil, err
 	}
-	meters, err := newMeters(opts.MeterProvider, g.flights.inFlight)
+	meters, err := newMeters(opts.MeterProvider, gauges{inFlight: g.flights.inFlight, buffered: g.memory.reserved, connections: g.connections.counts})
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +175,7 @@ func (g *Gateway) Handler() http.Handler { return g.echo }
 // SetSources replaces all sources at once. Deliveries in flight end with the
 // sources they began with. On an error the old ones stay.
 func (g *Gateway) SetSources(sources []Source) error {
-	set, err := newSourceSet(sources, g.opts.MaxBody)
+	set, err := newSourceSet(sources, g.opts)
 	if err != nil {
 		return err
 	}
@@ -160,7 +186,12 @@ func (g *Gateway) SetSources(sources []Source) error {
 func (o Options) withDefaults() Options {
 	defaultTo(&o.Listen, DefaultListen)
 	defaultTo(&o.MaxBody, DefaultMaxBody)
+	defaultTo(&o.MaxBuffered, DefaultMaxBuffered)
 	defaultTo(&o.MaxInFlight, DefaultMaxInFlight)
+	defaultTo(&o.MaxInFlightPerSource, half(o.MaxInFlight))
+	defaultTo(&o.MaxUnprovenPerAddress, half(half(o.MaxInFlight)))
+	defaultTo(&o.MaxConnections, DefaultMaxConnections)
+	defaultTo(&o.MinBodyRate, DefaultMinBodyRate)
 	defaultTo(&o.ReadHeaderTimeout, DefaultReadHeaderTimeout)
 	defaultTo(&o.ReadTimeout, DefaultReadTimeout)
 	defaultTo(&o.WriteTimeout, max(DefaultWriteTimeout, 2*o.ReadTimeout))
@@ -194,8 +225,8 @@ func (o Options) validate() error {
 		return errors.New("gateway: Accepter is required")
 	case o.MaxBody < 0:
 		return errors.New("gateway: MaxBody cannot be less than zero")
-	case o.MaxInFlight < 0:
-		return errors.New("gateway: MaxInFlight cannot be less than zero")
+	case o.MaxBuffered < 0, o.MaxInFlight < 0, o.MaxInFlightPerSource < 0, o.MaxUnprovenPerAddress < 0, o.MaxConnections < 0, o.MinBodyRate < 0:
+		return errors.New("gateway: a limit cannot be less than zero")
 	case o.MaxHeaderBytes < 0:
 		return errors.New("gateway: MaxHeaderBytes cannot be less than zero")
 	case o.ReadHeaderTimeout < 0, o.ReadTimeout < 0, o.WriteTimeout < 0, o.IdleTimeout < 0:

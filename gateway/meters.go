@@ -84,10 +84,16 @@ type meters struct {
 	callback metric.Registration
 }
 
-func newMeters(meterProvider metric.MeterProvider, inFlight func() int64) (*meters, error) {
+// gauges are asked for what is there at the moment.
+type gauges struct {
+	inFlight, buffered func() int64
+	connections        func() (open, refused int64)
+}
+
+func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) {
 	meter := meterProvider.Meter(scopeName)
 	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource), 0)}
-	var errs [11]error
+	var errs [14]error
 	m.deliveries, errs[0] = meter.Int64Counter("hooklatch.deliveries", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Requests to sources, by what became of them."))
 	m.events, errs[1] = meter.Int64Counter("hooklatch.events.accepted", metric.WithUnit("{event}"),
@@ -108,13 +114,26 @@ func newMeters(meterProvider metric.MeterProvider, inFlight func() int64) (*mete
 		metric.WithDescription("Proven deliveries that their sender calls a retry, by its reason."))
 	m.secretsMatched, errs[10] = meter.Int64Counter("hooklatch.secrets.matched", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Proven deliveries, by the place in the configuration of the secret that proved them."))
-	gauge, err := meter.Int64ObservableUpDownCounter("hooklatch.inflight", metric.WithUnit("{delivery}"),
+	inFlight, err := meter.Int64ObservableUpDownCounter("hooklatch.inflight", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Deliveries that are being read, committed or answered."))
 	errs[6] = err
+	buffered, err := meter.Int64ObservableUpDownCounter("hooklatch.buffered", metric.WithUnit("By"),
+		metric.WithDescription("Memory reserved for bodies beyond the first 64 KiB of each; gateway.max_buffered is its limit."))
+	errs[11] = err
+	connections, err := meter.Int64ObservableUpDownCounter("hooklatch.connections", metric.WithUnit("{connection}"),
+		metric.WithDescription("Connections that are open."))
+	errs[12] = err
+	refused, err := meter.Int64ObservableCounter("hooklatch.connections.refused", metric.WithUnit("{connection}"),
+		metric.WithDescription("Connections that were closed as they came, because there were too many."))
+	errs[13] = err
 	m.callback, errs[7] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		o.ObserveInt64(gauge, inFlight())
+		o.ObserveInt64(inFlight, now.inFlight())
+		o.ObserveInt64(buffered, now.buffered())
+		opened, turnedAway := now.connections()
+		o.ObserveInt64(connections, opened)
+		o.ObserveInt64(refused, turnedAway)
 		return nil
-	}, gauge)
+	}, inFlight, buffered, connections, refused)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("gateway: make metrics: %w", err)
 	}

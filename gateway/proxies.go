@@ -33,12 +33,33 @@ func (p proxies) ipExtractor() echo.IPExtractor {
 	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
+// addressOf is what limits per address count by: an IPv4 address, or the /64
+// that one subscriber of IPv6 has. It is not valid for what is no address.
+func addressOf(ip string) netip.Prefix {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return subscriber(addr)
+}
+
+func subscriber(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+	bits := 64
+	if addr.Is4() {
+		bits = 32
+	}
+	prefix, _ := addr.Prefix(bits) // fails for more bits than an address has only
+	return prefix
+}
+
 func (p proxies) trust(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return false
-	}
-	addr := peer.Addr().Unmap().WithZone("")
+	return err == nil && p.contain(peer.Addr())
+}
+
+func (p proxies) contain(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
 	for _, prefix := range p {
 		if prefix.Contains(addr) {
 			return true

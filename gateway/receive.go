@@ -27,7 +27,10 @@ type reception struct {
 	secrets *usable            // accepted at that time
 	retry   provider.RetryInfo // what the sender of a proven request says of it
 
+	origin   origin
 	inFlight bool
+	proven   bool
+	memory   *reservation // of the body; nil before it is read
 	bodyRead bool
 	bodySize int
 }
@@ -54,8 +57,11 @@ func (g *Gateway) receive(c echo.Context) error {
 }
 
 func (rx *reception) leave() {
+	if rx.memory != nil {
+		rx.memory.release()
+	}
 	if rx.inFlight {
-		rx.gateway.flights.leave()
+		rx.gateway.flights.leave(rx.origin, rx.proven)
 	}
 	rx.span.End()
 }
@@ -89,6 +95,7 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	if err != nil {
 		return nil, refuseProof(err)
 	}
+	rx.prove()
 	rx.retry = rx.source.retry(request)
 	rx.gateway.meters.proven(rx.ctx, rx.source, rx.secrets.position(verified), rx.retry)
 	return rx.accept(request)
@@ -105,27 +112,29 @@ func (rx *reception) admit() *refusal {
 	case encoded(request.Header):
 		return refuseEncoding()
 	}
-	switch rx.gateway.flights.enter() {
-	case refusedFull:
-		return refuseUnavailable("overload", nil)
-	case refusedDraining:
-		return refuseUnavailable("shutting_down", nil)
-	case admitted:
-		rx.inFlight = true
+	rx.origin = origin{source: rx.source.Name, address: addressOf(rx.echo.RealIP())}
+	if refused := rx.gateway.flights.enter(rx.origin); refused != admitted {
+		return refuseUnavailable(string(refused), nil)
 	}
+	rx.inFlight = true
 	return nil
 }
 
 func (rx *reception) read() (*provider.Request, *refusal) {
-	r := rx.echo.Request()
-	// The Writer inside Echo's is net/http's own, which MaxBytesReader tells to
-	// close the connection.
-	body, refused := readBody(rx.echo.Response().Writer, r, rx.source.maxBody)
+	rx.memory = rx.gateway.memory.reservation(rx.source)
+	body, refused := rx.readBody()
 	if refused != nil {
 		return nil, refused
 	}
+	r := rx.echo.Request()
 	rx.bodyRead, rx.bodySize = true, len(body)
 	return &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body}, nil
+}
+
+// prove notes that the sender is known: it no longer counts against its address.
+func (rx *reception) prove() {
+	rx.proven = true
+	rx.gateway.flights.prove(rx.origin)
 }
 
 // handshake answers the sender's own check of the endpoint. Both results are
@@ -208,7 +217,7 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 	case len(rx.echo.Request().TransferEncoding) > 0:
 		hangUp(rx.echo)
 	}
-	if refused != nil && refused.reason == "shutting_down" {
+	if refused != nil && refused.reason == string(refusedDraining) {
 		hangUp(rx.echo)
 	}
 }

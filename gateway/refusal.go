@@ -22,6 +22,9 @@ type refusal struct {
 	allow   string // of a 405
 }
 
+// reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
+const reasonMemory = "overload_memory"
+
 // ours tells whether the sender did nothing wrong.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 

@@ -68,6 +68,7 @@ func (g *Gateway) Start() error {
 	if err != nil {
 		return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
 	}
+	listener = limitedListener{Listener: listener, connections: g.connections}
 	g.listener = listener
 	g.serving.Go(func() {
 		// net.ErrClosed: Stop closes the listener before the server.

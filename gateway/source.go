@@ -59,7 +59,7 @@ type sourceSet map[string]*source
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-func newSourceSet(sources []Source, maxBody int64) (*sourceSet, error) {
+func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	set := make(sourceSet, len(sources))
 	for _, s := range sources {
 		if err := s.validate(); err != nil {
@@ -68,7 +68,11 @@ func newSourceSet(sources []Source, maxBody int64) (*sourceSet, error) {
 		if set[s.Name] != nil {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
 		}
-		set[s.Name] = newSource(s, maxBody)
+		src := newSource(s, opts.MaxBody)
+		if src.maxBody > opts.MaxBuffered {
+			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.maxBody, opts.MaxBuffered)
+		}
+		set[s.Name] = src
 	}
 	return &set, nil
 }

@@ -1,0 +1,185 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// behindProxy makes every client of a test one behind a trusted proxy, so that
+// it chooses its own address.
+func behindProxy(o *gateway.Options) {
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+// dribble begins a delivery from an address and sends one byte of it.
+func (b *testBundle) dribble(t *testing.T, source, address string) net.Conn {
+	t.Helper()
+	conn := b.dial(t)
+	write(t, conn, fmt.Sprintf("POST /webhooks/%s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Length: 100\r\n\r\n{", source, address))
+	return conn
+}
+
+func (b *testBundle) requireInFlight(t *testing.T, want int64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == want }, 10*time.Second, time.Millisecond)
+}
+
+func forwardedFor(address string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
+}
+
+// However many hold up one source, from however many addresses: the others have
+// half of all places.
+func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) {
+		behindProxy(o)
+		o.MaxInFlight = 8
+		o.Sources = append(o.Sources, source("payments", signer()))
+	})
+	for i := range 4 {
+		b.dribble(t, "orders", fmt.Sprintf("203.0.113.%d", i))
+	}
+	b.requireInFlight(t, 4)
+	requireUnavailable(t, b.dribble(t, "orders", "203.0.113.9"))
+	require.Equal(t, "overload_source", b.logs.lines(t, "delivery not accepted")[0]["reason"])
+	require.Equal(t, http.StatusOK, b.post(t, "payments", event("a", 100), forwardedFor("203.0.113.9")).status)
+}
+
+// Whoever dribbles takes places of an address only: of an IPv4 address, or of
+// the /64 that one subscriber of IPv6 has.
+func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, first, second, same, other string }{
+		{"IPv4", "203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2"},
+		{"IPv6", "2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1:ffff::3", "2001:db8:0:2::1"},
+		{"IPv4 as IPv6", "203.0.113.1", "::ffff:203.0.113.1", "::ffff:203.0.113.1", "::ffff:203.0.113.2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, func(o *gateway.Options) {
+				behindProxy(o)
+				o.MaxInFlight, o.MaxUnprovenPerAddress = 100, 4
+				o.Sources = append(o.Sources, source("payments", signer()))
+			})
+			b.dribble(t, "orders", test.first)
+			last := b.dribble(t, "orders", test.second)
+			b.requireInFlight(t, 2)
+			requireUnavailable(t, b.dribble(t, "orders", test.same))
+			require.Equal(t, "overload_address", b.logs.lines(t, "delivery not accepted")[0]["reason"])
+			require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 100), forwardedFor(test.other)).status, "another address")
+			require.Equal(t, http.StatusOK, b.post(t, "payments", event("b", 100), forwardedFor(test.same)).status, "another source")
+
+			b.dribble(t, "payments", test.same)
+			b.dribble(t, "payments", test.same)
+			b.requireInFlight(t, 4)
+			requireUnavailable(t, b.dribble(t, "payments", test.same))
+
+			require.NoError(t, last.Close())
+			b.requireInFlight(t, 3)
+			require.Equal(t, http.StatusOK, b.post(t, "orders", event("c", 100), forwardedFor(test.same)).status, "its place is free again")
+		})
+	}
+}
+
+// A sender whose signature fits is not counted against its address any more: it
+// may have as many deliveries waiting for their commit as it likes.
+func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) { o.MaxUnprovenPerAddress = 2 })
+	release := make(chan struct{})
+	b.accepter.before = func(context.Context, outbox.Delivery) error {
+		<-release
+		return nil
+	}
+	const deliveries = 5
+	statuses := make(chan int, deliveries)
+	var sending sync.WaitGroup
+	for i := range deliveries {
+		sending.Go(func() { statuses <- b.post(t, "orders", event(strconv.Itoa(i), 100)).status })
+		b.requireInFlight(t, int64(i+1))
+		require.Eventually(t, func() bool { return b.counts(t, "hooklatch.secrets.matched")["secret=2,source=orders"] == int64(i+1) },
+			10*time.Second, time.Millisecond)
+	}
+	close(release)
+	sending.Wait()
+	for range deliveries {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
+	b.requireInFlight(t, 0)
+}
+
+// A body that comes too slowly is cut off after two seconds, long before
+// ReadTimeout; one that brings what is asked for is not.
+func TestBodyMustBringTheMinimumRate(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) { o.MinBodyRate = 50 })
+	began := time.Now()
+	silent := b.dribble(t, "orders", "203.0.113.1")
+	steady := b.dial(t)
+	body := event("a", 1000)
+	write(t, steady, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n", sign(testSecret, []byte(body))))
+	go func() { drip(steady, body) }() // 200 bytes a second
+
+	require.Equal(t, http.StatusRequestTimeout, statusOf(t, bufio.NewReader(silent)).StatusCode)
+	took := time.Since(began)
+	require.Greater(t, took, 1900*time.Millisecond)
+	require.Less(t, took, 4*time.Second)
+	require.Equal(t, http.StatusOK, statusOf(t, bufio.NewReader(steady)).StatusCode)
+	require.Greater(t, time.Since(began), 4*time.Second)
+}
+
+// What is beyond the limit is closed at once, and half of all connections is
+// left for the others.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	closed := func(t *testing.T, conn net.Conn) {
+		t.Helper()
+		_, err := conn.Read(make([]byte, 1))
+		require.Error(t, err)
+		requireNoTimeout(t, err)
+	}
+	open := func(t *testing.T, b *testBundle, want int64) {
+		t.Helper()
+		require.Eventually(t, func() bool { return b.counts(t, "hooklatch.connections")[""] == want }, 10*time.Second, time.Millisecond)
+	}
+	t.Run("of one address", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, func(o *gateway.Options) { o.MaxConnections = 6 })
+		var conns []net.Conn
+		for range 3 {
+			conns = append(conns, b.dial(t))
+		}
+		open(t, b, 3)
+		closed(t, b.dial(t))
+		require.Equal(t, map[string]int64{"": 1}, b.counts(t, "hooklatch.connections.refused"))
+		require.NoError(t, conns[0].Close())
+		open(t, b, 2)
+		require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 100)).status)
+	})
+	t.Run("of a trusted proxy", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, func(o *gateway.Options) {
+			behindProxy(o)
+			o.MaxConnections = 6
+		})
+		for range 6 {
+			b.dial(t)
+		}
+		open(t, b, 6)
+		closed(t, b.dial(t))
+	})
+}

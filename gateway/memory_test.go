@@ -1,0 +1,156 @@
+package gateway_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
+
+// budgeted is a gateway with room for 8 MiB of bodies and two sources with a
+// cap of 4 MiB each.
+func budgeted(t *testing.T) *testBundle {
+	t.Helper()
+	return setup(t, func(o *gateway.Options) {
+		o.MaxBuffered, o.MaxBody = 8*mib, 4*mib
+		o.Sources = append(o.Sources, source("payments", signer()))
+	})
+}
+
+// event is a body of that size.
+func event(id string, size int) string {
+	head := fmt.Sprintf(`{"id":%q,"type":"x","padding":"`, id)
+	return head + strings.Repeat("x", size-len(head)-2) + `"}`
+}
+
+// upload begins a body of a declared length and sends some of it.
+func (b *testBundle) upload(t *testing.T, source string, declared, sent int) net.Conn {
+	t.Helper()
+	conn := b.dial(t)
+	write(t, conn, fmt.Sprintf("POST /webhooks/%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", source, declared))
+	write(t, conn, strings.Repeat("x", sent))
+	return conn
+}
+
+// requireBuffered waits until that much of the budget is reserved.
+func (b *testBundle) requireBuffered(t *testing.T, want int64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.buffered")[""] == want }, 10*time.Second, time.Millisecond,
+		"%d bytes are reserved, not %d", b.counts(t, "hooklatch.buffered")[""], want)
+}
+
+func requireUnavailable(t *testing.T, conn net.Conn) {
+	t.Helper()
+	response := statusOf(t, bufio.NewReader(conn))
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+	require.True(t, response.Close)
+}
+
+// What a stranger declares is believed, and reserved, after the first MiB only.
+func TestBodyIsReservedAsItArrives(t *testing.T) {
+	t.Parallel()
+	b := budgeted(t)
+	conn := b.upload(t, "orders", 4*mib, 100)
+	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == 1 }, 10*time.Second, time.Millisecond)
+	b.requireBuffered(t, 0)
+	write(t, conn, strings.Repeat("x", 100*kib-100))
+	b.requireBuffered(t, 128*kib-64*kib)
+	write(t, conn, strings.Repeat("x", 900*kib))
+	b.requireBuffered(t, mib-64*kib)
+	write(t, conn, strings.Repeat("x", 100*kib))
+	b.requireBuffered(t, 4*mib-64*kib)
+	require.NoError(t, conn.Close())
+	b.requireBuffered(t, 0)
+}
+
+func TestChunkedBodyIsReservedInSteps(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 20*mib, 10*mib })
+	conn := b.dial(t)
+	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+	chunk := func(size int) { write(t, conn, fmt.Sprintf("%x\r\n%s\r\n", size, strings.Repeat("x", size))) }
+	chunk(64 * kib)
+	b.requireBuffered(t, 0)
+	chunk(mib)
+	b.requireBuffered(t, 5*mib-64*kib)
+	chunk(4 * mib)
+	b.requireBuffered(t, 9*mib-64*kib)
+	chunk(4 * mib)
+	b.requireBuffered(t, 10*mib-64*kib)
+	chunk(mib)
+	require.Equal(t, http.StatusRequestEntityTooLarge, statusOf(t, bufio.NewReader(conn)).StatusCode)
+	b.requireBuffered(t, 0)
+}
+
+// One source takes its half, and is refused before its body is read. The others
+// go on, and so do its own ordinary deliveries.
+func TestSourceTakesHalfOfTheMemory(t *testing.T) {
+	t.Parallel()
+	b := budgeted(t)
+	held := b.upload(t, "orders", 4*mib, 2*mib)
+	b.requireBuffered(t, 4*mib-64*kib)
+
+	requireUnavailable(t, b.upload(t, "orders", 4*mib, 0))
+	require.Equal(t, http.StatusServiceUnavailable, b.post(t, "orders", event("a", 200*kib)).status)
+	require.Equal(t, http.StatusOK, b.post(t, "orders", event("b", 64*kib)).status, "the first 64 KiB of a body are outside the budget")
+	require.Equal(t, http.StatusOK, b.post(t, "payments", event("c", 4*mib)).status)
+	lines := b.logs.lines(t, "delivery not accepted")
+	require.Len(t, lines, 2)
+	require.Equal(t, "overload_memory", lines[0]["reason"])
+
+	require.NoError(t, held.Close())
+	b.requireBuffered(t, 0)
+	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 4*mib)).status, "its memory is free again")
+	b.requireBuffered(t, 0)
+}
+
+// Two bodies that fit when they begin and no longer do when they grow.
+func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
+	t.Parallel()
+	b := budgeted(t)
+	growing := b.upload(t, "orders", 4*mib, 100*kib)
+	b.requireBuffered(t, 64*kib)
+	b.upload(t, "orders", 3*mib+512*kib, 2*mib)
+	b.requireBuffered(t, 3*mib+512*kib)
+	go func() { _, _ = growing.Write(make([]byte, mib)) }() // cut off somewhere
+	requireUnavailable(t, growing)
+}
+
+// However small the budget is beside the cap of a source, one body of it fits.
+func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })
+	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 4*mib)).status)
+	_, err := gateway.New(gateway.Options{Accepter: b.accepter, MaxBuffered: 2 * mib, MaxBody: 3 * mib, Sources: []gateway.Source{source("orders", signer())}})
+	require.ErrorContains(t, err, `source "orders" takes bodies of 3145728 bytes, for which MaxBuffered (2097152) has no room`)
+}
+
+// The buffer of a large body is made once: no copy of a copy stays behind.
+func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	b := setup(t, func(o *gateway.Options) { o.MaxBody = 32 * mib })
+	conn := b.upload(t, "orders", 32*mib, 0)
+	piece := make([]byte, 32*kib)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 2 * mib / len(piece) {
+		_, err := conn.Write(piece)
+		require.NoError(t, err)
+	}
+	b.requireBuffered(t, 32*mib-64*kib)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(36*mib))
+}
