@@ -62,7 +62,10 @@ func (a *App) makeGateway() error {
 	a.gateway, err = gateway.New(gateway.Options{
 		Accepter: a.gate, Sources: sources,
 		Listen: cfg.Gateway.Listen, PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
-		MaxBody: int64(cfg.Gateway.MaxBody), MaxInFlight: cfg.Gateway.MaxInFlight,
+		MaxBody: int64(cfg.Gateway.MaxBody), MaxBuffered: int64(cfg.Gateway.MaxBuffered),
+		MaxInFlight: cfg.Gateway.MaxInFlight, MaxInFlightPerSource: cfg.Gateway.MaxInFlightPerSource,
+		MaxUnprovenPerAddress: cfg.Gateway.MaxUnprovenPerAddress, MaxConnections: cfg.Gateway.MaxConnections,
+		MinBodyRate:       int64(cfg.Gateway.MinBodyRate),
 		ReadHeaderTimeout: cfg.Gateway.ReadHeaderTimeout, ReadTimeout: cfg.Gateway.ReadTimeout,
 		WriteTimeout: cfg.Gateway.WriteTimeout, IdleTimeout: cfg.Gateway.IdleTimeout,
 		MaxHeaderBytes: int(cfg.Gateway.MaxHeader),

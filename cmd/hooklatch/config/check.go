@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -32,6 +34,7 @@ func (c *Config) check(d *decoder) {
 	for n, dest := range c.Destinations {
 		dest.check(d, n)
 	}
+	c.checkMemory(d)
 	c.checkRetention(d)
 	c.checkRoutes(d)
 }
@@ -60,7 +63,12 @@ func (g Gateway) check(d *decoder) {
 	d.webURL("gateway.public_url", g.PublicURL)
 	d.positive("gateway.max_body", int64(g.MaxBody))
 	d.positive("gateway.max_header", int64(g.MaxHeader))
+	d.positive("gateway.max_buffered", int64(g.MaxBuffered))
 	d.positive("gateway.max_in_flight", int64(g.MaxInFlight))
+	d.upTo("gateway.max_in_flight_per_source", g.MaxInFlightPerSource, g.MaxInFlight)
+	d.upTo("gateway.max_unproven_per_address", g.MaxUnprovenPerAddress, g.MaxInFlight)
+	d.positive("gateway.max_connections", int64(g.MaxConnections))
+	d.positive("gateway.min_body_rate", int64(g.MinBodyRate))
 	d.duration("gateway.accept_timeout", g.AcceptTimeout)
 	d.duration("gateway.read_header_timeout", g.ReadHeaderTimeout)
 	d.duration("gateway.read_timeout", g.ReadTimeout)
@@ -70,6 +78,31 @@ func (g Gateway) check(d *decoder) {
 	if g.WriteTimeout > 0 && g.WriteTimeout <= g.ReadTimeout {
 		d.reportf("gateway.write_timeout", "%s leaves no time to answer a slow body; it must be longer than read_timeout, %s", g.WriteTimeout, g.ReadTimeout)
 	}
+}
+
+// checkMemory wants room for at least one body of every source.
+func (c *Config) checkMemory(d *decoder) {
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		s := c.Sources[name]
+		limit := max(int64(c.Gateway.MaxBody), providerCap(s))
+		if s.MaxBody > 0 {
+			limit = int64(s.MaxBody)
+		}
+		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
+			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
+				c.Gateway.MaxBuffered, name, Size(limit), Size(2*limit))
+		}
+	}
+}
+
+// providerCap is the largest body a source's sender is known to send, 0 when
+// there is none or the source is wrong.
+func providerCap(s Source) int64 {
+	p, err := provider.New(s.Provider, s.Options)
+	if err != nil {
+		return 0
+	}
+	return p.MaxBody
 }
 
 func (a Admin) check(d *decoder, g Gateway) {
@@ -130,6 +163,14 @@ func (d *decoder) name(path, given string) {
 func (d *decoder) positive(path string, value int64) {
 	if value < 1 && !d.reported(path) {
 		d.reportf(path, "%d is too small; it must be at least 1", value)
+	}
+}
+
+// upTo wants a share of max_in_flight.
+func (d *decoder) upTo(path string, value, all int) {
+	d.positive(path, int64(value))
+	if all > 0 && value > all {
+		d.reportf(path, "%d is more than max_in_flight, %d", value, all)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
@@ -25,7 +26,12 @@ func (c *Config) fillIn() {
 
 	c.Gateway.Listen = cmp.Or(c.Gateway.Listen, ":8080")
 	c.Gateway.MaxBody = cmp.Or(c.Gateway.MaxBody, 1<<20)
-	c.Gateway.MaxInFlight = cmp.Or(c.Gateway.MaxInFlight, 1024)
+	c.Gateway.MaxBuffered = cmp.Or(c.Gateway.MaxBuffered, gateway.DefaultMaxBuffered)
+	c.Gateway.MaxInFlight = cmp.Or(c.Gateway.MaxInFlight, gateway.DefaultMaxInFlight)
+	c.Gateway.MaxInFlightPerSource = cmp.Or(c.Gateway.MaxInFlightPerSource, (max(c.Gateway.MaxInFlight, 1)+1)/2)
+	c.Gateway.MaxUnprovenPerAddress = cmp.Or(c.Gateway.MaxUnprovenPerAddress, (max(c.Gateway.MaxInFlight, 1)+3)/4)
+	c.Gateway.MaxConnections = cmp.Or(c.Gateway.MaxConnections, gateway.DefaultMaxConnections)
+	c.Gateway.MinBodyRate = cmp.Or(c.Gateway.MinBodyRate, gateway.DefaultMinBodyRate)
 	c.Gateway.AcceptTimeout = cmp.Or(c.Gateway.AcceptTimeout, 2*time.Second)
 	c.Gateway.ReadHeaderTimeout = cmp.Or(c.Gateway.ReadHeaderTimeout, 5*time.Second)
 	c.Gateway.ReadTimeout = cmp.Or(c.Gateway.ReadTimeout, 15*time.Second)

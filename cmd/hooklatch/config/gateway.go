@@ -20,9 +20,25 @@ type Gateway struct {
 	// Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	// Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
+	// Memory for bodies, over all deliveries; what finds no room is answered 503.
+	// The first 64 KiB of each body are outside it, and one source may take half
+	// of it. At least the cap of the source with the largest. Defaults to 256MiB.
+	MaxBuffered Size `yaml:"max_buffered,omitempty"`
 	// Most deliveries in progress at once; more are answered 503 before their
 	// body is read. Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
+	// Most of them of one source. Defaults to half of max_in_flight.
+	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
+	// Most of them of one client address before their sender is proven: an IPv4
+	// address, or an IPv6 /64; one source may have half of those. Defaults to a
+	// quarter of max_in_flight.
+	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
+	// Most connections that are open at once; one address that is not a trusted
+	// proxy may have half of them. More are closed as they come. Defaults to 16384.
+	MaxConnections int `yaml:"max_connections,omitempty"`
+	// Fewest bytes a second that a body brings on average once it has been coming
+	// for 2s; a slower one is answered 408. Defaults to 10KiB.
+	MinBodyRate Size `yaml:"min_body_rate,omitempty"`
 	// How long a delivery may wait for its commit before it is answered 503.
 	// Keep it below the senders' own time-outs, 3s for the shortest. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
