@@ -116,6 +116,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	limitMemory(cfg, d.p.env, d.logger)
 	return app.Run(ctx, app.Options{
 		Config: cfg, Gateway: true, Worker: true, Migrate: true,
 		Version:     readBuild().Version,

@@ -46,6 +46,7 @@ routes into effect; a file with mistakes changes nothing.`,
 			if err != nil {
 				return err
 			}
+			limitMemory(cfg, p.env, logger)
 			return app.Run(cmd.Context(), app.Options{
 				Config:      cfg,
 				DatabaseURL: database.given(p),

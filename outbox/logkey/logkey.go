@@ -6,6 +6,7 @@ package logkey
 const (
 	Attempt      = "attempt"       // number of an attempt, from 1
 	Batch        = "batch"         // members of one group commit
+	Bytes        = "bytes"         // size of what the message names
 	Count        = "count"         // how many of what the message names
 	Destination  = "destination"   // name in the configuration
 	Duration     = "duration"      // of what the message names
@@ -16,6 +17,7 @@ const (
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
 	JobID        = "job_id"        // of river_job
 	Late         = "late"          // how long after the first delivery a duplicate came
+	Limit        = "limit"         // of what the message names, in bytes
 	Migration    = "migration"     // number and name of a schema change
 	Outcome      = "outcome"       // what came of it, from a fixed set
 	Path         = "path"          // of a request, or of a file

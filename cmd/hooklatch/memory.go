@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// limitMemory makes the garbage collector of this process respect the memory it
+// may use, and warns where the bodies of deliveries alone could fill it. The
+// limit is soft: it makes memory scarce, never an allocation fail. GOMEMLIMIT
+// goes before what the machine says; the runtime has read it already.
+func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) {
+	limit, from := memoryLimit(os.DirFS("/"))
+	if _, given := env("GOMEMLIMIT"); given {
+		limit, from = debug.SetMemoryLimit(-1), "GOMEMLIMIT"
+	} else if limit > 0 {
+		debug.SetMemoryLimit(limit)
+	}
+	if limit <= 0 {
+		return // neither Linux nor a word of the user
+	}
+	logger.Info("memory limit of the garbage collector", slog.Int64(logkey.Limit, limit), slog.String(logkey.Reason, from))
+	if buffered := int64(cfg.Gateway.MaxBuffered); buffered > limit/2 {
+		logger.Warn("gateway.max_buffered is more than half of the memory limit: large deliveries can use up the memory of this process",
+			slog.Int64(logkey.Limit, limit), slog.Int64(logkey.Bytes, buffered))
+	}
+}
+
+// memoryLimit derives a soft limit from what the system below root allows: nine
+// tenths of the limit of the control group, which leaves room for what the
+// runtime does not count, or three quarters of the machine's memory, where
+// others live too. Without either it is 0.
+func memoryLimit(root fs.FS) (limit int64, from string) {
+	if group := groupLimit(root); group < math.MaxInt64 {
+		return group / 10 * 9, "control_group"
+	}
+	if total := machineMemory(root); total > 0 {
+		return total / 4 * 3, "machine"
+	}
+	return 0, ""
+}
+
+// groupLimit is the lowest memory limit of this process's control group and of
+// those around it, in either version of control groups; MaxInt64 without one.
+func groupLimit(root fs.FS) int64 {
+	lowest := int64(math.MaxInt64)
+	membership, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range strings.Lines(string(membership)) {
+		// hierarchy:controllers:path
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		mount, file := "sys/fs/cgroup", "memory.max"
+		if fields[0] != "0" {
+			if fields[1] != "memory" {
+				continue
+			}
+			mount, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		// A container may see the path of its host, which is not mounted in it:
+		// the directories that are there count.
+		for group := path.Join("/", fields[2]); ; group = path.Dir(group) {
+			lowest = min(lowest, readLimit(root, path.Join(mount, group, file)))
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return lowest
+}
+
+// unlimited is from which on a version 1 group has no limit: it says so with a
+// number near the largest there is.
+const unlimited = 1 << 60
+
+func readLimit(root fs.FS, name string) int64 {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return math.MaxInt64
+	}
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // or "max"
+	if err != nil || limit <= 0 || limit >= unlimited {
+		return math.MaxInt64
+	}
+	return limit
+}
+
+// machineMemory is MemTotal, 0 when it is not known.
+func machineMemory(root fs.FS) int64 {
+	text, _ := fs.ReadFile(root, "proc/meminfo")
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) == 3 && fields[0] == "MemTotal:" {
+			kibibytes, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kibibytes << 10
+		}
+	}
+	return 0
+}
