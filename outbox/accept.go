@@ -27,7 +27,7 @@ type arrival struct {
 func newArrival(d Delivery) (arrival, error) {
 	a := arrival{Delivery: d, queue: QueueDispatch}
 	if d.Handlers {
-		a.queue = QueueHandlers
+		a.queue = HandlersQueue(d.Source)
 	}
 	for _, in := range d.Events {
 		if err := in.validate(); err != nil {

@@ -34,7 +34,7 @@ type Delivery struct {
 	Body        []byte // the exact bytes received; stored as they are (I1)
 	Events      []Incoming
 
-	// Handlers sends the dispatch jobs to QueueHandlers, worked only by
+	// Handlers sends the dispatch jobs to HandlersQueue(Source), worked only by
 	// processes that registered Go handlers for the source.
 	Handlers bool
 

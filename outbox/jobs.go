@@ -19,13 +19,6 @@ const (
 	KindEffect   = "effect"
 )
 
-// The queues every deployment has, besides one for each destination.
-const (
-	QueueDispatch = "dispatch" // events whose source has no handlers
-	QueueHandlers = "handlers" // events whose source has registered handlers
-	QueueUpkeep   = "upkeep"   // periodic jobs
-)
-
 const (
 	// MaxDispatchAttempts is how often a dispatch is tried before its event
 	// counts as failed.

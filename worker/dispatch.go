@@ -89,6 +89,11 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 	if event.Outcome != outbox.EventReceived {
 		return output{Outcome: outcomeAlready + " " + string(event.Outcome)}.record(ctx)
 	}
+	leave, err := d.enter(ctx, run, event)
+	if err != nil {
+		return err
+	}
+	defer leave()
 
 	ctx, span := d.telemetry.startSpan(ctx, "process dispatch", event.Traceparent,
 		attribute.String(attrSource, event.Source),
@@ -124,9 +129,6 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 
 // dispatch plans the event and commits the plan.
 func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (outbox.Dispatched, error) {
-	if run.job.Queue == outbox.QueueHandlers && !d.handlers.knows(event.Source) {
-		return outbox.Dispatched{}, fmt.Errorf("no handler is registered for source %q in this process, but the event waits for one", event.Source)
-	}
 	table := d.routes.Load()
 	effects := plan(event, table)
 	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash}

@@ -69,7 +69,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	b.accept(t, "evt_1", true)
 
 	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
-	require.Equal(t, outbox.QueueHandlers, failed.Queue)
+	require.Equal(t, "handlers-stripe", failed.Queue)
 	require.Equal(t, "stripe/evt_1: handler of * invoice.paid: not yet", failed.Errors[0].Error)
 	require.Zero(t, b.written(t), "the error rolled back what both handlers wrote")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
@@ -96,20 +96,6 @@ func TestPanicOfHandlerIsAnError(t *testing.T) {
 	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
 	require.Equal(t, "stripe/evt_1: handler of * *: panic: a b", failed.Errors[0].Error)
 	require.Contains(t, b.lines(t, "handler ran")[0]["stack"], "TestPanicOfHandlerIsAnError")
-}
-
-// An event that waits for a handler is never skipped by a process that has
-// handlers, but none for its source.
-func TestMissingHandlerIsAnError(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	w := b.worker(t)
-	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
-	events := b.start(t, w)
-	b.accept(t, "evt_1", true)
-	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
-	require.Contains(t, failed.Errors[0].Error, `no handler is registered for source "stripe"`)
-	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
 }
 
 func TestLastFailureIsRecorded(t *testing.T) {

@@ -69,8 +69,8 @@ type Options struct {
 	// DispatchWorkers is how many events without handlers are dispatched at
 	// once. Defaults to 50.
 	DispatchWorkers int
-	// HandlerWorkers is how many events with handlers are dispatched at once;
-	// each holds a connection. Defaults to 20.
+	// HandlerWorkers is how many events with handlers are dispatched at once,
+	// of all sources together; each holds a connection. Defaults to 20.
 	HandlerWorkers int
 
 	// SoftStop is how long Stop lets running jobs finish before it cancels
@@ -234,9 +234,9 @@ func (d Destination) validate() error {
 		return errors.New("Name is required")
 	case d.Sender == nil:
 		return errors.New("Sender is required")
-	case len(d.Queue) > maxQueueName || !queueName.MatchString(d.Queue):
-		return fmt.Errorf("Queue is %q, allowed are lower-case letters, digits and single _, - or | between them, at most %d", d.Queue, maxQueueName)
-	case reservedQueue(d.Queue):
+	case !outbox.IsQueueName(d.Queue):
+		return fmt.Errorf("Queue is %q, allowed are lower-case letters, digits and single _, - or | between them, at most %d", d.Queue, outbox.MaxQueueName)
+	case outbox.IsReservedQueue(d.Queue):
 		return fmt.Errorf("Queue %q is reserved", d.Queue)
 	case d.Policy != outbox.AtLeastOnce && d.Policy != outbox.AtMostOnce:
 		return fmt.Errorf("Policy is %q, allowed are %q and %q", d.Policy, outbox.AtLeastOnce, outbox.AtMostOnce)

@@ -2,10 +2,8 @@ package worker
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/riverqueue/river"
 
@@ -16,23 +14,17 @@ import (
 // poll a second and its share of notifications.
 const maxOwnQueues = 32
 
-// maxQueueName is River's limit.
-const maxQueueName = 64
+// ownPrefix begins the queues of destinations.
+const ownPrefix = "dst_"
 
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
-const maxOwnName = maxQueueName - len("dst_") - 1 - 8
+const maxOwnName = outbox.MaxQueueName - len(ownPrefix) - 1 - 8
+
+// plainName are the names that stand in a queue as they are.
+var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
 // upkeepWorkers is enough for one job of each kind of upkeep, and some probes.
 const upkeepWorkers = 8
-
-// queueName is River's grammar.
-var queueName = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
-
-var notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
-
-func reservedQueue(name string) bool {
-	return name == outbox.QueueDispatch || name == outbox.QueueHandlers || name == outbox.QueueUpkeep
-}
 
 // assignQueues gives a queue to every destination that asks for none.
 func assignQueues(destinations []Destination) {
@@ -54,20 +46,12 @@ func assignQueues(destinations []Destination) {
 	}
 }
 
-// ownQueue is the queue of one destination. A name that had to be changed to
-// fit River's grammar gets a hash, so that two names never become one queue by
-// accident.
+// ownQueue is the queue of one destination.
 func ownQueue(name string) string {
-	normal := strings.Trim(notInQueueName.ReplaceAllString(strings.ToLower(name), "_"), "_")
-	if normal == name && len(name) <= maxOwnName {
-		return "dst_" + name
+	if len(name) <= maxOwnName && plainName.MatchString(name) {
+		return ownPrefix + name
 	}
-	sum := sha256.Sum256([]byte(name))
-	normal = strings.Trim(normal[:min(len(normal), maxOwnName)], "_")
-	if normal == "" {
-		normal = "x"
-	}
-	return "dst_" + normal + "_" + hex.EncodeToString(sum[:4])
+	return outbox.HashedQueue(ownPrefix, name)
 }
 
 // sharedQueue depends on nothing but the name: another destination more or
@@ -77,15 +61,15 @@ func sharedQueue(name string) string {
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
 }
 
-// riverQueues are the queues this process works. Without handlers it leaves
-// the queue of those to processes that have them.
-func riverQueues(o Options, handlers bool) map[string]river.QueueConfig {
+// riverQueues are the queues this process works. Those of handlers it leaves to
+// processes that have them.
+func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{
 		outbox.QueueDispatch: {MaxWorkers: o.DispatchWorkers},
 		outbox.QueueUpkeep:   {MaxWorkers: upkeepWorkers},
 	}
-	if handlers {
-		queues[outbox.QueueHandlers] = river.QueueConfig{MaxWorkers: o.HandlerWorkers}
+	for _, queue := range handlers {
+		queues[queue] = river.QueueConfig{MaxWorkers: o.HandlerWorkers}
 	}
 	for _, d := range o.Destinations {
 		workers := queues[d.Queue].MaxWorkers + d.workers()

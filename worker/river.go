@@ -40,8 +40,9 @@ func reindexed() []string {
 	}
 }
 
-// newRiverClient makes the client that runs our jobs.
-func (w *Worker) newRiverClient() (*river.Client[pgx.Tx], error) {
+// newRiverClient makes the client that runs our jobs, of these queues of
+// handlers too.
+func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error) {
 	// Every process registers every kind: whichever leads, its rescuer discards
 	// jobs of kinds it does not know.
 	workers := river.NewWorkers()
@@ -59,7 +60,7 @@ func (w *Worker) newRiverClient() (*river.Client[pgx.Tx], error) {
 	client, err := river.NewClient(riverpgxv5.New(w.pool), &river.Config{
 		ID:                          w.opts.ID,
 		Schema:                      string(w.opts.Schema),
-		Queues:                      riverQueues(w.opts, len(w.handlers) > 0),
+		Queues:                      riverQueues(w.opts, handlers),
 		Workers:                     workers,
 		Logger:                      slog.New(warnings{w.opts.Logger.Handler()}),
 		Middleware:                  []rivertype.Middleware{&textGuard{logger: w.opts.Logger, running: &w.running}},

@@ -26,6 +26,8 @@ type Worker struct {
 	routes    atomic.Pointer[routeTable]
 
 	running       sync.WaitGroup
+	handlerSlots  chan struct{}
+	foreign       sync.Map // sources whose handlers are elsewhere, as told once
 	beginHandlers string
 	noStagger     bool // tests do not wait for River's staggered start
 
@@ -34,6 +36,7 @@ type Worker struct {
 	handlers handlerSet // read without mu once started
 	misuse   []error    // of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
+	finder   *queueFinder // nil unless a handler is for all sources
 }
 
 // New checks the options and compiles all routes. It does not touch the
@@ -52,11 +55,12 @@ func New(opts Options) (*Worker, error) {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	w := &Worker{
-		opts:      opts,
-		pool:      opts.Pool,
-		outbox:    opts.Outbox,
-		telemetry: telemetry,
-		lanes:     make(map[string]*lane, len(opts.Destinations)),
+		opts:         opts,
+		pool:         opts.Pool,
+		outbox:       opts.Outbox,
+		telemetry:    telemetry,
+		lanes:        make(map[string]*lane, len(opts.Destinations)),
+		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
 		// Between the end of a run and its rescue.
 		beginHandlers: beginHandlers(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
@@ -133,7 +137,8 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.makePartitions(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
-	client, err := w.newRiverClient()
+	queues, all := w.handlers.queues()
+	client, err := w.newRiverClient(queues)
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -141,6 +146,9 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.client, w.started = client, true
+	if all {
+		w.finder = w.findQueues(client, queues)
+	}
 	return nil
 }
 
@@ -149,11 +157,14 @@ func (w *Worker) Start(ctx context.Context) error {
 // called again, also before Start and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	client := w.client
+	client, finder := w.client, w.finder
 	w.started = true // a Worker that was stopped does not start
 	w.mu.Unlock()
 	if client == nil {
 		return nil
+	}
+	if finder != nil {
+		finder.stop()
 	}
 	ended := make(chan struct{})
 	stopped := client.Stopped()

@@ -14,13 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// queueName is River's grammar.
-var queueName = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
-
 // headerName is a token (RFC 9110, 5.6.2).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-
-const maxQueueName = 64
 
 var (
 	policies = []string{string(outbox.AtLeastOnce), string(outbox.AtMostOnce)}
@@ -29,8 +24,6 @@ var (
 	onStoredErrors = []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}
 	onParks        = []string{string(outbox.OnParkBlock), string(outbox.OnParkSkip)}
 	methods        = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
-	// reserved are the queues with a purpose of their own.
-	reserved = []string{outbox.QueueDispatch, outbox.QueueHandlers, outbox.QueueUpkeep}
 	// framing are headers that the HTTP client sets itself.
 	framing = []string{"Connection", "Content-Length", "Host", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 )
@@ -89,9 +82,9 @@ func (dest Destination) check(d *decoder, destName string) {
 	}
 	switch {
 	case dest.Queue == "":
-	case len(dest.Queue) > maxQueueName || !queueName.MatchString(dest.Queue):
-		d.reportf(at+".queue", "%s is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", d.show(at+".queue", dest.Queue), maxQueueName)
-	case slices.Contains(reserved, dest.Queue):
+	case !outbox.IsQueueName(dest.Queue):
+		d.reportf(at+".queue", "%s is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", d.show(at+".queue", dest.Queue), outbox.MaxQueueName)
+	case outbox.IsReservedQueue(dest.Queue):
 		d.reportf(at+".queue", "%s is a queue with another purpose", d.show(at+".queue", dest.Queue))
 	}
 }

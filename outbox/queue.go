@@ -1,0 +1,66 @@
+package outbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// The queues every deployment has, besides one for each destination and one for
+// each source with handlers.
+const (
+	QueueDispatch = "dispatch" // events whose source has no handlers
+	QueueUpkeep   = "upkeep"   // periodic jobs
+	// QueueHandlers held the events of all sources with handlers, before each
+	// source had a queue. It is still worked.
+	QueueHandlers = "handlers"
+)
+
+// MaxQueueName is River's limit for the name of a queue.
+const MaxQueueName = 64
+
+const (
+	handlersPrefix = QueueHandlers + "-"
+	queueHashLen   = 4 // bytes, in hexadecimal twice as long
+)
+
+var (
+	// queueName is River's grammar.
+	queueName      = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
+	notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// IsQueueName tells whether River takes the name for a queue.
+func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueName.MatchString(name) }
+
+// HandlersQueue is the queue of events whose source has handlers. Programs with
+// handlers of other sources do not work it.
+func HandlersQueue(source string) string {
+	if queue := handlersPrefix + source; IsQueueName(queue) {
+		return queue
+	}
+	return HashedQueue(handlersPrefix, source)
+}
+
+// IsHandlersQueue tells whether the queue holds events that wait for handlers.
+func IsHandlersQueue(queue string) bool {
+	return queue == QueueHandlers || strings.HasPrefix(queue, handlersPrefix)
+}
+
+// IsReservedQueue tells whether no destination may use the queue.
+func IsReservedQueue(queue string) bool {
+	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue)
+}
+
+// HashedQueue makes a queue of a name that is none as it stands: what River
+// takes of it, and a hash, so that two names never become one queue by accident.
+func HashedQueue(prefix, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	fits := strings.Trim(notInQueueName.ReplaceAllString(strings.ToLower(name), "_"), "_")
+	fits = strings.Trim(fits[:min(len(fits), MaxQueueName-len(prefix)-1-2*queueHashLen)], "_")
+	if fits == "" {
+		fits = "x"
+	}
+	return prefix + fits + "_" + hex.EncodeToString(sum[:queueHashLen])
+}

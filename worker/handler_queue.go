@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+const (
+	// foreignSnooze is when an event that waits for the handlers of another
+	// process is looked at again. It is spread over twice the time.
+	foreignSnooze = time.Second
+	// handlerSlotWait is how long a run waits for others of this process to end.
+	handlerSlotWait = time.Second
+	// findQueuesEvery is how soon a process with handlers of all sources sees a
+	// source it had not heard of.
+	findQueuesEvery = time.Second
+)
+
+//go:embed query/handler_queues.sql
+var handlerQueues string
+
+// enter lets the event be dispatched here. Otherwise its error is a snooze, which
+// counts no attempt: the event is another process's, or as many handlers run as
+// may. leave ends what enter began.
+func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
+	if outbox.IsHandlersQueue(run.job.Queue) && !d.handlers.knows(event.Source) {
+		if _, told := d.foreign.LoadOrStore(event.Source, true); !told {
+			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
+				slog.String(logkey.Queue, run.job.Queue),
+				slog.String(logkey.Reason, "it waits for a handler, and this process has none for its source; this is logged once"))...)
+		}
+		return nil, river.JobSnooze(foreignSnooze + rand.N(foreignSnooze)) //nolint:gosec // no secret depends on it
+	}
+	if len(d.handlers.matching(event.Source, event.Type)) == 0 {
+		return func() {}, nil
+	}
+	timer := time.NewTimer(handlerSlotWait)
+	defer timer.Stop()
+	select {
+	case d.handlerSlots <- struct{}{}:
+		return func() { <-d.handlerSlots }, nil
+	case <-timer.C:
+		return nil, river.JobSnooze(noSlotSnooze)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// queues are those of the sources the handlers are for, and whether they are
+// for all: then there are more, which only the jobs tell.
+func (s handlerSet) queues() (known []string, all bool) {
+	if len(s) == 0 {
+		return nil, false
+	}
+	known = []string{outbox.QueueHandlers}
+	for _, r := range s {
+		if r.source == everySource {
+			all = true
+			continue
+		}
+		known = append(known, outbox.HandlersQueue(r.source))
+	}
+	return known, all
+}
+
+// queueFinder adds the queues of sources to a process whose handlers are for
+// all of them.
+type queueFinder struct {
+	worker *Worker
+	client *river.Client[pgx.Tx]
+	worked map[string]bool
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// findQueues begins to look, at once and then from time to time, until stop.
+func (w *Worker) findQueues(client *river.Client[pgx.Tx], worked []string) *queueFinder {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &queueFinder{worker: w, client: client, worked: make(map[string]bool), cancel: cancel}
+	for _, queue := range worked {
+		f.worked[queue] = true
+	}
+	f.done.Go(func() {
+		ticker := time.NewTicker(findQueuesEvery)
+		defer ticker.Stop()
+		for {
+			if err := f.look(ctx); err != nil && ctx.Err() == nil {
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "queues of handlers not found", errAttr(err))
+			}
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return f
+}
+
+func (f *queueFinder) look(ctx context.Context) error {
+	rows, err := f.worker.pool.Query(ctx, f.worker.opts.Schema.SQL(handlerQueues))
+	if err != nil {
+		return fmt.Errorf("list queues: %w", err)
+	}
+	queues, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("list queues: %w", err)
+	}
+	for _, queue := range queues {
+		if !outbox.IsHandlersQueue(queue) || f.worked[queue] {
+			continue
+		}
+		if err := f.client.Queues().Add(queue, river.QueueConfig{MaxWorkers: f.worker.opts.HandlerWorkers}); err != nil {
+			return fmt.Errorf("work queue %s: %w", queue, err)
+		}
+		f.worked[queue] = true
+	}
+	return nil
+}
+
+// stop returns when no queue is added any more. It may be called again.
+func (f *queueFinder) stop() {
+	f.cancel()
+	f.done.Wait()
+}

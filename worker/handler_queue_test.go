@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// programs starts one program with the right handler beside three that have
+// handlers for other sources, and returns how often the right one ran.
+func (b *bundle) programs(t *testing.T) *atomic.Int32 {
+	t.Helper()
+	var ran atomic.Int32
+	for i := range 4 {
+		w := b.worker(t)
+		if i == 0 {
+			w.Handle(testSource, "*", func(context.Context, pgx.Tx, outbox.Event) error {
+				ran.Add(1)
+				return nil
+			})
+		} else {
+			w.Handle(fmt.Sprintf("other-%d", i), "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+		}
+		b.start(t, w)
+	}
+	return &ran
+}
+
+// requireHandled waits for n events, and requires that no run of theirs failed.
+func (b *bundle) requireHandled(t *testing.T, n int, ran *atomic.Int32) {
+	t.Helper()
+	waitFor(t, b, `SELECT (count(*) = $1)::integer FROM hooklatch.processed_events WHERE outcome = 'dispatched'`, n)
+	require.EqualValues(t, n, ran.Load())
+	require.Zero(t, b.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`), "runs that failed")
+	require.Equal(t, 1, b.count(t, `SELECT max(attempt) FROM hooklatch.river_job WHERE kind = 'dispatch'`), "attempts that counted")
+}
+
+func TestProgramsWithHandlersOfOtherSourcesLeaveEventsAlone(t *testing.T) {
+	t.Parallel()
+	const events = 60
+	b := setup(t)
+	ran := b.programs(t)
+	for i := range events {
+		b.accept(t, fmt.Sprintf("evt_%d", i), true)
+	}
+	b.requireHandled(t, events, ran)
+	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'handlers-stripe'`))
+	require.Empty(t, b.lines(t, "event left to another process"))
+}
+
+// A gateway from before there was a queue for each source uses one for all.
+func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
+	t.Parallel()
+	const events = 60
+	b := setup(t)
+	for i := range events {
+		b.accept(t, fmt.Sprintf("evt_%d", i), true)
+	}
+	for _, table := range []string{"river_job", "processed_events"} {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET queue = 'handlers'`)
+		require.NoError(t, err)
+	}
+	b.requireHandled(t, events, b.programs(t))
+}
+
+// An event that waits for a handler is never skipped, nor failed, by a process
+// that has handlers, but none for its source.
+func TestEventWithoutItsHandlerWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, "evt_1", true)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET queue = 'handlers', max_attempts = 1`)
+	require.NoError(t, err)
+	w := b.worker(t)
+	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+	events := b.start(t, w)
+	for range 2 {
+		snoozed := next(t, events, outbox.KindDispatch, river.EventKindJobSnoozed)
+		require.Zero(t, snoozed.Attempt)
+	}
+	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
+	require.Len(t, b.lines(t, "event left to another process"), 1, "told once, not with every look")
+}
+
+// Handlers of every source serve those that nobody had heard of at the start.
+func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.worker(t)
+	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+	events := b.start(t, w)
+	b.accept(t, "evt_1", true)
+	require.Equal(t, "handlers-stripe", next(t, events, outbox.KindDispatch, river.EventKindJobCompleted).Queue)
+}
+
+// HandlerWorkers bounds a process, whatever the number of its queues.
+func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opts.HandlerWorkers = 2
+	w := b.worker(t)
+	var running, most atomic.Int32
+	entered, release := make(chan struct{}, 6), make(chan struct{})
+	handle := func(context.Context, pgx.Tx, outbox.Event) error {
+		now := running.Add(1)
+		defer running.Add(-1)
+		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
+		}
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
+	for _, source := range []string{"one", "two", "three"} {
+		w.Handle(source, "*", handle)
+		for i := range 2 {
+			_, err := b.outbox.Accept(t.Context(), outbox.Delivery{
+				Source: source, Provider: "hmac", Body: []byte(`{}`), Handlers: true,
+				Events: []outbox.Incoming{{ID: fmt.Sprintf("evt_%d", i), Type: "x"}},
+			})
+			require.NoError(t, err)
+		}
+	}
+	b.start(t, w)
+	<-entered
+	<-entered
+	waitFor(t, b, `SELECT (count(*) = 6)::integer FROM hooklatch.river_job WHERE kind = 'dispatch' AND (state = 'running' OR metadata ? 'snoozes')`)
+	require.EqualValues(t, 2, running.Load())
+	close(release)
+	waitFor(t, b, `SELECT (count(*) = 6)::integer FROM hooklatch.processed_events WHERE outcome <> 'received'`)
+	require.EqualValues(t, 2, most.Load())
+}
