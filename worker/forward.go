@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,20 +25,29 @@ const (
 // when it was received (destination.HeaderReceivedAt), signed as the
 // destination says.
 type Forward struct {
-	// Headers is ForwardNoHeaders (the default) or ForwardOriginalHeaders. The
-	// original ones come without those of the connection, of proxies on the way
-	// to us, of authorization and cookies; the provider's own signature stays.
+	// Headers is ForwardNoHeaders (the default) or ForwardOriginalHeaders: those
+	// of Families. Most senders do not sign their headers, and a receiver may
+	// trust what its own proxies and frameworks read from them, so that no other
+	// is sent. Those of the connection, of proxies on the way to us,
+	// authorization and cookies never are.
 	Headers string
-	// Allow limits the original headers to these names, in which "*" stands for
-	// any run of characters. Empty: all.
+	// Families are the headers that are the sender's own, by source; in all
+	// names here "*" stands for any run of characters.
+	Families map[string][]string
+	// Also are the names of further headers.
+	Also []string
+	// Allow are the names of all headers that are sent, in place of Families
+	// and Also. Empty: those.
 	Allow []string
 }
 
 // forwardRequest is a Forward, compiled.
 type forwardRequest struct {
 	original bool
-	allow    []string        // in canonical form; empty: all
-	taken    map[string]bool // canonical names the destination sets itself
+	families map[string][]string // in lower case, by source
+	also     []string            // in lower case
+	allow    []string            // in lower case; empty: families and also
+	taken    map[string]bool     // canonical names the destination sets itself
 }
 
 func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRequest {
@@ -50,14 +60,14 @@ func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRe
 	default:
 		fail("forward.headers", "", fmt.Errorf("is %q, it must be %s or %s", f.Headers, ForwardNoHeaders, ForwardOriginalHeaders))
 	}
-	if len(f.Allow) > 0 && !compiled.original {
-		fail("forward.allow", "", fmt.Errorf("means nothing without headers: %s", ForwardOriginalHeaders))
+	if len(f.Allow) > 0 && len(f.Also) > 0 {
+		fail("forward.also", "", errors.New("means nothing beside allow, which names all headers that are sent"))
 	}
-	for _, name := range f.Allow {
-		if name == "" || strings.ContainsAny(name, " :\t\r\n") {
-			fail("forward.allow", "", fmt.Errorf("%q is not the name of a header", name))
-		}
-		compiled.allow = append(compiled.allow, strings.ToLower(name))
+	compiled.allow = headerPatterns("forward.allow", f.Allow, compiled.original, fail)
+	compiled.also = headerPatterns("forward.also", f.Also, compiled.original, fail)
+	compiled.families = make(map[string][]string, len(f.Families))
+	for source, names := range f.Families {
+		compiled.families[source] = headerPatterns("forward.families", names, true, fail)
 	}
 	if own, ok := to.(interface{ IdempotencyHeader() string }); ok {
 		compiled.taken[own.IdempotencyHeader()] = true
@@ -68,6 +78,21 @@ func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRe
 		}
 	}
 	return compiled
+}
+
+// headerPatterns are names of headers in lower case.
+func headerPatterns(field string, names []string, original bool, fail failFunc) []string {
+	if len(names) > 0 && !original {
+		fail(field, "", fmt.Errorf("means nothing without headers: %s", ForwardOriginalHeaders))
+	}
+	patterns := make([]string, 0, len(names))
+	for _, name := range names {
+		if name == "" || strings.ContainsAny(name, " :\t\r\n") {
+			fail(field, "", fmt.Errorf("%q is not the name of a header", name))
+		}
+		patterns = append(patterns, strings.ToLower(name))
+	}
+	return patterns
 }
 
 func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
@@ -83,7 +108,7 @@ func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
 	named := connectionOptions(e.Headers)
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		canonical := http.CanonicalHeaderKey(name)
-		if f.taken[canonical] || named[canonical] || ofTheWay(canonical) || !f.allows(canonical) {
+		if f.taken[canonical] || named[canonical] || ofTheWay(canonical) || !f.allows(e.Source, canonical) {
 			continue
 		}
 		for _, value := range e.Headers[name] {
@@ -96,17 +121,15 @@ func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
 	return request, nil
 }
 
-func (f *forwardRequest) allows(canonical string) bool {
-	if len(f.allow) == 0 {
-		return true
-	}
+func (f *forwardRequest) allows(source, canonical string) bool {
 	name := strings.ToLower(canonical)
-	for _, pattern := range f.allow {
-		if matchType(pattern, name) {
-			return true
-		}
+	among := func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return matchType(pattern, name) })
 	}
-	return false
+	if len(f.allow) > 0 {
+		return among(f.allow)
+	}
+	return among(f.families[source]) || among(f.also)
 }
 
 // connectionOptions are the headers that Connection declares to be of the

@@ -71,7 +71,7 @@ func (c *checkup) configuration(p *process, g *globals, d *databaseFlag) *config
 	if err == nil {
 		c.add(doctor.OK, "configuration", fmt.Sprintf("%s: %s, %s, %s", cfg.Path(),
 			counted(len(cfg.Sources), "source"), counted(len(cfg.Destinations), "destination"), counted(len(cfg.Routes), "route")), "")
-		c.configured(cfg)
+		c.configured(p, d, cfg)
 		return cfg
 	}
 	if !c.problems(err) {
@@ -115,7 +115,7 @@ func joined(err error) bool {
 }
 
 // configured warns of what is allowed and seldom meant.
-func (c *checkup) configured(cfg *config.Config) {
+func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	tooFew, warning := app.CheckConns(cfg)
 	c.problems(tooFew)
@@ -128,8 +128,8 @@ func (c *checkup) configured(cfg *config.Config) {
 				"run a worker of your own with worker.Handle, or remove handlers: true")
 		}
 	}
-	for _, warning := range app.Warnings(cfg) {
-		c.add(doctor.Warning, "keys", warning.Error(), "change the key, if it is not meant")
+	for _, warning := range app.Warnings(cfg, d.given(p)) {
+		c.add(doctor.Warning, warning.Check, warning.Message, warning.Fix)
 	}
 	if len(cfg.Sources) == 0 {
 		c.add(doctor.Warning, "sources", "there are no sources: nothing can be received", "add one, like sources: {stripe: {provider: stripe, secrets: [...]}}")

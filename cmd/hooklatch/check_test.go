@@ -76,8 +76,10 @@ func TestCheckOfADurableServerIsFine(t *testing.T) {
 	path := writeConfig(t, pgtest.URL(t, pgtest.New(t, pgtest.Durable())))
 	code, found := runCheck(t, "--config", path)
 	require.Zero(t, code)
-	require.Zero(t, found.Problems+found.Warnings, "%+v", found.Findings)
-	require.Contains(t, must(t, "check", "--config", path), "all is well\n")
+	require.Zero(t, found.Problems, "%+v", found.Findings)
+	require.Equal(t, 1, found.Warnings, "%+v", found.Findings)
+	require.Len(t, found.of("retention"), 1) // until it deletes
+	require.Contains(t, must(t, "check", "--config", path), "0 problems, 1 warning\n")
 }
 
 func TestCheckReportsAllMistakesOfAConfiguration(t *testing.T) {
@@ -122,9 +124,17 @@ routes:
   - {name: swallows, from: stripe, types: [customer.updated], to: app, key: body.data.object.id}
   - {name: fine, from: stripe, types: [customer.updated], to: app, key: 'body.data.object.id + event.id'}
   - {name: once, from: stripe, types: [invoice.paid], to: app, key: body.data.object.id}
+  - {name: before, from: stripe, to: app, forward: {headers: original}}
+  - {name: meant, from: stripe, to: app, forward: {headers: original, also: []}}
+  - {name: more, from: stripe, to: app, forward: {headers: original, also: [User-Agent]}}
+  - {name: named, from: stripe, to: app, forward: {headers: original, allow: [Stripe-Signature]}}
 `), 0o600))
 	_, found := runCheck(t, "--config", path)
 	require.Len(t, found.of("handlers"), 1)
 	require.Len(t, found.of("keys"), 1)
+	forwards := found.of("forward")
+	require.Len(t, forwards, 1, "%+v", forwards)
+	require.Contains(t, forwards[0].Message, path+":10: routes[3].forward: forwards the sender's own headers")
+	require.Contains(t, forwards[0].Fix, `also: ["*"]`)
 	require.Contains(t, found.of("keys")[0].Message, path+`:7: routes[0].key: "body.data.object.id" has nothing in it that varies`)
 }

@@ -82,6 +82,7 @@ type described struct {
 	FloorReason string                `json:"floor_reason"`
 	OldSecrets  bool                  `json:"old_secret_retries"`
 	MaxBody     int64                 `json:"max_body,omitempty"`
+	OwnHeaders  []string              `json:"own_headers"`
 	Options     []string              `json:"options"`
 	Setup       []string              `json:"setup"`
 	Notes       []string              `json:"notes"`
@@ -106,7 +107,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
 		UnsignedID: p.UnsignedID, ReplayGuard: p.ReplayToken != nil,
 		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p), OldSecrets: p.OldSecretRetries,
-		MaxBody: p.MaxBody, Options: nonNilList(provider.OptionNames(name)), Notes: nonNilList(about.Notes),
+		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(provider.OptionNames(name)), Notes: nonNilList(about.Notes),
 		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},
 	}
 	if p.Deadline > 0 {

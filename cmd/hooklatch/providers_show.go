@@ -55,6 +55,7 @@ func (p *process) printDescribed(d described) {
 	if d.MaxBody > 0 {
 		field("largest body", config.Size(d.MaxBody).String())
 	}
+	field("own headers", strings.Join(d.OwnHeaders, ", "))
 	field("options", strings.Join(d.Options, ", "))
 	field("docs", d.Docs)
 

@@ -47,6 +47,7 @@ routes into effect; a file with mistakes changes nothing.`,
 				return err
 			}
 			limitMemory(cfg, p.env, logger)
+			app.LogWarnings(cmd.Context(), logger, app.Warnings(cfg, database.given(p)))
 			return app.Run(cmd.Context(), app.Options{
 				Config:      cfg,
 				DatabaseURL: database.given(p),

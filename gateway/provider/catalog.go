@@ -101,7 +101,12 @@ func New(name string, opts Options) (*Provider, error) {
 		if err := opts.only(name, e.accepts); err != nil {
 			return nil, err
 		}
-		return e.make(opts)
+		p, err := e.make(opts)
+		if err != nil {
+			return nil, err
+		}
+		p.HeaderFamilies = slices.Concat(headerFamilies()[name], opts.headers())
+		return p, nil
 	}
 	return nil, &OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}
 }

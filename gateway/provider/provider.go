@@ -73,6 +73,11 @@ type Provider struct {
 	// are never stored or logged.
 	SecretQuery []string
 
+	// HeaderFamilies are the headers the sender signs and describes deliveries
+	// with, in canonical form, in which "*" stands for any run of characters.
+	// New fills them in.
+	HeaderFamilies []string
+
 	// UnsignedID tells that (some) ids stand in a header that is not signed,
 	// and that no time is signed either: whoever saw one request can send it
 	// again under a new id, for ever. The replay guard is for these.

@@ -8,12 +8,14 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
 // routesOf makes the worker's routes.
 func routesOf(cfg *config.Config) []worker.Route {
 	routes := make([]worker.Route, 0, len(cfg.Routes))
+	families := headerFamilies(cfg)
 	for _, r := range cfg.Routes {
 		route := worker.Route{
 			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To,
@@ -26,7 +28,9 @@ func routesOf(cfg *config.Config) []worker.Route {
 			}
 		}
 		if r.Forward != nil {
-			route.Forward = &worker.Forward{Headers: r.Forward.Headers, Allow: r.Forward.Allow}
+			route.Forward = &worker.Forward{
+				Headers: r.Forward.Headers, Families: families, Also: r.Forward.Also, Allow: r.Forward.Allow,
+			}
 		}
 		if r.SQL != nil {
 			route.SQL = &worker.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
@@ -42,6 +46,18 @@ func routesOf(cfg *config.Config) []worker.Route {
 	return routes
 }
 
+// headerFamilies are the headers that are a sender's own, by source.
+func headerFamilies(cfg *config.Config) map[string][]string {
+	families := make(map[string][]string, len(cfg.Sources))
+	for name, s := range cfg.Sources {
+		// A source whose provider cannot be made is a fault of its own.
+		if p, err := provider.New(s.Provider, s.Options); err == nil {
+			families[name] = p.HeaderFamilies
+		}
+	}
+	return families
+}
+
 // CheckConfig finds what the file alone does not tell: secrets no sender can
 // use, expressions and templates that do not compile. Its error joins
 // config.Problems.
@@ -52,20 +68,6 @@ func CheckConfig(cfg *config.Config) error {
 		return errors.Join(sourceErr, err)
 	}
 	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.list)))
-}
-
-// Warnings finds what is allowed and probably not meant: business keys that
-// swallow events. They are config.Problems too.
-func Warnings(cfg *config.Config) []error {
-	var warnings []error
-	for _, w := range worker.KeyWarnings(routesOf(cfg)) {
-		for i, r := range cfg.Routes {
-			if r.Name == w.Route {
-				warnings = append(warnings, cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text)))
-			}
-		}
-	}
-	return warnings
 }
 
 // routeProblems gives every fault of a route its place in the file.

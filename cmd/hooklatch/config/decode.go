@@ -131,6 +131,7 @@ func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, dep
 		target.Set(reflect.Append(target, element))
 		return
 	}
+	target.Set(reflect.MakeSlice(target.Type(), 0, len(list.Values))) // an empty list is given, unlike none
 	for i, item := range list.Values {
 		itemPath := path + "[" + strconv.Itoa(i) + "]"
 		if item != nil && item.GetToken() != nil {

@@ -66,12 +66,16 @@ type Refetch struct {
 
 // RouteForward is what of a delivery is forwarded.
 type RouteForward struct {
-	// original forwards the headers of the delivery too, without those of the
-	// connection and of proxies, authorization and cookies; none does not.
-	// Defaults to none.
+	// original forwards the headers of the delivery too that are the sender's
+	// own, such as Stripe-Signature or X-GitHub-Event; none does not. Defaults to
+	// none.
 	Headers string `yaml:"headers,omitempty"`
-	// Names of the original headers to forward, with * for any text. Defaults
-	// to all.
+	// Names of further headers to forward, with * for any text. Those of the
+	// connection and of proxies, authorization and cookies never are. Defaults to
+	// none.
+	Also []string `yaml:"also,omitempty"`
+	// Names of all headers to forward, in place of the sender's own and also.
+	// Defaults to those.
 	Allow []string `yaml:"allow,omitempty"`
 }
 

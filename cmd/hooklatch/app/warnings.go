@@ -1,0 +1,132 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// Warning is what a configuration may say and seldom means. It names no secret.
+type Warning struct {
+	Check   string // what it is about, in a word
+	Message string
+	Fix     string
+}
+
+// Warnings finds what is allowed and probably not meant. database is the
+// connection that is used; zero is that of the configuration.
+func Warnings(cfg *config.Config, database secret.Value) []Warning {
+	return slices.Concat(
+		keyWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
+		[]Warning{{
+			"retention", "retention deletes nothing yet: events, payloads and effects stay in the database",
+			"plan for the disk they need; what the configuration says under retention is checked, and in effect from a later version on",
+		}},
+	)
+}
+
+// LogWarnings says at a start what check would say.
+func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
+	for _, w := range warnings {
+		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)
+	}
+}
+
+// keyWarnings are for business keys that swallow events.
+func keyWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, w := range worker.KeyWarnings(routesOf(cfg)) {
+		for i, r := range cfg.Routes {
+			if r.Name == w.Route {
+				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
+				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key, if it is not meant"})
+			}
+		}
+	}
+	return warnings
+}
+
+// forwardWarnings are for routes that may rely on all headers being forwarded,
+// as they once were.
+func forwardWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for i, r := range cfg.Routes {
+		if f := r.Forward; f != nil && f.Headers == worker.ForwardOriginalHeaders && f.Allow == nil && f.Also == nil {
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards the sender's own headers and no others any more")
+			warnings = append(warnings, Warning{
+				"forward", problem.Error(),
+				`write also: [User-Agent] to name more, also: ["*"] for all as before, or also: [] if that is meant`,
+			})
+		}
+	}
+	return warnings
+}
+
+// roleWarnings are for statements that may do all we may.
+func roleWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		if s := cfg.Destinations[name].SQL; s != nil && s.Role == "" {
+			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, those to the ledger included")
+			warnings = append(warnings, Warning{"roles", problem.Error(), "give role: the name of a role that may do what the statements do and no more"})
+		}
+	}
+	return warnings
+}
+
+// databaseWarnings are for connections to another machine that whoever sits
+// between can read or take over.
+func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
+	urls := []secret.Value{database}
+	if database.IsZero() {
+		urls = []secret.Value{cfg.Database.URL, cfg.Database.DirectURL}
+	}
+	var warnings []Warning
+	for _, url := range urls {
+		parsed, err := pgx.ParseConfig(url.Reveal())
+		if url.IsZero() || err != nil {
+			continue // reported elsewhere
+		}
+		host := unverifiedHost(parsed)
+		warning := Warning{
+			"sslmode", fmt.Sprintf("the connection to Postgres at %s is not verified: somebody between could read events and secrets, or answer in its place", host),
+			"write sslmode=verify-full into the connection string, with sslrootcert=FILE where its authority is not a public one",
+		}
+		if host != "" && !slices.Contains(warnings, warning) {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
+}
+
+// unverifiedHost is the first host on another machine whose certificate is not
+// checked against its name. Empty: there is none.
+func unverifiedHost(c *pgx.ConnConfig) string {
+	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
+	for _, try := range tries {
+		verified := try.TLSConfig != nil && !try.TLSConfig.InsecureSkipVerify
+		if !verified && !isLocal(try.Host) {
+			return try.Host
+		}
+	}
+	return ""
+}
+
+// isLocal knows this machine: a socket, or a loopback address or name.
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return strings.HasPrefix(cmp.Or(host, "/"), "/") || host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
