@@ -1,16 +1,14 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // scopeName is the instrumentation scope of our spans and metrics.
@@ -73,33 +71,32 @@ func (rx *reception) endSpan(res result, status int) {
 	rx.span.SetAttributes(
 		semconv.HTTPResponseStatusCode(status),
 		semconv.MessagingMessageBodySize(rx.bodySize),
-		attribute.String("hooklatch.result", string(res)),
+		tracing.Outcome.String(string(res)),
 	)
 }
 
 func spanOptions(r *http.Request, src *source) []trace.SpanStartOption {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(
 			semconv.HTTPRequestMethodKey.String(r.Method),
 			semconv.HTTPRoute("/webhooks/{source}"),
-			semconv.MessagingSystemKey.String("hooklatch"),
+			semconv.URLScheme(scheme),
+			semconv.URLPath(r.URL.Path),
+			semconv.MessagingSystemKey.String(tracing.System),
 			semconv.MessagingOperationTypeReceive,
 			semconv.MessagingOperationName("receive"),
 			semconv.MessagingDestinationName(src.Name),
-			attribute.String("hooklatch.provider", src.Provider.Name),
+			tracing.Provider.String(src.Provider.Name),
+			tracing.Source.String(src.Name),
 		),
 	}
-	sent := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
-	if sender := trace.SpanContextFromContext(sent); sender.IsValid() {
+	if sender := tracing.Parse(r.Header.Get("Traceparent")); sender.IsValid() {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: sender}))
 	}
 	return options
-}
-
-// traceparent is the W3C trace context of the span in ctx, or empty.
-func traceparent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
 }

@@ -122,7 +122,12 @@ func TestSpan(t *testing.T) {
 		attribute.Int("messaging.message.body.size", 21),
 		attribute.Int("http.response.status_code", 200),
 		attribute.String("hooklatch.provider", "signer"),
-		attribute.String("hooklatch.result", "accepted"),
+		attribute.String("hooklatch.source", "orders"),
+		attribute.String("hooklatch.outcome", "accepted"),
+		attribute.String("http.request.method", "POST"),
+		attribute.String("http.route", "/webhooks/{source}"),
+		attribute.String("url.scheme", "http"),
+		attribute.String("url.path", "/webhooks/orders"),
 	})
 	own := span.SpanContext()
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", own.TraceID(), own.SpanID()), b.accepter.all()[0].Traceparent)

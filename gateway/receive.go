@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // proofTimeout bounds the proof of a request, for providers that must fetch a
@@ -201,7 +202,7 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 		ContentWindow: rx.source.ContentWindow,
 		RetryNumber:   rx.retry.Number,
 		RetryReason:   rx.retry.Reason,
-		Traceparent:   traceparent(rx.ctx),
+		Traceparent:   tracing.Parent(rx.ctx),
 	}
 }
 

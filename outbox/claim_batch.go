@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -98,11 +99,12 @@ func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var answer claimAnswer
 	var claimID *uuid.UUID
-	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost)
+	var received *time.Time
+	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &received)
 	if err != nil {
 		return claimAnswer{}, err
 	}
-	e.claimID = orZero(claimID)
+	e.claimID, e.EventReceivedAt = orZero(claimID), orZero(received)
 	answer.Effect = e
 	switch {
 	case answer.verdict == verdictPark:

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ type Dispatch struct {
 	// Handled tells that a handler ran: an event without effects counts as
 	// dispatched then, not as skipped.
 	Handled bool
+	// Traceparent is the W3C trace context of the span that dispatches: its
+	// effects follow from it. Empty: they follow from the event's own.
+	Traceparent string
 }
 
 // Dispatched is what became of a Dispatch.
@@ -26,6 +30,8 @@ type Dispatched struct {
 	Created    []EffectID // new effects; each has its job
 	Suppressed []EffectID // effects whose key an earlier event had used (I4)
 }
+
+func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
 
 func (d Dispatch) outcome() EventOutcome {
 	if len(d.Effects) == 0 && !d.Handled {

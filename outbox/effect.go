@@ -183,10 +183,12 @@ type Effect struct {
 	Queue        string
 	Policy       Policy
 	Event        EventRef // zero when enqueued by the application
-	EventType    string
-	AcceptSeq    int64
-	Traceparent  string
-	Request      Request
+	// EventReceivedAt is told by the Claim of the first attempt only.
+	EventReceivedAt time.Time
+	EventType       string
+	AcceptSeq       int64
+	Traceparent     string // of the span that created it, or empty
+	Request         Request
 
 	OrderKey     string // effects of one Scope and OrderKey run one after another
 	OnPark       OnPark

@@ -21,7 +21,7 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 		results[i] = Dispatched{Fenced: true, Outcome: d.outcome()}
 		replayed = replayed || d.Event.Generation > 1
 		for _, e := range d.Effects {
-			if err := rows.add(e, d.Event); err != nil {
+			if err := rows.add(e, d.Event, d.traceparent()); err != nil {
 				return nil, err
 			}
 		}

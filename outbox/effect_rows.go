@@ -37,7 +37,8 @@ type effectRows struct {
 
 // add appends e, unless the batch has its key already, and links event to it.
 // event is nil for an effect the application enqueues.
-func (r *effectRows) add(e NewEffect, event *Event) error {
+// traceparent is that of the span which creates it.
+func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
 	if event != nil {
 		r.linkSources = append(r.linkSources, event.Source)
@@ -66,10 +67,10 @@ func (r *effectRows) add(e NewEffect, event *Event) error {
 	r.destinations = append(r.destinations, e.Destination)
 	r.queues = append(r.queues, e.Queue)
 	r.policies = append(r.policies, string(e.policy()))
-	var source, id, eventType, traceparent string
+	var source, id, eventType string
 	var seq *int64
 	if event != nil {
-		source, id, eventType, traceparent, seq = event.Source, event.EventID, event.Type, event.Traceparent, &event.AcceptSeq
+		source, id, eventType, seq = event.Source, event.EventID, event.Type, &event.AcceptSeq
 	}
 	r.sources = append(r.sources, source)
 	r.eventIDs = append(r.eventIDs, id)
@@ -110,7 +111,7 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (m
 	rendered, err := collectIDs(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.destinations, r.queues, r.policies,
 		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
-		r.orderKeys, r.onParks, r.latestKeys, r.occurredAts, r.renderings, r.parked))
+		r.orderKeys, r.onParks, r.latestKeys, r.occurredAts, r.renderings, r.parked, r.traceparents))
 	if err != nil {
 		return nil, fmt.Errorf("render effects again: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // EnqueueTx commits an effect of the application's own together with its
@@ -36,7 +38,7 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
 	var rows effectRows
-	if err := rows.add(e, nil); err != nil {
+	if err := rows.add(e, nil, tracing.Parent(ctx)); err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
 	created, err := rows.insert(ctx, tx, o.sql.createEffects)

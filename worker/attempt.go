@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -112,7 +113,7 @@ func (w *Worker) performInTx(ctx context.Context, l *lane, sender destination.Tr
 		w.notGranted(ctx, l, run)
 		return run
 	}
-	w.attempted(ctx, l, &run, span)
+	w.attempted(trace.ContextWithSpan(ctx, span), l, &run, span)
 	return run
 }
 
@@ -143,12 +144,22 @@ func settlement(l *lane, run effectRun) outbox.Settlement {
 }
 
 func (w *Worker) startAttempt(ctx context.Context, effect *outbox.Effect) (context.Context, trace.Span) {
-	return w.telemetry.startSpan(ctx, "process effect", effect.Traceparent,
-		attribute.String(attrDestination, effect.Destination),
-		attribute.String(attrSource, effect.Event.Source),
-		attribute.String("messaging.message.id", effect.Event.EventID),
-		attribute.String("hooklatch.effect_key", effect.IdempotencyKey),
-		attribute.Int("hooklatch.attempt", effect.Attempt))
+	attempt := work{
+		name: "process effect", queue: effect.Queue, messageID: effect.IdempotencyKey,
+		from: effect.Traceparent, receivedAt: effect.EventReceivedAt, again: effect.Attempt > 1,
+	}
+	attrs := []attribute.KeyValue{
+		tracing.Destination.String(effect.Destination),
+		tracing.EffectKey.String(effect.IdempotencyKey),
+		tracing.Attempt.Int(effect.Attempt),
+	}
+	if effect.Event != (outbox.EventRef{}) {
+		attrs = append(attrs,
+			tracing.Source.String(effect.Event.Source),
+			tracing.EventID.String(effect.Event.EventID),
+			tracing.EventType.String(effect.EventType))
+	}
+	return w.telemetry.startSpan(ctx, attempt, attrs...)
 }
 
 // attempted reports an attempt, and pauses the destination if that is what the

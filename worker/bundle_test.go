@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -51,7 +52,7 @@ func setup(t *testing.T) *bundle {
 		Pool:          pool,
 		Outbox:        o,
 		ConfigHash:    "test",
-		Logger:        slog.New(slog.NewJSONHandler(b.logs, nil)),
+		Logger:        slog.New(tracing.LogHandler(slog.NewJSONHandler(b.logs, nil))),
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.metrics)),
 		SoftStop:      5 * time.Second,
 	}
@@ -93,7 +94,9 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 	t.Helper()
 	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
-	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: server.URL, Timeout: 5 * time.Second})
+	sender, err := destination.NewHTTP(destination.HTTPOptions{
+		Name: "app", URL: server.URL, Timeout: 5 * time.Second, TracerProvider: b.opts.TracerProvider,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	d := Destination{Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}}

@@ -12,10 +12,10 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 const (
@@ -73,6 +73,14 @@ func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
 	}
 }
 
+// work is the run as its span describes it.
+func (r dispatchRun) work(e *outbox.Event) work {
+	return work{
+		name: "process dispatch", queue: r.job.Queue, messageID: e.EventID,
+		from: e.Traceparent, receivedAt: e.ReceivedAt, again: !r.first() || e.Generation > 1,
+	}
+}
+
 // Work implements river.Worker.
 func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) error {
 	job.Args.ran = true
@@ -95,11 +103,11 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 	}
 	defer leave()
 
-	ctx, span := d.telemetry.startSpan(ctx, "process dispatch", event.Traceparent,
-		attribute.String(attrSource, event.Source),
-		attribute.String("messaging.message.id", event.EventID),
-		attribute.String("hooklatch.event_type", event.Type),
-		attribute.Int("hooklatch.attempt", job.Attempt))
+	ctx, span := d.telemetry.startSpan(ctx, run.work(event),
+		tracing.Source.String(event.Source),
+		tracing.EventID.String(event.EventID),
+		tracing.EventType.String(event.Type),
+		tracing.Attempt.Int(job.Attempt))
 	dispatched, err := d.dispatch(ctx, run, event)
 	outcome := string(dispatched.Outcome)
 	switch {
@@ -131,7 +139,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (outbox.Dispatched, error) {
 	table := d.routes.Load()
 	effects := plan(event, table)
-	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash}
+	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash, Traceparent: tracing.Parent(ctx)}
 	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}

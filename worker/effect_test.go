@@ -12,8 +12,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -254,29 +252,4 @@ func TestNextRetry(t *testing.T) {
 	near(0, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", "x"), Args: dispatchJob{}}))
 	near(4*time.Second, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", rescueError, "x"), Args: dispatchJob{ran: true}}))
 	near(time.Hour, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed(make([]string, 24)...), Args: dispatchJob{ran: true}}))
-}
-
-// The trace of a run is its own, linked to that of the webhook.
-func TestSpansLinkToTheWebhook(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.to(t, func(http.ResponseWriter, *http.Request) {})
-	exporter := tracetest.NewInMemoryExporter()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	b.opts.TracerProvider = provider
-	w := b.worker(t)
-	events := b.start(t, w)
-	b.accept(t, "evt_1", false)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
-	stop(t, w)
-
-	names := map[string]bool{}
-	for _, span := range exporter.GetSpans() {
-		names[span.Name] = true
-		require.Len(t, span.Links, 1)
-		require.Equal(t, "0af7651916cd43dd8448eb211c80319c", span.Links[0].SpanContext.TraceID().String())
-		require.NotEqual(t, span.Links[0].SpanContext.TraceID(), span.SpanContext.TraceID())
-		require.False(t, span.Parent.IsValid())
-	}
-	require.Equal(t, map[string]bool{"process dispatch": true, "process effect": true}, names)
 }

@@ -24,7 +24,7 @@ func (b *bundle) books(t *testing.T, role string) {
 	sender, err := destination.NewSQL(destination.SQLOptions{
 		Name:       "books",
 		Statements: map[string]string{"credit": `INSERT INTO public.credits (invoice, cents, tags) VALUES ($1, $2, $3)`},
-		Role:       role,
+		Role:       role, TracerProvider: b.opts.TracerProvider,
 	})
 	require.NoError(t, err)
 	b.opts.Destinations = append(b.opts.Destinations, Destination{

@@ -11,10 +11,11 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 const instrumentationName = "github.com/hooklatch/hooklatch/worker"
@@ -23,7 +24,8 @@ const instrumentationName = "github.com/hooklatch/hooklatch/worker"
 // for dead.
 const rescueError = "Stuck job rescued by JobRescuer"
 
-// Attribute keys of metrics and spans.
+// Attribute keys of metrics. Spans have those of tracing: a metric has its
+// namespace in its name, and its attributes become labels.
 const (
 	attrDestination  = "destination"
 	attrFirstAttempt = "first_attempt"
@@ -89,22 +91,50 @@ func newTelemetry(o Options) (*telemetry, error) {
 	return t, nil
 }
 
-// startSpan starts a trace of its own, with a link to where the work comes
-// from: a job may run days after the webhook, and long after its trace ended.
-func (t *telemetry) startSpan(ctx context.Context, name, traceparent string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
-	opts := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attrs...)}
-	carrier := propagation.MapCarrier{"traceparent": traceparent}
-	origin := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
-	if origin.IsValid() {
+// traceFor is how long after the arrival of an event its work still belongs to
+// the trace of the delivery. Backends close a trace after a while, and nobody
+// looks for a retry of today in a trace of yesterday.
+const traceFor = time.Hour
+
+// work describes a run to startSpan.
+type work struct {
+	name       string // of the span
+	queue      string
+	messageID  string
+	from       string    // traceparent of the span it follows from; may be empty
+	receivedAt time.Time // of the event; zero for work that has none
+	again      bool      // a later attempt, or a replay
+}
+
+// startSpan starts the span of a run. The first run for an event that came
+// within the last hour continues the trace it follows from. Any other begins
+// one of its own, with a link.
+func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
+	opts := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(
+			semconv.MessagingSystemKey.String(tracing.System),
+			semconv.MessagingOperationTypeProcess,
+			semconv.MessagingOperationName("process"),
+			semconv.MessagingDestinationName(w.queue),
+			semconv.MessagingMessageID(w.messageID),
+		),
+		trace.WithAttributes(attrs...),
+	}
+	if !w.again && time.Since(w.receivedAt) < traceFor {
+		return t.tracer.Start(tracing.WithParent(ctx, w.from), w.name, opts...)
+	}
+	opts = append(opts, trace.WithNewRoot())
+	if origin := tracing.Parse(w.from); origin.IsValid() {
 		opts = append(opts, trace.WithLinks(trace.Link{SpanContext: origin}))
 	}
-	return t.tracer.Start(ctx, name, opts...)
+	return t.tracer.Start(ctx, w.name, opts...)
 }
 
 // endSpan records what came of the run. Its error text is one line, as it is
 // in River and in the log.
 func endSpan(span trace.Span, outcome string, err error) {
-	span.SetAttributes(attribute.String(attrOutcome, outcome))
+	span.SetAttributes(tracing.Outcome.String(outcome))
 	if err != nil {
 		span.SetStatus(codes.Error, oneLine(err.Error()))
 	}

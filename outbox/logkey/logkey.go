@@ -30,5 +30,6 @@ const (
 	Source       = "source"        // name in the configuration
 	State        = "state"         // of an effect
 	Status       = "status"        // HTTP status, or that of an acceptance
+	TraceID      = "trace_id"      // of the trace the line belongs to
 	URL          = "url"           // without user, password and query
 )

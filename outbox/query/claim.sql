@@ -114,5 +114,12 @@ SELECT
     a.state, a.attempt, a.lease_until, a.next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
     a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
     a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering,
-    a.claim_id, a.verdict, a.lost
+    a.claim_id, a.verdict, a.lost,
+    -- Only the first attempt can be part of the trace of the event's delivery.
+    CASE WHEN a.verdict = 'grant' AND a.attempt = 1 THEN (
+        SELECT p.received_at
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = a.source
+            AND p.event_id = a.event_id
+    ) END AS event_received_at
 FROM answered AS a

@@ -5,11 +5,13 @@ WITH planned AS (
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::jsonb[], $10::text[], $11::bytea[],
-        $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::text[]
+        $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],
+        $18::text[]
     ) AS e (
         scope, key, generation, destination, queue, policy,
         request_method, request_url, request_headers, request_type, request_body,
-        order_key, on_park, latest_key, occurred_at, request_rendering, parked
+        order_key, on_park, latest_key, occurred_at, request_rendering, parked,
+        traceparent
     )
 ), locked AS (
     SELECT e.scope, e.key, e.generation
@@ -36,6 +38,7 @@ SET
     latest_key = planned.latest_key,
     occurred_at = CASE WHEN planned.latest_key <> '' THEN COALESCE(planned.occurred_at, now()) ELSE planned.occurred_at END,
     request_rendering = planned.request_rendering,
+    traceparent = planned.traceparent,
     state = 'pending',
     error = '',
     finished_at = NULL,

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
@@ -181,11 +180,11 @@ func (m *Email) FirstRequest(*outbox.Effect) outbox.Request {
 func (m *Email) Send(ctx context.Context, e *outbox.Effect) Outcome {
 	ctx, span := m.tracer.Start(ctx, "SMTP "+m.name, trace.WithSpanKind(trace.SpanKindClient), spanOf(m.name, e))
 	defer span.End()
-	span.SetAttributes(attribute.String("server.address", m.host), attribute.String("server.port", m.port))
+	span.SetAttributes(serverOf(m.host, m.port)...)
 	ctx, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
 	out := m.attempt(ctx, e)
-	recordOutcome(span, "smtp.response.status_code", out)
+	recordOutcome(span, "hooklatch.smtp.response.status_code", out)
 	return out
 }
 

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
@@ -188,14 +188,14 @@ func (h *HTTP) Send(ctx context.Context, e *outbox.Effect) Outcome {
 		out = refused(err.Error())
 	} else {
 		span.SetName(req.Method + " " + h.name)
-		span.SetAttributes(
-			attribute.String("http.request.method", req.Method),
-			attribute.String("server.address", req.URL.Hostname()),
-			attribute.String("server.port", portOf(req.URL)),
-		)
+		span.SetAttributes(semconv.HTTPRequestMethodKey.String(req.Method))
+		span.SetAttributes(serverOf(req.URL.Hostname(), portOf(req.URL))...)
+		if e.Attempt > 1 {
+			span.SetAttributes(semconv.HTTPRequestResendCount(e.Attempt - 1))
+		}
 		out = h.exchange(ctx, e, req)
 	}
-	recordOutcome(span, "http.response.status_code", out)
+	recordOutcome(span, semconv.HTTPResponseStatusCodeKey, out)
 	return out
 }
 

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // Headers every request carries.
@@ -183,11 +184,10 @@ func spelling(name string) int {
 // propagate sends the trace of the attempt, or that of the event when nobody
 // traces the attempt.
 func propagate(ctx context.Context, traceparent string, header http.Header) {
-	w3c := propagation.TraceContext{}
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		ctx = w3c.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
+		ctx = tracing.WithParent(ctx, traceparent)
 	}
-	w3c.Inject(ctx, propagation.HeaderCarrier(header))
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
 // reservedHeader tells which headers, in canonical form, are not for a

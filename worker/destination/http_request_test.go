@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -28,6 +30,13 @@ type capture struct {
 func (c *capture) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	c.Request = r
 	c.body, _ = io.ReadAll(r.Body)
+}
+
+// port is where the request arrived.
+func (c *capture) port() int {
+	_, port, _ := strings.Cut(c.Host, ":")
+	number, _ := strconv.Atoi(port)
+	return number
 }
 
 func TestHTTPRequest(t *testing.T) {
@@ -239,6 +248,12 @@ func TestHTTPSpan(t *testing.T) {
 	require.Equal(t, "POST app", spans[0].Name)
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", spans[0].SpanContext.TraceID(), spans[0].SpanContext.SpanID()), got.Header.Get("Traceparent"))
 	require.NotContains(t, fmt.Sprintf("%+v", spans), "canary")
+	require.Subset(t, spans[0].Attributes, []attribute.KeyValue{
+		attribute.String("http.request.method", http.MethodPost),
+		attribute.Int("http.response.status_code", http.StatusOK),
+		attribute.String("server.address", "127.0.0.1"),
+		attribute.Int("server.port", got.port()),
+	})
 }
 
 func TestHTTPPropagatesTheTraceOfTheEvent(t *testing.T) {

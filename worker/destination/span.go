@@ -5,10 +5,12 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 const scopeName = "github.com/hooklatch/hooklatch/worker/destination"
@@ -24,23 +26,33 @@ func newTracer(provider trace.TracerProvider) trace.Tracer {
 // spanOf describes the client span of one attempt.
 func spanOf(destination string, e *outbox.Effect) trace.SpanStartEventOption {
 	return trace.WithAttributes(
-		attribute.String("hooklatch.destination", destination),
-		attribute.String("hooklatch.effect_key", e.IdempotencyKey),
-		attribute.Int("hooklatch.attempt", e.Attempt),
+		tracing.Destination.String(destination),
+		tracing.EffectKey.String(e.IdempotencyKey),
+		tracing.Attempt.Int(e.Attempt),
 	)
 }
 
+// serverOf says where an attempt goes. Path and query stay out: those of some
+// destinations are secrets (I12).
+func serverOf(host, port string) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{semconv.ServerAddress(host)}
+	if number, err := strconv.Atoi(port); err == nil {
+		attrs = append(attrs, semconv.ServerPort(number))
+	}
+	return attrs
+}
+
 // recordOutcome tells the span what came of the attempt.
-func recordOutcome(span trace.Span, statusKey string, out Outcome) {
+func recordOutcome(span trace.Span, statusKey attribute.Key, out Outcome) {
 	if out.Status != 0 {
-		span.SetAttributes(attribute.Int(statusKey, out.Status))
+		span.SetAttributes(statusKey.Int(out.Status))
 	}
 	if out.Err != nil {
 		kind := "connection"
 		if out.Status != 0 {
 			kind = strconv.Itoa(out.Status)
 		}
-		span.SetAttributes(attribute.String("error.type", kind))
+		span.SetAttributes(semconv.ErrorTypeKey.String(kind))
 		span.SetStatus(codes.Error, out.Err.Error())
 	}
 }

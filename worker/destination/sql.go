@@ -13,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
 )
@@ -46,6 +49,8 @@ type SQLOptions struct {
 	Role string
 	// Timeout bounds one statement. Default: 5 s.
 	Timeout time.Duration
+	// TracerProvider gets a span for each statement; nil: none.
+	TracerProvider trace.TracerProvider
 }
 
 // SQL runs effects of kind "sql". The body of the request is a Statement.
@@ -54,6 +59,7 @@ type SQL struct {
 	statements map[string]sqlText
 	role       string // quoted; empty: that of the pool
 	timeout    time.Duration
+	tracer     trace.Tracer
 }
 
 // sqlText is one configured statement.
@@ -64,7 +70,10 @@ type sqlText struct {
 
 // NewSQL checks the options. It does not connect.
 func NewSQL(o SQLOptions) (*SQL, error) {
-	s := &SQL{name: o.Name, statements: make(map[string]sqlText, len(o.Statements)), timeout: cmp.Or(o.Timeout, DefaultSQLTimeout)}
+	s := &SQL{
+		name: o.Name, statements: make(map[string]sqlText, len(o.Statements)),
+		timeout: cmp.Or(o.Timeout, DefaultSQLTimeout), tracer: newTracer(o.TracerProvider),
+	}
 	fail := func(format string, args ...any) (*SQL, error) {
 		return nil, fmt.Errorf("sql destination %q: %w", o.Name, fmt.Errorf(format, args...))
 	}
@@ -132,7 +141,11 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, er
 	if err != nil {
 		return refused(err.Error()), nil
 	}
+	ctx, span := s.tracer.Start(ctx, "SQL "+s.name, trace.WithSpanKind(trace.SpanKindClient), spanOf(s.name, e),
+		trace.WithAttributes(semconv.DBSystemNamePostgreSQL, semconv.DBQuerySummary(call.Name)))
+	defer span.End()
 	tag, err := s.execute(ctx, tx, call)
+	recordSQL(span, err)
 	if _, answered := errors.AsType[*pgconn.PgError](err); err != nil && !answered {
 		return Outcome{}, fmt.Errorf("statement %q: %w", call.Name, err)
 	}
@@ -140,6 +153,21 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, er
 		return Outcome{Verdict: sqlVerdict(err), Err: sqlError(call.Name, err)}, nil
 	}
 	return Outcome{Verdict: outbox.VerdictDone, Excerpt: tag}, nil
+}
+
+// recordSQL tells the span what came of the statement: never the text of the
+// error, which may quote values.
+func recordSQL(span trace.Span, err error) {
+	if err == nil {
+		return
+	}
+	kind := "connection"
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		kind = pg.Code
+		span.SetAttributes(semconv.DBResponseStatusCode(pg.Code))
+	}
+	span.SetAttributes(semconv.ErrorTypeKey.String(kind))
+	span.SetStatus(codes.Error, kind)
 }
 
 func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, error) {

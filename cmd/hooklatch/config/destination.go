@@ -110,7 +110,7 @@ type HTTPDestination struct {
 	// Header by which the receiver marks an answer it had stored for the key.
 	// Defaults to Idempotent-Replayed.
 	ReplayedHeader string `yaml:"replayed_header,omitempty"`
-	// Sends a traceparent header, so that the receiver's trace continues ours.
+	// Sends a traceparent header, so that the receiver's spans continue our trace.
 	// Defaults to false.
 	PropagateTrace bool `yaml:"propagate_trace,omitempty"`
 	// How much of an answer is read; the rest is not. Defaults to 64KiB.
