@@ -57,11 +57,11 @@ func (t *throttle) allow() (suppressed int64, ok bool) {
 }
 
 func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.AcceptedEvent, took time.Duration) {
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "event accepted", append(eventAttrs(src, e), slog.Duration(logkey.Duration, took))...)
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "event accepted", append(eventAttrs(src, e), slog.Float64(logkey.Duration, took.Seconds()))...)
 }
 
 func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
-	attrs := append(eventAttrs(src, e), slog.Duration(logkey.Late, late))
+	attrs := append(eventAttrs(src, e), slog.Float64(logkey.Late, late.Seconds()))
 	if e.SameAs != "" {
 		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, e.SameAs))
 	}

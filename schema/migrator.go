@@ -108,7 +108,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 	for _, step := range steps {
 		m.logger.InfoContext(ctx, "migrated "+step.Direction,
 			slog.String("migration", fmt.Sprintf("%s %04d_%s", step.Owner, step.Version, step.Name)),
-			slog.Duration("duration", step.Duration))
+			slog.Float64("duration_s", step.Duration.Seconds()))
 	}
 }
 

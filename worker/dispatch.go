@@ -127,7 +127,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 	d.telemetry.logger.LogAttrs(ctx, levelOf(err), "event dispatched", append(run.attrs(event),
 		slog.String(logkey.Outcome, outcome),
 		slog.Int(logkey.Count, len(dispatched.Created)),
-		slog.Duration(logkey.Duration, time.Since(run.started)),
+		slog.Float64(logkey.Duration, time.Since(run.started).Seconds()),
 		errAttr(err))...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ref, err)

@@ -162,7 +162,7 @@ func (w *Worker) log(ctx context.Context, run effectRun, outcome string, err err
 		slog.Int(logkey.Attempt, effect.Attempt),
 		slog.Bool(logkey.FirstAttempt, effect.Attempt <= 1),
 		slog.Int64(logkey.JobID, run.jobID),
-		slog.Duration(logkey.Duration, run.duration),
+		slog.Float64(logkey.Duration, run.duration.Seconds()),
 		errAttr(err))
 }
 

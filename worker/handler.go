@@ -81,10 +81,10 @@ func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *outbox.Event, run dis
 		t.handlers.Add(ctx, 1, runAttributes(attrSource, e.Source, outcome, run.first()))
 		attrs := append(run.attrs(e),
 			slog.String(logkey.Outcome, outcome),
-			slog.Duration(logkey.Duration, time.Since(start)),
+			slog.Float64(logkey.Duration, time.Since(start).Seconds()),
 			errAttr(err))
 		if panicked, ok := errors.AsType[*handlerPanicError](err); ok {
-			attrs = append(attrs, slog.String("stack", panicked.stack))
+			attrs = append(attrs, slog.String(logkey.Stack, panicked.stack))
 		}
 		t.logger.LogAttrs(ctx, levelOf(err), "handler ran", attrs...)
 		if err != nil {

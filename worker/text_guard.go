@@ -47,7 +47,7 @@ func (g *textGuard) Work(ctx context.Context, job *rivertype.JobRow, doInner fun
 				slog.Int64(logkey.JobID, job.ID),
 				slog.String(logkey.Queue, job.Queue),
 				slog.String(logkey.Err, oneLine(err.Error())),
-				slog.String("stack", string(debug.Stack())))
+				slog.String(logkey.Stack, string(debug.Stack())))
 		}
 		err = guardError(err)
 	}()

@@ -109,7 +109,7 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 		}
 		w.telemetry.reconciled.Add(ctx, int64(f.count), metric.WithAttributes(attribute.String(attrKind, f.kind)))
 		w.telemetry.logger.WarnContext(ctx, "work without a job enqueued again",
-			slog.String(attrKind, f.kind), slog.Int(logkey.Count, f.count))
+			slog.String(logkey.Kind, f.kind), slog.Int(logkey.Count, f.count))
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func (p *process) printCheckup(c *checkup, asJSON bool) error {
 				mark, check = "", ""
 			}
 			first = false
-			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, printable(strings.TrimRight(line, "\n")))
+			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
 		if f.Fix != "" {
 			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Fix)

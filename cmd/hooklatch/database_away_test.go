@@ -57,6 +57,8 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.Equal(t, 1, r.Accepted)
 	s.waitDone(t, "stripe", "evt_before")
 
+	require.NotContains(t, s.logs.String(), "ready again", "it was not ready before")
+
 	// Away in the middle.
 	server.Kill()
 	s.away(t)

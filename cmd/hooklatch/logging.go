@@ -3,6 +3,9 @@ package main
 import (
 	"log/slog"
 	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // logger makes the logger the flags ask for; usual is the level without a flag.
@@ -13,17 +16,46 @@ func (g *globals) logger(p *process, usual slog.Level) (*slog.Logger, error) {
 			return nil, misused("--log-level %q is not a level; allowed: debug, info, warn, error", g.logLevel)
 		}
 	}
-	opts := &slog.HandlerOptions{Level: level}
-	switch g.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(p.stderr, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(p.stderr, opts)), nil
-	case "auto":
-		if p.terminal {
-			return slog.New(slog.NewTextHandler(p.stderr, opts)), nil
-		}
-		return slog.New(slog.NewJSONHandler(p.stderr, opts)), nil
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: onOneLine}
+	var lines slog.Handler
+	switch {
+	case g.logFormat == "text", g.logFormat == "auto" && p.terminal:
+		lines = slog.NewTextHandler(p.stderr, opts)
+	case g.logFormat == "json", g.logFormat == "auto":
+		lines = slog.NewJSONHandler(p.stderr, opts)
+	default:
+		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", g.logFormat)
 	}
-	return nil, misused("--log-format %q is not a format; allowed: auto, text, json", g.logFormat)
+	return slog.New(tracing.LogHandler(lines)), nil
+}
+
+// onOneLine joins the lines of an error: pgx tells of each address it tried on
+// a line of its own, which a log would show as "\n\t".
+func onOneLine(_ []string, a slog.Attr) slog.Attr {
+	if a.Key != logkey.Err {
+		return a
+	}
+	text := a.Value.String()
+	if err, ok := a.Value.Any().(error); ok {
+		text = err.Error()
+	}
+	return slog.String(a.Key, singleLine(text))
+}
+
+// singleLine joins lines with a semicolon, or a space after a colon.
+func singleLine(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteByte(' ')
+		case b.Len() > 0:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

@@ -1,22 +1,28 @@
 // Package logkey is the vocabulary of our logs: every attribute a line of
-// Hooklatch carries has one of these keys.
+// Hooklatch carries has one of these keys. Lengths of time are seconds, as a
+// number with a fraction, and the key ends in their unit.
 package logkey
 
 // The keys, by what they hold.
 const (
+	Admin        = "admin"         // address of the admin listener
 	Attempt      = "attempt"       // number of an attempt, from 1
 	Batch        = "batch"         // members of one group commit
 	Bytes        = "bytes"         // size of what the message names
+	Config       = "config"        // path of the configuration
+	ConfigHash   = "config_hash"   // what events and effects remember of the configuration
 	Count        = "count"         // how many of what the message names
 	Destination  = "destination"   // name in the configuration
-	Duration     = "duration"      // of what the message names
+	Duration     = "duration_s"    // of what the message names
 	EffectKey    = "effect_key"    // idempotency key on the wire
 	Err          = "err"           // logged cause; the public message is another
 	EventID      = "event_id"      // dedup key within the source
 	EventType    = "event_type"    // the provider's name for what happened
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
+	Gateway      = "gateway"       // address of the gateway
 	JobID        = "job_id"        // of river_job
-	Late         = "late"          // how long after the first delivery a duplicate came
+	Kind         = "kind"          // of a job
+	Late         = "late_s"        // how long after the first delivery a duplicate came
 	Limit        = "limit"         // of what the message names, in bytes
 	Migration    = "migration"     // number and name of a schema change
 	Outcome      = "outcome"       // what came of it, from a fixed set
@@ -28,8 +34,10 @@ const (
 	Route        = "route"         // name in the configuration
 	SameAs       = "same_as"       // id of the event whose content a duplicate repeats
 	Source       = "source"        // name in the configuration
+	Stack        = "stack"         // of a panic
 	State        = "state"         // of an effect
 	Status       = "status"        // HTTP status, or that of an acceptance
 	TraceID      = "trace_id"      // of the trace the line belongs to
 	URL          = "url"           // without user, password and query
+	Version      = "version"       // of this program
 )

@@ -102,6 +102,10 @@ func redact(text string) string {
 	})
 }
 
+// ErrStarting is for a Ready that has not been ready yet. It is answered like
+// any other error, and not logged: the process says by itself when it is ready.
+var ErrStarting = errors.New("starting")
+
 // readiness logs when the answer of /readyz changes: probes come every few
 // seconds.
 type readiness struct {
@@ -112,7 +116,7 @@ type readiness struct {
 func (s *readiness) report(logger *slog.Logger, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if errors.Is(err, context.Canceled) || s.notReady == (err != nil) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, ErrStarting) || s.notReady == (err != nil) {
 		return
 	}
 	s.notReady = err != nil

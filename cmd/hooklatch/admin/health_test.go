@@ -108,6 +108,20 @@ func TestReadyzAsksOnce(t *testing.T) {
 	})
 }
 
+func TestReadinessIsNotLoggedDuringTheStart(t *testing.T) {
+	t.Parallel()
+	var logs bytes.Buffer
+	failure := fmt.Errorf("%w: the database cannot be reached", admin.ErrStarting)
+	a := newAdmin(t, func(o *admin.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&logs, nil))
+		o.Ready = func(context.Context) error { return failure }
+	})
+	require.Equal(t, http.StatusServiceUnavailable, get(t, a, "/readyz").Code)
+	failure = nil
+	require.Equal(t, http.StatusOK, get(t, a, "/readyz").Code)
+	require.Empty(t, logs.String(), "the process says itself that it is ready")
+}
+
 func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -174,7 +175,6 @@ func (a *App) Start(ctx context.Context) error {
 	if err := a.admin.Start(); err != nil {
 		return err
 	}
-	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "admin listens", address("http://"+a.admin.Addr().String()))
 	if a.gateway != nil {
 		if err := a.gateway.Start(); err != nil {
 			if errors.Is(err, syscall.EADDRINUSE) {
@@ -182,8 +182,8 @@ func (a *App) Start(ctx context.Context) error {
 			}
 			return err
 		}
-		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "gateway listens", address("http://"+a.gateway.Addr().String()))
 	}
+	a.logStart(ctx)
 	preparing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	a.teardown.Add("start", workerSlack, func(context.Context) error {
@@ -196,6 +196,21 @@ func (a *App) Start(ctx context.Context) error {
 		a.prepare(preparing)
 	}()
 	return nil
+}
+
+// logStart says what runs, and where it listens.
+func (a *App) logStart(ctx context.Context) {
+	cfg := a.opts.Config
+	attrs := []slog.Attr{
+		slog.String(logkey.Version, a.opts.Version),
+		slog.String(logkey.Config, cfg.Path()),
+		slog.String(logkey.ConfigHash, cfg.Hash()),
+		slog.String(logkey.Admin, "http://"+a.admin.Addr().String()),
+	}
+	if a.gateway != nil {
+		attrs = append(attrs, slog.String(logkey.Gateway, "http://"+a.gateway.Addr().String()))
+	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "started", attrs...)
 }
 
 // Prepared is closed when the database was seen migrated and all parts run.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
@@ -59,7 +60,7 @@ func (a *App) prepare(ctx context.Context) {
 			a.failed <- err
 			return
 		}
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Duration(logkey.Duration, wait))
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, wait.Seconds()))
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -101,9 +102,9 @@ func (a *App) Ready(ctx context.Context) error {
 	default:
 	}
 	if err := a.pools.accept.Ping(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", admin.ErrStarting, err)
 	}
-	return errors.New("starting: the database has not been seen migrated yet")
+	return fmt.Errorf("%w: the database has not been seen migrated yet", admin.ErrStarting)
 }
 
 // passing are SQLSTATEs, and classes of them, of a server that will be back:

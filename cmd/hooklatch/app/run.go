@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
@@ -19,7 +20,15 @@ func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(
 	if err == nil {
 		err = a.serve(ctx, reloads, ready)
 	}
-	return errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+	stopping := time.Now()
+	err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+	attrs := []slog.Attr{slog.Float64(logkey.Duration, time.Since(stopping).Seconds())}
+	if err != nil {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "stopped after an error", attrs...) // which the caller gets
+		return err
+	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "stopped", attrs...)
+	return nil
 }
 
 func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*App)) error {

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 // Teardown undoes steps in the opposite order of their registration. The zero
@@ -75,6 +73,3 @@ func bounded(stop func()) func(context.Context) error {
 		}
 	}
 }
-
-// address is how lines about listeners name them.
-func address(addr string) slog.Attr { return slog.String(logkey.URL, addr) }
