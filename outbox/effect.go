@@ -62,6 +62,18 @@ func wireKey(idempotencyKey string, rotations int) string {
 	return idempotencyKey + "_" + strconv.Itoa(rotations)
 }
 
+// unrotated is the effect's own key for one that a receiver logged.
+func unrotated(wireKey string) string {
+	const ownLen = len("hl_") + 40
+	if len(wireKey) <= ownLen || wireKey[ownLen] != '_' {
+		return wireKey
+	}
+	if _, err := strconv.ParseUint(wireKey[ownLen+1:], 10, 32); err != nil {
+		return wireKey
+	}
+	return wireKey[:ownLen]
+}
+
 // Policy is what happens to an effect whose attempt may have been applied.
 type Policy string
 

@@ -2,9 +2,9 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -43,18 +43,56 @@ func (e *StateError) Error() string {
 // rendered is not retried: its event is replayed. Errors: ErrNotFound,
 // *StateError, ErrUnavailable.
 func (o *Outbox) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
-	what := instruction{action: ActionRetryEffect, target: idempotencyKey}
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		reopened, err := o.reopen(ctx, tx, idempotencyKey, EventRef{}, by.did("retried"))
-		if err == nil && reopened == 0 {
-			err = o.wrongState(ctx, tx, what.action, idempotencyKey)
-		}
-		return consequence{result: "tried again", affected: int64(reopened)}, err
-	})
-	if err != nil {
+	if err := o.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
 	}
 	return nil
+}
+
+// Cancel gives an effect up that is not done. An attempt that runs may still be
+// applied, but settles nothing. Errors: ErrNotFound, *StateError,
+// ErrUnavailable.
+func (o *Outbox) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := o.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
+		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
+	}
+	return nil
+}
+
+// Park puts an unfinished effect aside until a person retries or cancels it. An
+// attempt that runs may still be applied, but settles nothing. Errors:
+// ErrNotFound, *StateError, ErrUnavailable.
+func (o *Outbox) Park(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := o.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
+		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
+	}
+	return nil
+}
+
+// StatesFor are the states of the effects that an action can be done to. It is
+// nil for an action on something else.
+func StatesFor(action Action) []EffectState {
+	switch action {
+	case ActionRetryEffect:
+		return []EffectState{EffectFailed, EffectParked, EffectCancelled}
+	case ActionCancelEffect:
+		return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectFailed, EffectParked}
+	case ActionParkEffect:
+		return []EffectState{EffectPending, EffectStarted, EffectInDoubt}
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination:
+	}
+	return nil
+}
+
+func (o *Outbox) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
+	what := instruction{action: action, target: unrotated(idempotencyKey)}
+	return o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		came, err := o.change(ctx, tx, action, chosenEffects{keys: []string{what.target}, states: StatesFor(action)}, by)
+		if err == nil && came.affected == 0 {
+			err = o.wrongState(ctx, tx, action, idempotencyKey)
+		}
+		return came, err
+	})
 }
 
 // wrongState is why a statement did not find an effect in a state it is for.
@@ -66,10 +104,39 @@ func (o *Outbox) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 	return &StateError{Action: action, State: e.State}
 }
 
+// chosenEffects are those an action is done to, unless they left the states, or
+// came to them after asOf.
+type chosenEffects struct {
+	keys   []string
+	states []EffectState
+	asOf   time.Time // zero: whenever
+}
+
+// change does an action to effects and says what came of it.
+func (o *Outbox) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, by Operator) (consequence, error) {
+	var result string
+	var affected int
+	var err error
+	switch action {
+	case ActionRetryEffect:
+		result = "tried again"
+		affected, err = o.reopen(ctx, tx, chosen, by.did("retried"))
+	case ActionCancelEffect:
+		result = "cancelled"
+		affected, err = o.putAside(ctx, tx, o.sql.cancelEffects, chosen, by.did(result))
+	case ActionParkEffect:
+		result = "parked"
+		affected, err = o.putAside(ctx, tx, o.sql.parkEffects, chosen, by.did(result))
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination:
+		err = fmt.Errorf("%s is no action on effects", action)
+	}
+	return consequence{result: result, affected: int64(affected)}, err
+}
+
 // reopen counts the effects it opened again. Each has a job, or waits for its
 // turn.
-func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, idempotencyKey string, event EventRef, why string) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.reopenEffects, idempotencyKey, event.Source, event.EventID, why)
+func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
+	rows, err := tx.Query(ctx, o.sql.reopenEffects, chosen.keys, chosen.states, timeOrNull(chosen.asOf), why)
 	if err != nil {
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
@@ -78,6 +145,19 @@ func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, idempotencyKey string, e
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
 	return len(reopened), o.startReopened(ctx, tx, reopened)
+}
+
+// reopenOfEvent opens what did not succeed of an event again.
+func (o *Outbox) reopenOfEvent(ctx context.Context, tx pgx.Tx, ref EventRef, why string) (int, error) {
+	rows, err := tx.Query(ctx, o.sql.keysOfEvent, ref.Source, ref.EventID)
+	if err != nil {
+		return 0, fmt.Errorf("find effects of event: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("find effects of event: %w", err)
+	}
+	return o.reopen(ctx, tx, chosenEffects{keys: keys, states: StatesFor(ActionRetryEffect)}, why)
 }
 
 // startReopened inserts the jobs of effects that were opened again, except of
@@ -109,41 +189,20 @@ func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	return o.insertJobs(ctx, tx, jobs)
 }
 
-// Cancel gives an effect up that is not done. An attempt that runs may still be
-// applied, but settles nothing. Errors: ErrNotFound, *StateError,
-// ErrUnavailable.
-func (o *Outbox) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
-	what := instruction{action: ActionCancelEffect, target: idempotencyKey}
-	if err := o.putAside(ctx, o.sql.cancelEffect, by, what, "cancelled"); err != nil {
-		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
+// putAside runs a statement that ends effects by a person's order, counts them,
+// and wakes what waited behind them.
+func (o *Outbox) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
+	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, timeOrNull(chosen.asOf), why)
+	if err != nil {
+		return 0, fmt.Errorf("put effects aside: %w", err)
 	}
-	return nil
-}
-
-// Park puts an unfinished effect aside until a person retries or cancels it. An
-// attempt that runs may still be applied, but settles nothing. Errors:
-// ErrNotFound, *StateError, ErrUnavailable.
-func (o *Outbox) Park(ctx context.Context, idempotencyKey string, by Operator) error {
-	what := instruction{action: ActionParkEffect, target: idempotencyKey}
-	if err := o.putAside(ctx, o.sql.parkEffect, by, what, "parked"); err != nil {
-		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
-	}
-	return nil
-}
-
-// putAside runs a statement that ends an effect by a person's order, and wakes
-// what waited behind it.
-func (o *Outbox) putAside(ctx context.Context, statement string, by Operator, what instruction, verb string) error {
-	return o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+	places, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (place, error) {
 		var p place
-		err := tx.QueryRow(ctx, statement, what.target, by.did(verb)).
-			Scan(&p.id.Scope, &p.id.Key, &p.id.Generation, &p.order, &p.acceptSeq)
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = o.wrongState(ctx, tx, what.action, what.target)
-		}
-		if err != nil {
-			return consequence{}, err
-		}
-		return consequence{result: verb, affected: 1}, o.wakeNext(ctx, tx, []place{p}, false)
+		err := row.Scan(&p.id.Scope, &p.id.Key, &p.id.Generation, &p.order, &p.acceptSeq)
+		return p, err
 	})
+	if err != nil {
+		return 0, fmt.Errorf("put effects aside: %w", err)
+	}
+	return len(places), o.wakeNext(ctx, tx, places, false)
 }

@@ -30,7 +30,7 @@ type OperatorFilter struct {
 
 // OperatorLog lists what people ordered, the newest first.
 func (o *Outbox) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
-	rows, err := o.pool.Query(ctx, o.sql.operatorLog, timeOrNull(f.Since), limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.operatorLog, timeOrNull(f.Since), limitOr(f.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

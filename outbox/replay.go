@@ -64,7 +64,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operato
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = o.reopen(ctx, tx, "", ref, by.did("replayed"))
+		r.Reopened, err = o.reopenOfEvent(ctx, tx, ref, by.did("replayed"))
 	}
 	return r, err
 }
@@ -85,7 +85,7 @@ type EventReplay struct {
 
 // EventReplays lists the replays of an event, the first first.
 func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay, error) {
-	rows, err := o.pool.Query(ctx, o.sql.eventReplays, ref.Source, ref.EventID)
+	rows, err := o.readPool.Query(ctx, o.sql.eventReplays, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
 	}

@@ -42,7 +42,7 @@ type statements struct {
 	listEvents     string
 	replayEvent    string
 	reopenEffects  string
-	cancelEffect   string
+	cancelEffects  string
 
 	orderLock         string
 	orderTryLock      string
@@ -50,7 +50,7 @@ type statements struct {
 	orderTurns        string
 	supersede         string
 	renderEffects     string
-	parkEffect        string
+	parkEffects       string
 	fixRequest        string
 	limitStatements   string
 	countReplayable   string
@@ -71,11 +71,14 @@ type statements struct {
 	oldestDue         string
 	effectTransitions string
 
-	logOperator  string
-	lockRequest  string
-	operatorDid  string
-	operatorLog  string
-	eventReplays string
+	logOperator   string
+	lockRequest   string
+	operatorDid   string
+	operatorLog   string
+	eventReplays  string
+	selectEffects string
+	keysOfEvent   string
+	databaseClock string
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -83,7 +86,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	for file, text := range map[string]*string{
 		"accept":                &s.accept,
 		"can_commit":            &s.canCommit,
-		"cancel_effect":         &s.cancelEffect,
+		"cancel_effects":        &s.cancelEffects,
 		"claim":                 &s.claim,
 		"content_guard":         &s.contentGuard,
 		"content_guards":        &s.contentGuards,
@@ -117,7 +120,7 @@ func loadStatements(name schema.Name) (statements, error) {
 		"order_turns":           &s.orderTurns,
 		"supersede":             &s.supersede,
 		"render_effects":        &s.renderEffects,
-		"park_effect":           &s.parkEffect,
+		"park_effects":          &s.parkEffects,
 		"fix_request":           &s.fixRequest,
 		"limit_statements":      &s.limitStatements,
 		"count_replayable":      &s.countReplayable,
@@ -142,6 +145,9 @@ func loadStatements(name schema.Name) (statements, error) {
 		"operator_did":          &s.operatorDid,
 		"operator_log":          &s.operatorLog,
 		"event_replays":         &s.eventReplays,
+		"select_effects":        &s.selectEffects,
+		"keys_of_event":         &s.keysOfEvent,
+		"database_clock":        &s.databaseClock,
 	} {
 		content, err := queries.ReadFile("query/" + file + ".sql")
 		if err != nil {

@@ -1,0 +1,255 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// orderBatch is how many effects share a transaction of an order about many.
+	orderBatch = 200
+	// sampleSize is how many effects a preview shows.
+	sampleSize = 5
+)
+
+// EffectsPreview is what an order about many effects would be done to.
+type EffectsPreview struct {
+	AsOf     time.Time // for EffectSelection.AsOf of the order
+	Selected int64     // what it would be done to
+	// InDoubt counts those that may have been applied: they are among Selected
+	// with EffectSelection.InDoubt, and left out without.
+	InDoubt int64
+	// Unrendered counts those left out of a retry because there is nothing to
+	// send: their events are to be replayed.
+	Unrendered int64
+	// Unclear counts those left out because Match failed, the first time with
+	// WhyUnclear.
+	Unclear    int64
+	WhyUnclear error
+	Sample     []SelectedEffect // the first of Selected
+}
+
+// EffectsProgress is how far an order about many effects has come.
+type EffectsProgress struct {
+	EffectsPreview // what was looked at so far
+
+	Changed int64 // what it was done to: others had moved on by then
+	Last    string
+}
+
+// EffectsPace bounds an order about many effects.
+type EffectsPace struct {
+	PerSecond float64 // effects per second; 0: as fast as it goes
+	// Progress is called after each batch, and while none is found. Nil: nobody.
+	Progress func(EffectsProgress)
+}
+
+// PreviewEffects counts what an order would be done to, and shows some of it. It
+// changes nothing. Progress may be nil.
+func (o *Outbox) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
+	var seen EffectsProgress
+	err := s.validate(action)
+	if err == nil {
+		err = o.walk(ctx, action, s, &seen, math.MaxInt, func([]SelectedEffect) error {
+			if progress != nil {
+				progress(seen)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return seen.EffectsPreview, fmt.Errorf("preview of %s: %w", action, err)
+	}
+	return seen.EffectsPreview, nil
+}
+
+// ActOnEffects does an action to the effects of a selection, in the order they
+// were made, in batches that are each a transaction with its row of the operator
+// log. It ends when all are through or ctx is done; what was done by then stays
+// done, and the same call with the same AsOf goes on with the rest.
+func (o *Outbox) ActOnEffects(ctx context.Context, action Action, s EffectSelection, by Operator, pace EffectsPace) (EffectsProgress, error) {
+	var seen EffectsProgress
+	err := errors.Join(s.validate(action), by.validate())
+	if err == nil && s.InDoubt && strings.TrimSpace(by.Reason) == "" {
+		err = errors.New("effects that may have been applied are not taken without a reason")
+	}
+	if err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	if s, err = o.fixed(ctx, s); err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	size := orderBatch
+	if pace.PerSecond > 0 {
+		size = int(min(max(pace.PerSecond, 1), orderBatch))
+	}
+	throttle := newThrottle(pace.PerSecond / float64(size))
+	defer throttle.stop()
+	err = o.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
+		if len(batch) > 0 {
+			if err := throttle.wait(ctx); err != nil {
+				return err
+			}
+			changed, err := o.actOnBatch(ctx, action, s, by, batch)
+			if err != nil {
+				return err
+			}
+			seen.Changed += changed
+			seen.Last = batch[len(batch)-1].IdempotencyKey
+		}
+		if pace.Progress != nil {
+			pace.Progress(seen)
+		}
+		return nil
+	})
+	if err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	return seen, nil
+}
+
+// walk calls do with the effects an action is to be done to, at most size at a
+// time, and once with none after each slice. It counts into seen before.
+func (o *Outbox) walk(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, size int, do func([]SelectedEffect) error) error {
+	s, err := o.fixed(ctx, s)
+	if err != nil {
+		return err
+	}
+	seen.AsOf = s.AsOf
+	at := position{at: s.From}
+	for more := true; more; {
+		var found []SelectedEffect
+		if found, at, more, err = o.slice(ctx, s, at); err != nil {
+			return err
+		}
+		for batch := range slices.Chunk(found, min(size, selectionSlice)) {
+			taken, err := o.take(ctx, action, s, seen, batch)
+			if err != nil {
+				return err
+			}
+			if len(taken) == 0 {
+				continue
+			}
+			if err := do(taken); err != nil {
+				return err
+			}
+		}
+		if err := do(nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take counts what was selected, and returns what is left of it.
+func (o *Outbox) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, found []SelectedEffect) ([]SelectedEffect, error) {
+	var taken []SelectedEffect
+	for _, e := range found {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if s.Match != nil {
+			yes, err := o.matches(ctx, e.Event, s.Match)
+			if unclear, ok := errors.AsType[*unclearError](err); ok {
+				seen.Unclear++
+				if seen.WhyUnclear == nil {
+					seen.WhyUnclear = unclear.err
+				}
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !yes {
+				continue
+			}
+		}
+		if e.unrendered && action == ActionRetryEffect {
+			seen.Unrendered++
+			continue
+		}
+		if e.inDoubt {
+			seen.InDoubt++
+			if !s.InDoubt {
+				continue
+			}
+		}
+		seen.Selected++
+		if len(seen.Sample) < sampleSize {
+			seen.Sample = append(seen.Sample, e)
+		}
+		taken = append(taken, e)
+	}
+	return taken, nil
+}
+
+// unclearError is a condition that could not be evaluated for an event.
+type unclearError struct{ err error }
+
+func (e *unclearError) Error() string { return e.err.Error() }
+
+func (o *Outbox) matches(ctx context.Context, ref EventRef, match func(*Event) (bool, error)) (bool, error) {
+	if ref == (EventRef{}) {
+		return false, nil
+	}
+	e, err := o.event(ctx, o.readPool, ref)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	yes, err := match(e)
+	if err != nil {
+		return false, &unclearError{err}
+	}
+	return yes, nil
+}
+
+// errNothingLeft rolls a batch back that changed nothing, with its record.
+var errNothingLeft = errors.New("all of them moved on")
+
+// actOnBatch does an action to effects in one transaction and counts those that
+// were still what they were when they were selected.
+func (o *Outbox) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
+	chosen := chosenEffects{states: s.States, asOf: s.AsOf}
+	for _, e := range batch {
+		chosen.keys = append(chosen.keys, e.IdempotencyKey)
+	}
+	what := instruction{action: action, target: chosen.keys[0], filter: s.record()}
+	if len(batch) > 1 {
+		what.target += fmt.Sprintf(" and the next %d", len(batch)-1)
+	}
+	var changed int64
+	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		came, err := o.change(ctx, tx, action, chosen, by)
+		if err == nil && came.affected == 0 {
+			err = errNothingLeft
+		}
+		changed = came.affected
+		return came, err
+	})
+	if err != nil && !errors.Is(err, errNothingLeft) {
+		return 0, err
+	}
+	return changed, nil
+}
+
+func wordsOf(states []EffectState) string {
+	words := make([]string, len(states))
+	for i, state := range states {
+		words[i] = string(state)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,235 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// manyFailed makes n failed effects at once, like those of a receiver that
+// refused them all, without attempting each.
+func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `
+		SET session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, generation, idempotency_key, route, destination, queue, policy, request_type, request_body,
+			state, first_attempt_at, attempt, last_attempt_at, response_status, finished_at, error)
+		SELECT 'enqueue:`+destination+`', 'k' || i, 1, hooklatch.idempotency_key('enqueue:`+destination+`', 'k' || i, 1), '', '`+destination+`', 'dst_`+destination+`',
+			'at_least_once', 'application/json', '{}', 'failed', at, 1, at, 404, at, 'HTTP 404 Not Found'
+		FROM generate_series(1, `+strconv.Itoa(n)+`) AS i, now() AS at;
+		RESET session_replication_role`)
+	require.NoError(t, err)
+}
+
+func failedAt(destination string) EffectSelection {
+	return EffectSelection{States: []EffectState{EffectFailed}, Destination: destination}
+}
+
+func TestManyAreRetriedInRecordedBatches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const n = 2*orderBatch + 50
+	b.manyFailed(t, n, "app")
+	b.manyFailed(t, 3, "crm")
+	s := failedAt("app")
+	preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, s, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(n), preview.Selected)
+	require.Len(t, preview.Sample, sampleSize)
+	require.Equal(t, 404, preview.Sample[0].ResponseStatus)
+	require.Empty(t, b.actions(t), "a preview changes nothing")
+
+	s.AsOf = preview.AsOf
+	var steps []int64
+	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, because("the route is deployed"), EffectsPace{
+		Progress: func(p EffectsProgress) { steps = append(steps, p.Changed) },
+	})
+	require.NoError(t, err)
+	require.Equal(t, int64(n), done.Changed)
+	require.Equal(t, []int64{200, 400, 450, 450, 450}, steps)
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`))
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`))
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: the route is deployed'`))
+	log := b.actions(t)
+	require.Len(t, log, 3)
+	var affected int64
+	for _, a := range log {
+		affected += a.Affected
+		require.Equal(t, log[0].RequestID, a.RequestID, "one order")
+		var filter map[string]any
+		require.NoError(t, json.Unmarshal(a.Filter, &filter))
+		require.Equal(t, "app", filter["destination"])
+	}
+	require.Equal(t, int64(n), affected)
+}
+
+// What may have been applied is nobody's by accident.
+func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	doubted := b.in(t, "doubted", EffectInDoubt)
+	require.NoError(t, b.Park(t.Context(), doubted.IdempotencyKey(), ann))
+	b.in(t, "plain", EffectParked)
+	s := EffectSelection{States: []EffectState{EffectParked}}
+
+	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), done.Changed)
+	require.Equal(t, int64(1), done.InDoubt)
+	require.Equal(t, EffectParked, b.effect(t, doubted).State)
+
+	s.InDoubt = true
+	_, err = b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	require.ErrorContains(t, err, "not taken without a reason")
+	done, err = b.ActOnEffects(t.Context(), ActionRetryEffect, s, because("they dedup by our key"), EffectsPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), done.Changed)
+	require.Equal(t, EffectInDoubt, b.effect(t, doubted).State)
+}
+
+// A run is about what its preview saw: neither what is made later nor what it
+// set going itself and failed again.
+func TestTheEndOfASelectionIsFixed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old := b.in(t, "old", EffectFailed)
+	again := b.in(t, "again", EffectFailed)
+	s := EffectSelection{States: []EffectState{EffectFailed}}
+	preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, s, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), preview.Selected)
+
+	later := b.in(t, "later", EffectFailed)
+	require.NoError(t, b.Retry(t.Context(), again.IdempotencyKey(), ann))
+	b.settle(t, b.granted(t, again, lease), Settlement{Verdict: VerdictRefused, Error: "no"})
+	s.AsOf = preview.AsOf
+	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), done.Changed)
+	require.Equal(t, EffectPending, b.effect(t, old).State)
+	require.Equal(t, EffectFailed, b.effect(t, again).State)
+	require.Equal(t, EffectFailed, b.effect(t, later).State)
+}
+
+func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	from := b.count(t, `SELECT floor(extract(epoch FROM now()))::int`)
+	wanted := b.in(t, "wanted", EffectFailed)
+	b.in(t, "other", EffectFailed)
+	b.in(t, "parked", EffectParked)
+	b.manyFailed(t, 1, "crm")
+	e := b.effect(t, wanted)
+	failed := []EffectState{EffectFailed}
+	match := func(e *Event) (bool, error) {
+		if e.EventID == "other" {
+			return false, errors.New("no such key")
+		}
+		return true, nil
+	}
+	for name, c := range map[string]struct {
+		s       EffectSelection
+		want    int64
+		unclear int64
+	}{
+		"state":       {EffectSelection{States: failed}, 3, 0},
+		"states":      {EffectSelection{States: []EffectState{EffectFailed, EffectParked}}, 4, 0},
+		"destination": {EffectSelection{States: failed, Destination: "crm"}, 1, 0},
+		"route":       {EffectSelection{States: failed, Route: e.Route}, 2, 0},
+		"source":      {EffectSelection{States: failed, Source: "stripe"}, 2, 0},
+		"no source":   {EffectSelection{States: failed, Source: "github"}, 0, 0},
+		"match":       {EffectSelection{States: failed, Match: match}, 1, 1},
+		"from":        {EffectSelection{States: failed, From: e.CreatedAt}, 3, 0},
+		"from later":  {EffectSelection{States: failed, From: e.CreatedAt.Add(time.Microsecond)}, 2, 0},
+		"until":       {EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
+		"until later": {EffectSelection{States: failed, From: time.Unix(int64(from), 0), Until: e.CreatedAt.Add(time.Microsecond)}, 1, 0},
+	} {
+		preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, c.s, nil)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, preview.Selected, name)
+		require.Equal(t, c.unclear, preview.Unclear, name)
+	}
+	for name, s := range map[string]EffectSelection{
+		"names no state":                     {},
+		"not possible for effects that are":  {States: []EffectState{EffectDone}},
+		"the selection ends before it begin": {States: failed, From: e.CreatedAt, Until: e.CreatedAt},
+	} {
+		_, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+		require.ErrorContains(t, err, name)
+	}
+}
+
+// Park and cancel by a selection, and what waited behind goes on.
+func TestManyAreParkedAndCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids := b.line(t, 3, nil)
+	first := 2
+	waiting := EffectSelection{States: []EffectState{EffectPending, EffectStarted}, Match: func(*Event) (bool, error) {
+		first--
+		return first >= 0, nil
+	}}
+	done, err := b.ActOnEffects(t.Context(), ActionParkEffect, waiting, because("wait"), EffectsPace{PerSecond: 100})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), done.Changed)
+	require.Zero(t, b.jobs(t, ids[2]), "a parked one blocks its order")
+	done, err = b.ActOnEffects(t.Context(), ActionCancelEffect, EffectSelection{States: []EffectState{EffectParked}}, ann, EffectsPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), done.Changed)
+	require.Equal(t, EffectCancelled, b.effect(t, ids[1]).State)
+	require.Equal(t, 1, b.jobs(t, ids[2]))
+}
+
+// An order that is interrupted between two batches is ended by repeating it.
+func TestAnInterruptedOrderGoesOnWithTheRest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.manyFailed(t, 3*orderBatch, "app")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	done, err := b.ActOnEffects(ctx, ActionRetryEffect, failedAt("app"), ann, EffectsPace{Progress: func(EffectsProgress) { interrupt() }})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, int64(orderBatch), done.Changed)
+	rest := failedAt("app")
+	rest.AsOf = done.AsOf
+	done, err = b.ActOnEffects(t.Context(), ActionRetryEffect, rest, ann, EffectsPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(2*orderBatch), done.Changed)
+	require.Equal(t, 3*orderBatch, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`))
+}
+
+func TestABatchSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			sound.manyFailed(t, 10, "app")
+			f.Arm(mode, 1)
+			done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, failedAt("app"), ann, EffectsPace{})
+			require.NoError(t, err)
+			require.Equal(t, 1, f.Count(), "the fault did not happen")
+			require.Equal(t, int64(10), done.Changed)
+			require.Len(t, sound.actions(t), 1)
+			require.Equal(t, 10, sound.count(t, `SELECT count(*) FROM hooklatch.effect_transitions`))
+		})
+	}
+}
+
+// A person may name the key that a receiver logged.
+func TestARotatedKeyIsUnderstood(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.in(t, "evt_1", EffectFailed)
+	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey()+"_2", ann))
+	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, id.IdempotencyKey(), b.actions(t)[0].Target)
+}

@@ -1,0 +1,6 @@
+-- The keys of the effects of an event.
+SELECT e.idempotency_key
+FROM hooklatch.effect_events AS l
+JOIN hooklatch.effects AS e USING (scope, key, generation)
+WHERE l.source = $1
+    AND l.event_id = $2
