@@ -4,25 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
+// effectAction is what a command orders about one effect, or many.
+type effectAction struct {
+	verb   string // the command
+	short  string
+	what   string // begins the long help
+	action outbox.Action
+	done   string // what one effect is then
+	do     func(*outbox.Outbox, context.Context, string, outbox.Operator) error
+	usual  outbox.EffectState // for the example
+}
+
 func newEffectsRetry(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return effectAction(p, g, database, "retry KEY", "Try a failed, parked or cancelled effect again, at once, under its key",
-		"is tried again", (*outbox.Outbox).Retry)
+	return newEffectAction(p, g, database, effectAction{
+		verb: "retry", action: outbox.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, usual: outbox.EffectFailed,
+		short: "Try failed, parked or cancelled effects again, at once, under their keys",
+		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
+same body; or all that the flags select.`,
+	})
 }
 
 func newEffectsCancel(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return effectAction(p, g, database, "cancel KEY", "Give an effect up that is not done",
-		"is cancelled", (*outbox.Outbox).Cancel)
+	return newEffectAction(p, g, database, effectAction{
+		verb: "cancel", action: outbox.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, usual: outbox.EffectParked,
+		short: "Give effects up that are not done",
+		what: `Give an effect up that is not done; or all that the flags select. An attempt that
+runs may still be applied, but settles nothing.`,
+	})
 }
 
 func newEffectsPark(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return effectAction(p, g, database, "park KEY", "Put an unfinished effect aside until a person retries or cancels it",
-		"is parked", (*outbox.Outbox).Park)
+	return newEffectAction(p, g, database, effectAction{
+		verb: "park", action: outbox.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, usual: outbox.EffectPending,
+		short: "Put unfinished effects aside until a person retries or cancels them",
+		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
+the flags select. An attempt that runs may still be applied, but settles nothing.`,
+	})
 }
 
 func reasonSuffix(reason string) string {
@@ -32,29 +56,78 @@ func reasonSuffix(reason string) string {
 	return ": " + reason
 }
 
-// effectAction is a command that orders something about one effect.
-func effectAction(p *process, g *globals, database *databaseFlag, use, short, done string,
-	do func(*outbox.Outbox, context.Context, string, outbox.Operator) error,
-) *cobra.Command {
+func newEffectAction(p *process, g *globals, database *databaseFlag, a effectAction) *cobra.Command {
 	var by operatorFlags
+	var selected effectsFlags
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Use:   a.verb + " (KEY | FLAGS)",
+		Short: a.short,
+		Long: a.what + `
+
+A selection names at least the states it takes. Without --yes it is only counted,
+with a sample, and the command is printed that does it: its --as-of leaves out
+whatever is made or changes later, so that repeating the command after an
+interrupt goes on with the rest. It is done in batches, the oldest first, each in
+a transaction with its row of the operator log.
+
+Effects that may have been applied are counted and left out. --in-doubt takes
+them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
+2026-11-21, which is UTC, or a while ago like 36h.`,
+		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"as they asked\"\n"+
+			"  %[1]s effects %[2]s --state %[3]s --destination app --since 1h\n"+
+			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", p.name, a.verb, a.usual),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.orderMany(cmd, g, database, a, &selected, by.operator(), asJSON)
+			}
+			if selected.given() {
+				return misused("a key and a selection by flags exclude each other")
+			}
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-				err := do(o, cmd.Context(), args[0], by.operator())
-				if errors.Is(err, outbox.ErrNotFound) {
-					return fmt.Errorf("there is no effect with the key %s", printable(args[0]))
-				}
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.stdout, "%s %s\n", args[0], done)
-				return err
+				return p.orderOne(cmd.Context(), o, a, args[0], by.operator(), asJSON)
 			})
 		},
 	}
+	selected.register(cmd, a)
 	by.register(cmd)
+	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// orderView is what came of an order about one thing, as --json prints it.
+type orderView struct {
+	Action outbox.Action `json:"action"`
+	Target string        `json:"target"`
+	Result string        `json:"result"`
+}
+
+func (p *process) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction, key string, by outbox.Operator, asJSON bool) error {
+	err := a.do(o, ctx, key, by)
+	if errors.Is(err, outbox.ErrNotFound) {
+		return fmt.Errorf("there is no effect with the key %s", printable(key))
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(p.stdout, orderView{Action: a.action, Target: key, Result: a.done})
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s is %s\n", key, a.done)
+	return err
+}
+
+func (p *process) orderMany(cmd *cobra.Command, g *globals, database *databaseFlag, a effectAction, f *effectsFlags, by outbox.Operator, asJSON bool) error {
+	s, err := f.selection(a, by, time.Now())
+	if err != nil {
+		return err
+	}
+	return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+		run := effectsRun{process: p, cmd: cmd, action: a, selection: s, asJSON: asJSON}
+		if !f.yes {
+			return run.preview(cmd.Context(), o)
+		}
+		return run.do(cmd.Context(), o, by, f.rate)
+	})
 }

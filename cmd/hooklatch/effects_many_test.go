@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// fickleReceiver refuses everything until it is repaired, and then counts what
+// it takes by key.
+type fickleReceiver struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	repaired bool
+	taken    map[string]int
+}
+
+func newFickleReceiver(t *testing.T) *fickleReceiver {
+	t.Helper()
+	r := &fickleReceiver{taken: make(map[string]int)}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.repaired {
+			http.Error(w, "not yet", http.StatusBadRequest)
+			return
+		}
+		r.taken[request.Header.Get("Idempotency-Key")]++
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *fickleReceiver) repair() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.repaired = true
+}
+
+// failedSystem is a worker process and n effects that its receiver refused.
+func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s *system) {
+	t.Helper()
+	pool := pgtest.New(t)
+	receiver = newFickleReceiver(t)
+	path = filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `database: {url: %s}
+admin: {listen: "127.0.0.1:0"}
+sources: {stripe: {provider: stripe, secrets: [x]}}
+destinations:
+  app: {http: {url: %s}, concurrency: 50}
+routes:
+  - {name: all, from: "*", to: app}
+`, scalar(pgtest.URL(t, pool)), scalar(receiver.URL)), 0o600))
+	worker := startProgram(t, "worker", "--config", path, "--log-format", "text", "--log-level", "info")
+	worker.says(t, "msg=ready")
+	t.Cleanup(func() {
+		_ = worker.cmd.Process.Signal(syscall.SIGTERM)
+		_ = worker.cmd.Wait()
+	})
+	s = &system{pool: pool, configPath: path}
+	_, err := pool.Exec(t.Context(), `SELECT hooklatch.enqueue('app', 'order-' || i, '{}') FROM generate_series(1, $1) AS i`, n)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return s.counts(t, n, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`)
+	}, 4*patience, 5*tick)
+	return path, receiver, s
+}
+
+// What failed together is retried together by the real program: counted first,
+// with progress, interrupted, and ended by repeating the command.
+func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
+	t.Parallel()
+	n := 500
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		n = 5000
+	}
+	path, receiver, s := failedSystem(t, n)
+	args := func(more ...string) []string {
+		return append([]string{"effects", "retry", "--state", "failed", "--destination", "app", "--since", "1h", "--config", path}, more...)
+	}
+	preview := must(t, args()...)
+	require.Contains(t, preview, fmt.Sprintf("%d effects selected\n", n))
+	require.Contains(t, preview, fmt.Sprintf("and %d more\n", n-5))
+	require.Regexp(t, `retry them with:\n  hooklatch effects retry --config \S+ --destination app --state failed --since \S+Z --as-of \S+Z --yes\n`, preview)
+	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
+
+	receiver.repair()
+	p := startProgram(t, args("--rate", "50", "--yes", "--as", "alice", "--reason", "it is up")...)
+	p.says(t, fmt.Sprintf(" of %d effects tried again", n)) // progress
+	p.signal(t, syscall.SIGINT)
+	require.Error(t, p.cmd.Wait())
+	require.Contains(t, p.stderr.String(), "interrupted")
+	done := s.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`)
+	require.Less(t, done, n)
+	require.Contains(t, p.stdout.String(), fmt.Sprintf("%d of %d effects tried again\n", done, n))
+	_, rest, found := strings.Cut(p.stderr.String(), "stopped; go on with the rest:\n  ")
+	require.True(t, found, p.stderr.String())
+	rest, _, _ = strings.Cut(rest, "\n")
+	require.Contains(t, rest, " --as alice ")
+
+	// As a shell would take it, without the brake.
+	_, rest, _ = strings.Cut(strings.NewReplacer("'it is up'", "it_is_up", " --rate 50", "").Replace(rest), " effects ")
+	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n-done), must(t, append([]string{"effects"}, strings.Fields(rest)...)...))
+	require.Eventually(t, func() bool {
+		return s.counts(t, n, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	}, 4*patience, 5*tick)
+	require.Equal(t, n, s.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE action = 'effect.retry' AND who = 'alice'`))
+	receiver.mu.Lock()
+	defer receiver.mu.Unlock()
+	require.Len(t, receiver.taken, n)
+	for key, times := range receiver.taken {
+		require.Equal(t, 1, times, key)
+	}
+	require.Equal(t, "0 effects selected\n", must(t, args()...))
+}
+
+func TestOrdersAboutManyAsJSON(t *testing.T) {
+	t.Parallel()
+	path, _, s := failedSystem(t, 3)
+	run := func(args ...string) manyView {
+		var v manyView
+		require.NoError(t, json.Unmarshal([]byte(must(t, append(args, "--config", path, "--json")...)), &v))
+		return v
+	}
+	v := run("effects", "cancel", "--state", "failed,parked")
+	require.True(t, v.Preview)
+	require.Equal(t, int64(3), v.Selected)
+	require.Len(t, v.Sample, 3)
+	require.Equal(t, http.StatusBadRequest, v.Sample[0].ResponseStatus)
+	require.Contains(t, v.Command, "--state failed,parked --as-of ")
+	v = run("effects", "cancel", "--state", "failed", "--yes")
+	require.False(t, v.Preview || v.Stopped)
+	require.Equal(t, int64(3), v.Changed)
+	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled'`))
+
+	var one orderView
+	key := v.Command
+	require.Empty(t, key)
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`).Scan(&key))
+	require.NoError(t, json.Unmarshal([]byte(must(t, "effects", "retry", key, "--json", "--config", path)), &one))
+	require.Equal(t, orderView{Action: outbox.ActionRetryEffect, Target: key, Result: "tried again"}, one)
+}
+
+func TestASelectionThatMakesNoSenseIsRefused(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, "postgres://u@127.0.0.1:1/none")
+	for _, c := range []struct{ args, text string }{
+		{"retry", "name an effect by its key, or select effects with --state"},
+		{"retry --destination app", "a selection needs --state, of failed, parked, cancelled"},
+		{"retry --state done", `--state "done" is not one of failed, parked, cancelled`},
+		{"park --state failed", `--state "failed" is not one of pending, started, in_doubt`},
+		{"retry hl_1 --state failed", "a key and a selection by flags exclude each other"},
+		{"retry --state parked --in-doubt", "say why with --reason"},
+		{"retry --state failed --rate -1", "is not a number of effects"},
+		{"retry --state failed --since 1h --until 2h", "--since 1h is not before --until 2h"},
+		{"retry --state failed --when body.(", "--when: "},
+		{"retry --state failed --as-of soon", `--as-of "soon" is no time`},
+	} {
+		var cmd command
+		code := cmd.run(t.Context(), append(append([]string{"effects"}, strings.Fields(c.args)...), "--config", path)...)
+		require.Equal(t, exitMisused, code, c.args)
+		require.Contains(t, cmd.stderr.String(), c.text, c.args)
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// effectsFlags select effects for an order about many.
+type effectsFlags struct {
+	states                                   []string
+	destination, route, source, since, until string
+	when, asOf                               string
+	rate                                     float64
+	inDoubt, yes                             bool
+}
+
+func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.states, "state", nil, "select those in these `states`: "+statesInWords(a))
+	flags.StringVar(&f.destination, "destination", "", "select those to this `destination`")
+	flags.StringVar(&f.route, "route", "", "select those of this `route`")
+	flags.StringVar(&f.source, "source", "", "select those of events of this `source`")
+	flags.StringVar(&f.since, "since", "", "select those made at this `time` or later")
+	flags.StringVar(&f.until, "until", "", "select those made before this `time`")
+	flags.StringVar(&f.when, "when", "", "select those for whose event this CEL `expression` is true, as in a route")
+	flags.StringVar(&f.asOf, "as-of", "", "leave out what was made or came to its state after this `time`, as a preview prints it (default now)")
+	flags.BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; needs --reason")
+	flags.Float64Var(&f.rate, "rate", 0, "at most this many `effects` of the selection in a second (default no limit)")
+	flags.BoolVar(&f.yes, "yes", false, "do it; without it the selection is only counted")
+}
+
+func (f *effectsFlags) given() bool {
+	return len(f.states) > 0 || f.destination+f.route+f.source+f.since+f.until+f.when+f.asOf != "" || f.rate != 0 || f.inDoubt || f.yes
+}
+
+func statesInWords(a effectAction) string {
+	var words []string
+	for _, state := range outbox.StatesFor(a.action) {
+		words = append(words, string(state))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Time) (outbox.EffectSelection, error) {
+	s := outbox.EffectSelection{Destination: f.destination, Route: f.route, Source: f.source, InDoubt: f.inDoubt, When: f.when}
+	if !f.given() {
+		return s, misused("name an effect by its key, or select effects with --state and other flags")
+	}
+	if len(f.states) == 0 {
+		return s, misused("a selection needs --state, of %s", statesInWords(a))
+	}
+	for _, given := range f.states {
+		state, err := oneOf("state", given, outbox.StatesFor(a.action))
+		if err != nil {
+			return s, err
+		}
+		s.States = append(s.States, state)
+	}
+	if f.rate < 0 || math.IsNaN(f.rate) || math.IsInf(f.rate, 0) {
+		return s, misused("--rate %g is not a number of effects in a second", f.rate)
+	}
+	if f.inDoubt && strings.TrimSpace(by.Reason) == "" {
+		return s, misused("--in-doubt takes effects that may have been applied already: say why with --reason")
+	}
+	var err error
+	for _, one := range []struct {
+		flag, given string
+		into        *time.Time
+	}{{"since", f.since, &s.From}, {"until", f.until, &s.Until}, {"as-of", f.asOf, &s.AsOf}} {
+		if *one.into, err = timeFlag(one.flag, one.given, now); err != nil {
+			return s, err
+		}
+	}
+	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
+		return s, misused("--since %s is not before --until %s", f.since, f.until)
+	}
+	if f.when != "" {
+		if s.Match, err = worker.CompileCondition(f.when); err != nil {
+			return s, misused("--when: %s", err)
+		}
+	}
+	return s, nil
+}
+
+// commandFor is the command line that does what a preview counted, or the rest
+// of it: as it was given, with times that stand still.
+func commandFor(cmd *cobra.Command, s outbox.EffectSelection) string {
+	still := map[string]time.Time{"since": s.From, "until": s.Until, "as-of": s.AsOf}
+	words := []string{cmd.CommandPath()}
+	flag := func(name, value string) { words = append(words, "--"+name, quoted(value)) }
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "since", "until", "as-of", "yes", "json":
+		case "database-url": // it may hold a password
+			words = append(words, "--database-url ...")
+		case "in-doubt":
+			words = append(words, "--in-doubt")
+		case "state":
+			flag(f.Name, strings.Trim(f.Value.String(), "[]"))
+		default:
+			flag(f.Name, f.Value.String())
+		}
+	})
+	for _, name := range []string{"since", "until", "as-of"} {
+		if at := still[name]; !at.IsZero() {
+			flag(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return fmt.Sprint(strings.Join(words, " "), " --yes")
+}
