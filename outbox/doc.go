@@ -117,7 +117,7 @@
 //	               │    not applied    │  │ │ claim, after its lease ended:
 //	               ├───────────────────┼──┤ └─ the next attempt (at_least_once)
 //	               │                   │  │
-//	               │             claim │  ├── refused ────────────▶ failed  (no earlier doubt)
+//	               │             claim │  ├── refused, or turned away to the last attempt ─▶ failed  (no earlier doubt)
 //	               │                   │  │
 //	               │        in_doubt ──┘  ├── refused, in doubt ──▶ parked
 //	               │           ▲          ├── attempts used up ───▶ parked
@@ -139,6 +139,10 @@
 // The database keeps the machine (schema/migrations/0006): a trigger refuses what
 // is not drawn here, whoever asks, another one records each transition in
 // effect_transitions and each attempt that leaves started in effect_attempts.
+//
+// Turned away is what a person may change at the receiver, and is tried again
+// like what was not applied. It differs at the end: it was an answer, so nobody
+// has to look for one, and nothing waits behind it.
 //
 // Doubt is sticky: maybe_applied_since is the start of the first attempt that
 // may have been applied and is never cleared or moved by a later failure. An

@@ -234,6 +234,10 @@ const (
 	VerdictDone Verdict = iota + 1
 	// VerdictRefused: the receiver said no for good; trying again is useless.
 	VerdictRefused
+	// VerdictTurnedAway: the receiver said no, so it certainly was not applied,
+	// but a person may change that (a route that is not deployed yet, a wrong
+	// secret): trying again may help.
+	VerdictTurnedAway
 	// VerdictNotApplied: it certainly was not applied (refused connection,
 	// DNS, TLS, 429); trying again may help.
 	VerdictNotApplied

@@ -44,6 +44,10 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 		{"done after doubt", AtLeastOnce, true, VerdictDone, false, EffectDone, "yes"},
 		{"refused", AtLeastOnce, false, VerdictRefused, false, EffectFailed, "no"},
 		{"refused after doubt", AtLeastOnce, true, VerdictRefused, false, EffectParked, "no"},
+		{"turned away", AtLeastOnce, false, VerdictTurnedAway, false, EffectPending, "no"},
+		{"turned away after doubt", AtLeastOnce, true, VerdictTurnedAway, false, EffectInDoubt, "no"},
+		{"turned away, used up", AtLeastOnce, false, VerdictTurnedAway, true, EffectFailed, "no"},
+		{"turned away after doubt, used up", AtLeastOnce, true, VerdictTurnedAway, true, EffectParked, "no"},
 		{"not applied", AtLeastOnce, false, VerdictNotApplied, false, EffectPending, "no"},
 		{"not applied after doubt", AtLeastOnce, true, VerdictNotApplied, false, EffectInDoubt, "no"},
 		{"not applied, used up", AtLeastOnce, false, VerdictNotApplied, true, EffectParked, "no"},
@@ -52,6 +56,8 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 		{"maybe applied, used up", AtLeastOnce, false, VerdictMaybeApplied, true, EffectParked, "unknown"},
 		{"at most once: done", AtMostOnce, false, VerdictDone, false, EffectDone, "yes"},
 		{"at most once: refused", AtMostOnce, false, VerdictRefused, false, EffectFailed, "no"},
+		{"at most once: turned away", AtMostOnce, false, VerdictTurnedAway, false, EffectPending, "no"},
+		{"at most once: turned away, used up", AtMostOnce, false, VerdictTurnedAway, true, EffectFailed, "no"},
 		{"at most once: not applied", AtMostOnce, false, VerdictNotApplied, false, EffectPending, "no"},
 		{"at most once: maybe applied", AtMostOnce, false, VerdictMaybeApplied, false, EffectParked, "unknown"},
 	}
@@ -90,6 +96,18 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 			require.Equal(t, time.Second, last.FinishedAt.Sub(last.StartedAt).Round(time.Millisecond))
 		})
 	}
+}
+
+// Failed is counted as parked is.
+func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for key, verdict := range map[string]Verdict{"a": VerdictRefused, "b": VerdictTurnedAway, "c": VerdictNotApplied, "d": VerdictDone} {
+		b.settle(t, b.granted(t, b.dispatched(t, key, AtLeastOnce), lease), Settlement{Verdict: verdict, GiveUp: true})
+	}
+	counts, err := b.Unsuccessful(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
 }
 
 func TestClaimIsExclusiveAndRepeatable(t *testing.T) {

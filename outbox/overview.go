@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Overview is what a status page shows of the tables.
@@ -28,4 +30,36 @@ func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	}
 	v.OldestReceived, v.OldestDue = orZero(oldestReceived), orZero(oldestDue)
 	return v, nil
+}
+
+// Unsuccessful counts the effects that wait for a person at one destination.
+type Unsuccessful struct {
+	Failed int64 // refused, or turned away to the last attempt
+	Parked int64
+}
+
+// Unsuccessful counts effects by destination; one without any is left out. It
+// reads the whole table.
+func (o *Outbox) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
+	rows, err := o.pool.Query(ctx, o.sql.countUnsuccessful)
+	if err != nil {
+		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
+	}
+	counts := make(map[string]Unsuccessful)
+	var destination string
+	var state EffectState
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&destination, &state, &n}, func() error {
+		count := counts[destination]
+		if state == EffectFailed {
+			count.Failed = n
+		} else {
+			count.Parked = n
+		}
+		counts[destination] = count
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
+	}
+	return counts, nil
 }

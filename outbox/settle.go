@@ -22,6 +22,7 @@ type Settlement struct {
 	// RetryIn is how long to wait before the next attempt, should one follow.
 	RetryIn time.Duration
 	// GiveUp parks the effect instead of a next attempt: its attempts are used up.
+	// One that was turned away and is in no doubt has failed.
 	GiveUp bool
 	// RotateKey gives the next attempt another key: the receiver stored an error
 	// under this one and replays it. The ledger records which key each attempt
@@ -50,8 +51,10 @@ func (s Settlement) next() (state EffectState, applied string) {
 			return EffectParked, "no"
 		}
 		return EffectFailed, "no"
-	case VerdictNotApplied:
+	case VerdictTurnedAway, VerdictNotApplied:
 		switch {
+		case s.GiveUp && s.Verdict == VerdictTurnedAway && !doubt:
+			return EffectFailed, "no"
 		case s.GiveUp:
 			return EffectParked, "no"
 		case doubt:

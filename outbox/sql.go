@@ -28,6 +28,7 @@ type statements struct {
 	makePartitions       string
 	noteDuplicates       string
 	overview             string
+	countUnsuccessful    string
 	queueOf              string
 	replayGuard          string
 	registerDestinations string
@@ -106,6 +107,7 @@ func loadStatements(name schema.Name) (statements, error) {
 		"make_partitions":       &s.makePartitions,
 		"note_duplicates":       &s.noteDuplicates,
 		"overview":              &s.overview,
+		"count_unsuccessful":    &s.countUnsuccessful,
 		"queue_of":              &s.queueOf,
 		"replay_guard":          &s.replayGuard,
 		"register_destinations": &s.registerDestinations,

@@ -162,7 +162,7 @@ func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 	case 401, 403, 407:
 		return true, true
 	}
-	if sent.Verdict == outbox.VerdictRefused {
+	if sent.Verdict == outbox.VerdictRefused || sent.Verdict == outbox.VerdictTurnedAway {
 		return sent.Status != 0, false // without a status, nothing was sent
 	}
 	return true, true

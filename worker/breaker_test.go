@@ -80,6 +80,8 @@ func TestBreakerCounts(t *testing.T) {
 		{destination.Outcome{Verdict: outbox.VerdictNotApplied, Status: 429}, false, false}, // it lives
 		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 422}, true, false},
 		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 401}, true, true},
+		{destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 403}, true, true},
+		{destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 404}, true, false},
 		{destination.Outcome{Verdict: outbox.VerdictRefused}, false, false}, // nothing was sent
 	} {
 		counts, failed := breakerCounts(c.sent)

@@ -187,7 +187,7 @@ func applied(v outbox.Verdict) string {
 	switch v {
 	case outbox.VerdictDone:
 		return "yes"
-	case outbox.VerdictRefused, outbox.VerdictNotApplied:
+	case outbox.VerdictRefused, outbox.VerdictTurnedAway, outbox.VerdictNotApplied:
 		return "no"
 	case outbox.VerdictMaybeApplied:
 	}

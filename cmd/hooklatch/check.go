@@ -122,6 +122,7 @@ func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 	if warning != nil {
 		c.add(doctor.Warning, "configuration", warning.Error(), "or run `hooklatch gateway` and `hooklatch worker` apart")
 	}
+	c.changedDefaults(cfg)
 	for name, s := range cfg.Sources {
 		if s.Handlers {
 			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,8 @@ func newDestinationsList(p *process, g *globals, database *databaseFlag) *cobra.
 		Use:   "list",
 		Short: "List destinations, and which are paused and why",
 		Long: `List all destinations that a worker ever registered: whether their effects go out,
-the state of their circuit breaker, and who or what paused them.`,
+the state of their circuit breaker, how many of their effects failed or are
+parked, and who or what paused them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
@@ -39,7 +41,11 @@ the state of their circuit breaker, and who or what paused them.`,
 				if err != nil {
 					return err
 				}
-				return p.printDestinations(destinations, asJSON)
+				counts, err := o.Unsuccessful(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return p.printDestinations(destinations, counts, asJSON)
 			})
 		},
 	}
@@ -64,22 +70,24 @@ type destinationView struct {
 	OpenedAt       *time.Time          `json:"opened_at"`
 	ProbeAt        *time.Time          `json:"probe_at"`
 	QueuePaused    bool                `json:"queue_paused"` // what River is told
+	Failed         int64               `json:"failed"`       // effects that were refused for good
+	Parked         int64               `json:"parked"`
 }
 
-func viewOfDestination(d outbox.DestinationState) destinationView {
+func viewOfDestination(d outbox.DestinationState, n outbox.Unsuccessful) destinationView {
 	return destinationView{
 		Name: d.Name, Kind: d.Kind, Queue: d.Queue, SharedQueue: d.SharedQueue, RegisteredAt: d.RegisteredAt,
 		Paused: d.Paused(), OperatorPaused: d.OperatorPaused, PausedBy: d.PausedBy, PauseReason: d.PauseReason, PausedAt: timeOrNil(d.PausedAt),
 		Breaker: d.Breaker, BreakerReason: d.BreakerReason, OpenedAt: timeOrNil(d.OpenedAt), ProbeAt: timeOrNil(d.ProbeAt),
-		QueuePaused: d.QueuePaused,
+		QueuePaused: d.QueuePaused, Failed: n.Failed, Parked: n.Parked,
 	}
 }
 
-func (p *process) printDestinations(destinations []outbox.DestinationState, asJSON bool) error {
+func (p *process) printDestinations(destinations []outbox.DestinationState, counts map[string]outbox.Unsuccessful, asJSON bool) error {
 	if asJSON {
 		views := make([]destinationView, 0, len(destinations))
 		for _, d := range destinations {
-			views = append(views, viewOfDestination(d))
+			views = append(views, viewOfDestination(d, counts[d.Name]))
 		}
 		return printJSON(p.stdout, views)
 	}
@@ -87,13 +95,15 @@ func (p *process) printDestinations(destinations []outbox.DestinationState, asJS
 		_, err := fmt.Fprintln(p.stdout, "no destinations: a worker registers those of its configuration when it starts")
 		return err
 	}
-	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "WHY")
+	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "WHY")
 	for _, d := range destinations {
 		state := "active"
 		if d.Paused() {
 			state = "paused"
 		}
-		t.row(d.Name, d.Kind, d.Queue, state, string(d.Breaker), whyPaused(d))
+		n := counts[d.Name]
+		t.row(d.Name, d.Kind, d.Queue, state, string(d.Breaker),
+			strconv.FormatInt(n.Failed, 10), strconv.FormatInt(n.Parked, 10), whyPaused(d))
 	}
 	return t.flush()
 }

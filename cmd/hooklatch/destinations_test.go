@@ -14,14 +14,14 @@ import (
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	require.Regexp(t, `(?m)^app +http +dst_app +active +closed +-$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app +http +dst_app +active +closed +0 +0 +-$`, must(t, s.args("destinations", "list")...))
 	require.Equal(t, "app is paused\n", must(t, s.args("destinations", "pause", "app", "--reason", "they move house")...))
-	require.Regexp(t, `(?m)^app +http +dst_app +paused +closed +paused by \S+ at .*: they move house$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app +http +dst_app +paused +closed +0 +0 +paused by \S+ at .*: they move house$`, must(t, s.args("destinations", "list")...))
 
 	o, err := outbox.New(outbox.Options{Pool: s.pool})
 	require.NoError(t, err)
 	require.NoError(t, o.Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
-	require.Regexp(t, `(?m)^app .* paused +open +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
 	require.NoError(t, o.CloseBreaker(t.Context(), "app"))
 	var listed []destinationView
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
@@ -49,6 +49,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 		}
 	}
 	require.Equal(t, key+" is parked\n", must(t, s.args("effects", "park", key, "--reason", "ask Ann")...))
+	require.Regexp(t, `(?m)^app .* closed +0 +1 +paused by `, must(t, s.args("destinations", "list")...))
 	shown := must(t, s.args("effects", "show", key)...)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending$`, shown)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)

@@ -42,6 +42,7 @@ type HTTP struct {
 	signOrigins       []*url.URL // that of url is the first
 	idempotencyHeader string
 	replayedHeader    string
+	retryOn           []int
 	userAgent         string
 	timeout           time.Duration
 	maxResponse       int
@@ -83,6 +84,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		name: o.Name, url: target, method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
+		retryOn: o.RetryOn,
 		timeout: o.Timeout, maxResponse: o.MaxResponse, propagateTrace: o.PropagateTrace,
 		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
 	}
@@ -219,8 +221,9 @@ func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request
 	}
 	defer resp.Body.Close()
 
-	out := answered(e, resp.StatusCode, resp.Header, h.now())
-	out.StoredError = resp.StatusCode >= 500 && resp.StatusCode <= 599 && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
+	out := h.answered(e, resp.StatusCode, resp.Header)
+	replayable := out.Verdict == outbox.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
+	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
 	// The status is the answer, whatever becomes of the body. Read to its end
 	// the connection can be used again; closed before that it is given up.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))

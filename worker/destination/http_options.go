@@ -16,6 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -64,9 +65,14 @@ type HTTPOptions struct {
 	// IdempotencyHeader carries the effect's key. Default: Idempotency-Key.
 	IdempotencyHeader string
 	// ReplayedHeader is the header by which the receiver marks an answer it had
-	// stored for the key: "true" together with a 5xx makes Outcome.StoredError.
-	// Default: Idempotent-Replayed.
+	// stored for the key: "true" together with a 5xx, or with a status of
+	// RetryOn, makes Outcome.StoredError. Default: Idempotent-Replayed.
 	ReplayedHeader string
+	// RetryOn are the statuses that mean that the receiver did not apply the
+	// effect and may yet take it. Nil: DefaultRetryOn of the effect's policy.
+	// Empty: none. Effects that are at_most_once are tried again
+	// after statuses of both this list and that default only.
+	RetryOn []int
 	// Timeout bounds one attempt, from looking up the host to the last byte of
 	// the answer. Default: 10 s.
 	Timeout time.Duration
@@ -123,6 +129,8 @@ func (o HTTPOptions) validate() error {
 		return fmt.Errorf("method must be one of %s, got %q", strings.Join(methods[:], ", "), o.Method)
 	case !isToken(o.IdempotencyHeader) || reservedHeader(o.IdempotencyHeader) || isWebhookHeader(o.IdempotencyHeader):
 		return fmt.Errorf("idempotency header %q cannot be used", o.IdempotencyHeader)
+	case slices.ContainsFunc(o.RetryOn, func(status int) bool { return !MayRetryOn(outbox.AtLeastOnce, status) }):
+		return fmt.Errorf("retry on %v: allowed are %s", o.RetryOn, AllowedRetryOn(outbox.AtLeastOnce))
 	case !isToken(o.ReplayedHeader):
 		return fmt.Errorf("replayed header %q is not the name of a header", o.ReplayedHeader)
 	}

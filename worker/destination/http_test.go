@@ -47,7 +47,9 @@ func TestHTTPVerdictOfEveryStatus(t *testing.T) {
 	for status, want := range map[int]outbox.Verdict{
 		200: outbox.VerdictDone, 201: outbox.VerdictDone, 202: outbox.VerdictDone, 204: outbox.VerdictDone, 299: outbox.VerdictDone,
 		301: outbox.VerdictRefused, 302: outbox.VerdictRefused, 304: outbox.VerdictRefused, 307: outbox.VerdictRefused, 308: outbox.VerdictRefused,
-		400: outbox.VerdictRefused, 401: outbox.VerdictRefused, 403: outbox.VerdictRefused, 404: outbox.VerdictRefused,
+		400: outbox.VerdictRefused, 402: outbox.VerdictRefused, 405: outbox.VerdictRefused, 451: outbox.VerdictRefused,
+		401: outbox.VerdictTurnedAway, 403: outbox.VerdictTurnedAway, 404: outbox.VerdictTurnedAway,
+		407: outbox.VerdictTurnedAway, 421: outbox.VerdictTurnedAway, 423: outbox.VerdictTurnedAway,
 		409: outbox.VerdictRefused, 410: outbox.VerdictRefused, 413: outbox.VerdictRefused, 422: outbox.VerdictRefused,
 		408: outbox.VerdictMaybeApplied, 425: outbox.VerdictNotApplied, 429: outbox.VerdictNotApplied,
 		500: outbox.VerdictMaybeApplied, 502: outbox.VerdictMaybeApplied, 503: outbox.VerdictMaybeApplied,

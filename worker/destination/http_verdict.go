@@ -3,7 +3,6 @@ package destination
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
 )
@@ -15,6 +14,7 @@ import (
 //	425, 429       not applied: the receiver says it did not look at it
 //	408, 5xx       maybe applied, also 503: proxies send it after passing a request on
 //	409            maybe applied, see below; else refused
+//	in retry_on    turned away
 //	other 4xx      refused
 //	anything else  maybe applied
 //
@@ -24,13 +24,13 @@ import (
 // or where the receiver asks to come back: then nobody knows. Should it have
 // meant the first, the attempts run out and the effect is parked as in doubt,
 // rather than called failed although an earlier attempt was applied.
-func answered(e *outbox.Effect, status int, header http.Header, now time.Time) Outcome {
+func (h *HTTP) answered(e *outbox.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {
 		out.Verdict = outbox.VerdictDone
 		return out
 	}
-	out.RetryAfter = retryAfter(header, now)
+	out.RetryAfter = retryAfter(header, h.now())
 	out.Err = fmt.Errorf("HTTP %d %s", status, http.StatusText(status))
 	switch {
 	case status >= 300 && status <= 399:
@@ -43,6 +43,8 @@ func answered(e *outbox.Effect, status int, header http.Header, now time.Time) O
 		out.Verdict = outbox.VerdictMaybeApplied
 	case status == http.StatusConflict && (header.Get("Retry-After") != "" || !e.MaybeAppliedSince.IsZero()):
 		out.Verdict = outbox.VerdictMaybeApplied
+	case h.retriesOn(e.Policy, status):
+		out.Verdict = outbox.VerdictTurnedAway
 	case status >= 400 && status <= 499:
 		out.Verdict = outbox.VerdictRefused
 	default:

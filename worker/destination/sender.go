@@ -39,7 +39,7 @@ type Outcome struct {
 	// body, without secrets and without query strings.
 	Err error
 	// StoredError is true when the receiver did not look at the request again,
-	// but replayed the server error it had stored for the key: trying again
+	// but replayed the error it had stored for the key: trying again
 	// under the same key is useless.
 	StoredError bool
 	// NeedsPerson is true when nothing was sent, and nothing will be until a

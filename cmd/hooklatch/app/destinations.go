@@ -98,6 +98,9 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 		PropagateTrace: h.PropagateTrace, MaxResponse: int(h.MaxResponse),
 		TracerProvider: tracers,
 	}
+	if d.RetryOn != nil {
+		opts.RetryOn = *d.RetryOn
+	}
 	if h.Basic != nil {
 		opts.BasicUser, opts.BasicPassword = h.Basic.User, h.Basic.Password
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // headerName is a token (RFC 9110, 5.6.2).
@@ -71,6 +72,7 @@ func (dest Destination) check(d *decoder, destName string) {
 		d.reportf(at+".retry.max", "%s is shorter than retry.initial, %s", dest.Retry.Max, dest.Retry.Initial)
 	}
 	d.positive(at+".retry.max_attempts", int64(dest.Retry.MaxAttempts))
+	dest.checkRetryOn(d, at+".retry_on")
 	d.durationFrom0(at+".key_ttl", dest.KeyTTL)
 	d.among(at+".on_stored_error", "way to go on", string(dest.OnStoredError), onStoredErrors)
 	dest.Breaker.check(d, at+".breaker")
@@ -101,6 +103,22 @@ func (dest Destination) kinds() []string {
 		}
 	}
 	return kinds
+}
+
+func (dest Destination) checkRetryOn(d *decoder, at string) {
+	if dest.RetryOn == nil {
+		return
+	}
+	if dest.HTTP == nil {
+		d.reportf(at, "means nothing without http; only its answers have these statuses")
+		return
+	}
+	for i, status := range *dest.RetryOn {
+		path := d.element(at, i)
+		if !destination.MayRetryOn(dest.Policy, status) && !d.reported(path) {
+			d.reportf(path, "%d is not a status to try again on; allowed: %s", status, destination.AllowedRetryOn(dest.Policy))
+		}
+	}
 }
 
 func (b Breaker) check(d *decoder, at string) {

@@ -100,6 +100,13 @@ func Find(explicit string) (string, error) {
 // Path is the name of the file the configuration came from.
 func (c *Config) Path() string { return c.origin.file }
 
+// Given tells whether the file itself sets a field: path is like
+// "destinations.app.retry_on".
+func (c *Config) Given(path string) bool {
+	_, given := c.origin.lines[path]
+	return given
+}
+
 // Problem makes an error about a field of this configuration, for checks that
 // are made elsewhere: path is like "routes[0].when". Its position is that of
 // the field, or of the nearest one around it.

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // Default returns the configuration of an empty file.
@@ -87,6 +88,10 @@ func (dest Destination) withDefaults() Destination {
 		b.MaxProbe = cmp.Or(b.MaxProbe, max(5*time.Minute, b.Probe))
 	}
 	if dest.HTTP != nil {
+		if dest.RetryOn == nil {
+			statuses := destination.DefaultRetryOn(dest.Policy)
+			dest.RetryOn = &statuses
+		}
 		h := *dest.HTTP
 		h.Method = cmp.Or(h.Method, http.MethodPost)
 		h.IdempotencyHeader = cmp.Or(h.IdempotencyHeader, "Idempotency-Key")

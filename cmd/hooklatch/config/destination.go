@@ -34,6 +34,12 @@ type Destination struct {
 	Policy outbox.Policy `yaml:"policy,omitempty"`
 	// When a failed attempt is repeated.
 	Retry Retry `yaml:"retry,omitempty"`
+	// Statuses after which an HTTP request counts as not applied and is made
+	// again, on the schedule of retry: 400 to 499 without 408, 409, 425 and 429,
+	// which have a meaning of their own; with at_most_once only 401, 407 and 421.
+	// An effect that ends on one has failed. [] means none. Defaults to 401, 403,
+	// 404, 407, 421, 423; with at_most_once to 401, 407, 421.
+	RetryOn *[]int `yaml:"retry_on,omitempty"`
 	// How long the receiver remembers idempotency keys, like 24h. An effect that
 	// was in doubt for longer is parked, because its key protects it no more.
 	// Defaults to for ever.

@@ -60,6 +60,7 @@ func invariants() []invariant {
 		{"done_without_attempt", Problem, "every effect that is done was confirmed (I6)", "ask the receiver whether it was applied, and look for who changes effects by hand"},
 		{"attempts_beyond_effect", Problem, "no attempt is newer than its effect (I8)", "look for who changes effects by hand, or for a backup that was restored in parts"},
 		{"events_failed", Warning, "no event has failed for good", "repair the cause that `hooklatch events list --state failed` shows, then run: hooklatch events replay --state failed"},
+		{"effects_failed", Warning, "no effect has failed for good", "see what the receiver said with `hooklatch effects list --state failed`, repair it, then retry or cancel each"},
 		{"effects_parked", Warning, "no effect waits for a person", "see them with `hooklatch effects list --state parked`, then retry or cancel each"},
 	}
 }

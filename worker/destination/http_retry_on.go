@@ -1,0 +1,55 @@
+package destination
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// DefaultRetryOn are the statuses after which an effect of the policy is tried
+// again, because they speak of what a person is about to repair and not of the
+// effect: a wrong secret (401, 403, 407), a route that is not deployed yet
+// (404), a request that reached the wrong server (421), a locked resource (423).
+//
+// A 403, 404 or 423 can also come from the middle of a handler that has already
+// done something. At_most_once does not try again after those.
+func DefaultRetryOn(policy outbox.Policy) []int {
+	if policy == outbox.AtMostOnce {
+		return []int{http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusMisdirectedRequest}
+	}
+	return []int{
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusProxyAuthRequired, http.StatusMisdirectedRequest, http.StatusLocked,
+	}
+}
+
+// AllowedRetryOn says in words which statuses may be in a list of an effect's
+// policy.
+func AllowedRetryOn(policy outbox.Policy) string {
+	if policy == outbox.AtMostOnce {
+		return "401, 407 and 421, which under at_most_once are the ones that certainly come before anything was done"
+	}
+	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
+}
+
+// MayRetryOn tells whether the status may be in a list of an effect's policy.
+func MayRetryOn(policy outbox.Policy, status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	if policy == outbox.AtMostOnce {
+		return slices.Contains(DefaultRetryOn(policy), status)
+	}
+	return status >= 400 && status <= 499
+}
+
+// retriesOn tells whether the status means that the effect is tried again. The
+// policy is that of the effect, which can be another than its destination's.
+func (h *HTTP) retriesOn(policy outbox.Policy, status int) bool {
+	if h.retryOn == nil {
+		return slices.Contains(DefaultRetryOn(policy), status)
+	}
+	return slices.Contains(h.retryOn, status) && MayRetryOn(policy, status)
+}

@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// A route that is deployed after the event came.
+func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) <= 4 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	require.EqualValues(t, 5, calls.Load())
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
+}
+
+// What was turned away to the last attempt has failed, and its order goes on.
+func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) <= 2 {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}, func(d *Destination) {
+		d.Retry = destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 2}
+	})
+	b.opts.Routes[0].OrderBy = `"one"`
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	b.accept(t, "evt_2", false)
+	job := next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	require.Equal(t, "app: HTTP 403 Forbidden", job.Errors[0].Error)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE key = 'evt_1' AND state = 'failed' AND attempt = 2`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE key = 'evt_2' AND state = 'done'`)
+	lines := b.lines(t, "effect attempted")
+	require.Equal(t, "WARN", lines[1]["level"], "%v", lines[1])
+	require.Equal(t, "failed", lines[1]["outcome"])
+}
+
+// A key whose stored refusal the receiver replays is changed, as for a 5xx.
+func TestStoredRefusalGetsANewKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	keys := make(chan string, 10)
+	b.to(t, func(w http.ResponseWriter, r *http.Request) {
+		keys <- r.Header.Get(destination.DefaultIdempotencyHeader)
+		if len(keys) == 1 {
+			w.Header().Set(destination.DefaultReplayedHeader, "true")
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })
+	b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	first := <-keys
+	require.Equal(t, first+"_1", <-keys)
+}
