@@ -112,15 +112,15 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	}
 	rows := newAcceptRows(len(batch))
 	first := make(map[EventRef]int) // index of the key's row
-	held := make(map[EventRef]bool) // keys a guard keeps out: they may be known all the same
+	shut := make(map[EventRef]bool) // keys a guard keeps out: they may be known all the same
 	for i, a := range batch {
 		for j := range a.Events {
 			ref := EventRef{Source: a.Source, EventID: a.Events[j].ID}
 			if _, twice := first[ref]; twice {
 				continue
 			}
-			if _, repeats := guards.repeats[[2]int{i, j}]; repeats || guards.refuses(batch, i) {
-				held[ref] = true
+			if _, repeats := guards.repeats[[2]int{i, j}]; repeats || guards.replayed[i].action == ReplayRefuse {
+				shut[ref] = true
 				continue
 			}
 			first[ref] = rows.add(a, j, guards.replayed[i])
@@ -129,7 +129,7 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
 		return nil, err
 	}
-	known, err := o.knownEvents(ctx, tx, rows, first, held)
+	known, err := o.knownEvents(ctx, tx, rows, first, shut)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +154,23 @@ type knownEvent struct {
 func (a arrival) acceptance(i int, known map[EventRef]knownEvent, guards guards) Acceptance {
 	out := Acceptance{DeliveryID: a.deliveryID, Events: make([]AcceptedEvent, len(a.Events))}
 	for j, in := range a.Events {
-		e := AcceptedEvent{EventRef: EventRef{Source: a.Source, EventID: in.ID}, Type: in.Type, ReplaySuspect: guards.replayed[i]}
+		replay := guards.replayed[i]
+		e := AcceptedEvent{
+			EventRef: EventRef{Source: a.Source, EventID: in.ID}, Type: in.Type,
+			ReplaySuspect: replay.action != "", ContentDiffers: replay.differs,
+		}
 		stands, found := known[e.EventRef]
 		repeats, isRepeat := guards.repeats[[2]int{i, j}]
 		switch {
+		case replay.differs && replay.action == ReplayRefuse:
+			e.Status, stands = Refused, knownEvent{}
+		case found && stands.acceptanceID == a.acceptanceIDs[j] && replay.action == ReplayHold:
+			e.Status = Held
 		case found && stands.acceptanceID == a.acceptanceIDs[j]:
 			e.Status = Accepted
 		case found:
 			e.Status = Duplicate
-			e.ReplaySuspect = false // the provider repeats it under its own id
+			e.ReplaySuspect, e.ContentDiffers = false, false // the provider repeats it under its own id
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
 			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
@@ -192,7 +200,7 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	result, err := tx.Query(ctx, o.sql.accept,
 		rows.sources, rows.eventIDs, rows.acceptanceIDs, rows.providers, rows.types, rows.apiVersions, rows.occurredAt,
 		rows.deliveryIDs, rows.items, rows.hashes, rows.traceparents, rows.queues,
-		rows.suspects, rows.retryNumbers, rows.retryReasons,
+		rows.suspects, rows.retryNumbers, rows.retryReasons, rows.held,
 		ids, sources, headers, contentTypes, bodies)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
@@ -214,12 +222,12 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 
 // knownEvents returns the acceptance that stands for every key of the batch:
 // its own for the new ones, that of an earlier delivery, or of an earlier try
-// of this transaction, for the others. Keys that a guard holds back may or may
+// of this transaction, for the others. Keys that a guard keeps out may or may
 // not be known.
-func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int, held map[EventRef]bool) (map[EventRef]knownEvent, error) {
+func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int, shut map[EventRef]bool) (map[EventRef]knownEvent, error) {
 	known := make(map[EventRef]knownEvent, len(first))
 	var sources, eventIDs []string
-	for ref := range held {
+	for ref := range shut {
 		sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
 	}
 	for ref, i := range first {

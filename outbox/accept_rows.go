@@ -30,6 +30,7 @@ type acceptRows struct {
 	suspects      []bool
 	retryNumbers  []int
 	retryReasons  []string
+	held          []bool // by a replay guard: no job
 
 	receivedAt []time.Time // zero for what was known before
 }
@@ -51,12 +52,13 @@ func newAcceptRows(size int) *acceptRows {
 		suspects:      make([]bool, 0, size),
 		retryNumbers:  make([]int, 0, size),
 		retryReasons:  make([]string, 0, size),
+		held:          make([]bool, 0, size),
 		receivedAt:    make([]time.Time, 0, size),
 	}
 }
 
 // add appends event i of a and returns its index.
-func (r *acceptRows) add(a arrival, i int, suspect bool) int {
+func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
 	var occurredAt *time.Time
 	if !in.OccurredAt.IsZero() {
@@ -74,9 +76,10 @@ func (r *acceptRows) add(a arrival, i int, suspect bool) int {
 	r.hashes = append(r.hashes, a.hashes[i])
 	r.traceparents = append(r.traceparents, safeText(a.Traceparent))
 	r.queues = append(r.queues, a.queue)
-	r.suspects = append(r.suspects, suspect)
+	r.suspects = append(r.suspects, replay.action != "")
 	r.retryNumbers = append(r.retryNumbers, a.RetryNumber)
 	r.retryReasons = append(r.retryReasons, excerpt(a.RetryReason, maxReasonLen))
+	r.held = append(r.held, replay.action == ReplayHold)
 	r.receivedAt = append(r.receivedAt, time.Time{})
 	return len(r.sources) - 1
 }
@@ -85,11 +88,11 @@ func (r *acceptRows) ref(i int) EventRef {
 	return EventRef{Source: r.sources[i], EventID: r.eventIDs[i]}
 }
 
-// insertDispatchJobs inserts one job for each event that is new.
+// insertDispatchJobs inserts one job for each event that is new and not held.
 func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	jobs := make([]river.InsertManyParams, 0, len(rows.sources))
 	for i, at := range rows.receivedAt {
-		if at.IsZero() {
+		if at.IsZero() || rows.held[i] {
 			continue
 		}
 		jobs = append(jobs, o.dispatchJob(dispatchJob{

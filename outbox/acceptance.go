@@ -13,6 +13,9 @@ type AcceptStatus string
 const (
 	Accepted  AcceptStatus = "accepted"
 	Duplicate AcceptStatus = "duplicate"
+	// Held: it is new and stored, but a replay guard keeps it back. It has no
+	// job until a person releases it.
+	Held AcceptStatus = "held"
 	// Refused: a replay guard refused it. It is not stored.
 	Refused AcceptStatus = "refused"
 )
@@ -44,6 +47,8 @@ type AcceptedEvent struct {
 	// ReplaySuspect tells that the proof of the delivery had come before, under
 	// another id.
 	ReplaySuspect bool
+	// ContentDiffers tells that the proof had come before with other content.
+	ContentDiffers bool
 }
 
 // New counts the events that were accepted for the first time.
@@ -51,6 +56,9 @@ func (a Acceptance) New() int { return a.count(Accepted) }
 
 // Duplicates counts the events that were known already.
 func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
+
+// Held counts the events a replay guard keeps back.
+func (a Acceptance) Held() int { return a.count(Held) }
 
 // Refused counts the events a replay guard refused.
 func (a Acceptance) Refused() int { return a.count(Refused) }

@@ -66,15 +66,30 @@ func (d Delivery) release() {
 	}
 }
 
-// ReplayGuard notices a captured delivery that is sent again under fresh ids,
-// for senders whose scheme signs neither id nor time.
+// ReplayGuard notices a captured delivery that is sent again, under fresh ids
+// or with other content than its proof came with first.
 type ReplayGuard struct {
 	// Proof is what only the sender can make, such as the signature.
 	Proof []byte
-	// Refuse stores no new event of a delivery whose proof came before.
-	// Otherwise such events are stored and marked as suspect.
-	Refuse bool
+	// Content tells apart what can come under one proof: the type where that is
+	// not signed, or the body where the proof does not cover all of it. Empty:
+	// the proof covers everything.
+	Content []byte
+	// Action is what becomes of new events whose proof came before. Under other
+	// content ReplayFlag holds them all the same, and ReplayRefuse refuses known
+	// events as well: nobody but a forger has two contents for one proof.
+	Action ReplayAction
 }
+
+// ReplayAction is what becomes of new events under a proof that came before.
+type ReplayAction string
+
+// The values of ReplayAction.
+const (
+	ReplayFlag   ReplayAction = "flag"   // accepted and marked as suspect
+	ReplayHold   ReplayAction = "hold"   // stored as EventHeld: a person decides
+	ReplayRefuse ReplayAction = "refuse" // not stored
+)
 
 // Incoming is one event of a Delivery as the provider's rules found it.
 type Incoming struct {
@@ -139,6 +154,8 @@ const (
 	EventDispatched EventOutcome = "dispatched" // its effects are committed
 	EventSkipped    EventOutcome = "skipped"    // no route and no handler wanted it
 	EventFailed     EventOutcome = "failed"     // its dispatch failed for the last time
+	EventHeld       EventOutcome = "held"       // a replay guard keeps it back until a person decides
+	EventDropped    EventOutcome = "dropped"    // it was held, and a person decided against it
 )
 
 // InvalidEventError says that an event cannot be stored under the id or type

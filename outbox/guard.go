@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,11 +20,38 @@ type guardKey struct {
 
 // guards is what the guards of a batch say, for the few sources that use them.
 type guards struct {
-	// replayed are the arrivals, by index, whose proof came before.
-	replayed map[int]bool
+	// replayed is what becomes of the arrivals, by index, whose proof came
+	// before.
+	replayed map[int]verdict
 	// repeats are the events, by index of arrival and event, whose content is
 	// that of another event.
 	repeats map[[2]int]repeated
+}
+
+// verdict is what a replay guard says of an arrival; the zero value of one that
+// is no replay.
+type verdict struct {
+	action  ReplayAction
+	differs bool // the proof had come before with other content
+}
+
+// verdict is what becomes of new events of a delivery whose proof had come
+// before with some content.
+func (g *ReplayGuard) verdict(before []byte) verdict {
+	v := verdict{action: g.Action, differs: len(before) > 0 && len(g.Content) > 0 && !bytes.Equal(before, hashed(g.Content))}
+	if v.differs && v.action == ReplayFlag {
+		v.action = ReplayHold
+	}
+	return v
+}
+
+// hashed is nil for nothing.
+func hashed(content []byte) []byte {
+	if len(content) == 0 {
+		return nil
+	}
+	sum := sha256.Sum256(content)
+	return sum[:]
 }
 
 // repeated is the event whose content another one repeats.
@@ -34,9 +63,6 @@ type repeated struct {
 
 // guard writes the guards of the batch. They come before the events, in every
 // transaction, so that two of them cannot deadlock.
-//
-// A refused arrival opens no content window: what it would stand for is not
-// stored.
 func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards, error) {
 	var g guards
 	var err error
@@ -49,69 +75,94 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// refuses tells whether new events of arrival i must not be stored.
-func (g guards) refuses(batch []arrival, i int) bool {
-	return g.replayed[i] && batch[i].ReplayGuard.Refuse
-}
-
-func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (map[int]bool, error) {
+func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (map[int]verdict, error) {
 	var sources []string
-	var hashes [][]byte
+	var hashes, contents [][]byte
 	var ids []uuid.UUID
-	first := make(map[guardKey]int)
-	replayed := make(map[int]bool)
-	for i, a := range batch {
+	asked := make(map[guardKey]bool)
+	replayed := make(map[int]verdict)
+	for _, a := range batch {
 		if a.ReplayGuard == nil || len(a.ReplayGuard.Proof) == 0 {
 			continue
 		}
 		key := guardKey{source: a.Source, hash: sha256.Sum256(a.ReplayGuard.Proof)}
-		if _, twice := first[key]; twice {
-			replayed[i] = true
+		if asked[key] {
 			continue
 		}
-		first[key] = i
+		asked[key] = true
 		sources, hashes, ids = append(sources, a.Source), append(hashes, key.hash[:]), append(ids, a.deliveryID)
+		contents = append(contents, hashed(a.ReplayGuard.Content))
 	}
 	if len(sources) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, o.sql.replayGuard, sources, hashes, ids)
+	rows, err := tx.Query(ctx, o.sql.replayGuard, sources, hashes, ids, contents)
 	if err != nil {
 		return nil, fmt.Errorf("guard against replays: %w", err)
 	}
-	isNew, err := collectGuards(rows)
-	if err != nil {
+	known := make(map[guardKey]knownProof, len(sources))
+	var source string
+	var hash []byte
+	var p knownProof
+	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &p.deliveryID, &p.content}, func() error {
+		known[guardKey{source: source, hash: [sha256.Size]byte(hash)}] = p
+		p.content = nil // the next row gets bytes of its own
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("guard against replays: %w", err)
 	}
-	for key, i := range first {
-		if !isNew[key] {
-			replayed[i] = true
+	for i, a := range batch {
+		if a.ReplayGuard == nil || len(a.ReplayGuard.Proof) == 0 {
+			continue
+		}
+		stands := known[guardKey{source: a.Source, hash: sha256.Sum256(a.ReplayGuard.Proof)}]
+		if stands.deliveryID != a.deliveryID {
+			replayed[i] = a.ReplayGuard.verdict(stands.content)
 		}
 	}
 	return replayed, nil
 }
 
-func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]bool) (map[[2]int]repeated, error) {
+// knownProof is the delivery that a proof came with first.
+type knownProof struct {
+	deliveryID uuid.UUID
+	content    []byte // SHA-256; nil when it was not remembered
+}
+
+// guardContent opens windows for the content of the batch's events. A refused
+// arrival opens none, since what it would stand for is not stored, nor does a
+// held one, which may never be dispatched; but it may repeat what is open.
+func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (map[[2]int]repeated, error) {
 	var sources, eventIDs []string
 	var hashes [][]byte
 	var ids []uuid.UUID
 	var windows []float64
-	events := make(map[guardKey][][2]int)
+	events := make(map[guardKey]*sameContent)
 	for i, a := range batch {
-		if a.ContentWindow <= 0 || replayed[i] && a.ReplayGuard.Refuse {
+		action := replayed[i].action
+		if a.ContentWindow <= 0 || action == ReplayRefuse {
 			continue
 		}
 		for j, in := range a.Events {
 			key := guardKey{source: a.Source, hash: [sha256.Size]byte(a.hashes[j])}
-			events[key] = append(events[key], [2]int{i, j})
-			if len(events[key]) > 1 {
+			same := events[key]
+			if same == nil {
+				same = new(sameContent)
+				events[key] = same
+			}
+			if action == ReplayHold {
+				same.held = append(same.held, [2]int{i, j})
+				continue
+			}
+			same.open = append(same.open, [2]int{i, j})
+			if len(same.open) > 1 {
 				continue
 			}
 			sources, eventIDs, hashes = append(sources, a.Source), append(eventIDs, in.ID), append(hashes, a.hashes[j])
 			ids, windows = append(ids, a.acceptanceIDs[j]), append(windows, a.ContentWindow.Seconds())
 		}
 	}
-	if len(sources) == 0 {
+	if len(events) == 0 {
 		return nil, nil
 	}
 	rows, err := tx.Query(ctx, o.sql.contentGuard, sources, hashes, eventIDs, ids, windows)
@@ -121,6 +172,11 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 	opened, err := collectGuards(rows)
 	if err != nil {
 		return nil, fmt.Errorf("guard against repeated content: %w", err)
+	}
+	for key, same := range events {
+		if len(same.open) == 0 {
+			sources, hashes = append(sources, key.source), append(hashes, bytes.Clone(key.hash[:]))
+		}
 	}
 	if rows, err = tx.Query(ctx, o.sql.contentGuards, sources, hashes); err != nil {
 		return nil, fmt.Errorf("look up repeated content: %w", err)
@@ -133,9 +189,9 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 		key := guardKey{source: source, hash: [sha256.Size]byte(hash)}
 		same := events[key]
 		if opened[key] {
-			same = same[1:] // the first stands
+			same.open = same.open[1:] // the first stands
 		}
-		for _, at := range same {
+		for _, at := range slices.Concat(same.open, same.held) {
 			repeats[at] = r
 		}
 		return nil
@@ -143,6 +199,13 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 		return nil, fmt.Errorf("look up repeated content: %w", err)
 	}
 	return repeats, nil
+}
+
+// sameContent are the events of a batch with one content, by index of arrival
+// and event.
+type sameContent struct {
+	open [][2]int // may open a window
+	held [][2]int // may not
 }
 
 func collectGuards(rows pgx.Rows) (map[guardKey]bool, error) {

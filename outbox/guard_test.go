@@ -11,25 +11,31 @@ import (
 )
 
 // signed is a delivery whose proof is remembered.
-func signed(proof string, refuse bool, ids ...string) Delivery {
+func signed(proof string, action ReplayAction, ids ...string) Delivery {
 	d := delivery("github", ids...)
-	d.ReplayGuard = &ReplayGuard{Proof: []byte(proof), Refuse: refuse}
+	d.ReplayGuard = &ReplayGuard{Proof: []byte(proof), Action: action}
+	return d
+}
+
+// with is a delivery whose proof came with that content.
+func with(content string, d Delivery) Delivery {
+	d.ReplayGuard.Content = []byte(content)
 	return d
 }
 
 func TestReplayGuardFlags(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	a, err := b.Accept(t.Context(), signed("sig-1", false, "a"))
+	a, err := b.Accept(t.Context(), signed("sig-1", ReplayFlag, "a"))
 	require.NoError(t, err)
 	require.False(t, a.Events[0].ReplaySuspect)
 
-	again, err := b.Accept(t.Context(), signed("sig-1", false, "a"))
+	again, err := b.Accept(t.Context(), signed("sig-1", ReplayFlag, "a"))
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, again.Events[0].Status, "the provider's own redelivery")
 	require.False(t, again.Events[0].ReplaySuspect)
 
-	replay, err := b.Accept(t.Context(), signed("sig-1", false, "fresh"))
+	replay, err := b.Accept(t.Context(), signed("sig-1", ReplayFlag, "fresh"))
 	require.NoError(t, err)
 	require.Equal(t, Accepted, replay.Events[0].Status)
 	require.True(t, replay.Events[0].ReplaySuspect)
@@ -42,9 +48,9 @@ func TestReplayGuardFlags(t *testing.T) {
 func TestReplayGuardRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Accept(t.Context(), signed("sig-1", true, "a", "b"))
+	_, err := b.Accept(t.Context(), signed("sig-1", ReplayRefuse, "a", "b"))
 	require.NoError(t, err)
-	mixed, err := b.Accept(t.Context(), signed("sig-1", true, "a", "fresh"))
+	mixed, err := b.Accept(t.Context(), signed("sig-1", ReplayRefuse, "a", "fresh"))
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, mixed.Events[0].Status)
 	require.Equal(t, Refused, mixed.Events[1].Status)
@@ -65,7 +71,7 @@ func TestReplayGuardRefusesConcurrently(t *testing.T) {
 	for i := range 64 {
 		o := []*Outbox{one.Outbox, two.Outbox}[i%2]
 		all.Go(func() {
-			a, err := o.Accept(context.Background(), signed("sig-1", true, fmt.Sprintf("id_%d", i)))
+			a, err := o.Accept(context.Background(), signed("sig-1", ReplayRefuse, fmt.Sprintf("id_%d", i)))
 			if err != nil {
 				t.Errorf("accept: %v", err)
 				return
@@ -77,6 +83,106 @@ func TestReplayGuardRefusesConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, map[AcceptStatus]int{Accepted: 1, Refused: 63}, statuses)
+}
+
+func TestReplayGuardHolds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, err := b.Accept(t.Context(), signed("sig-1", ReplayHold, "a"))
+	require.NoError(t, err)
+	require.Equal(t, Accepted, first.Events[0].Status)
+	mixed, err := b.Accept(t.Context(), signed("sig-1", ReplayHold, "a", "fresh"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, mixed.Events[0].Status, "the provider's own redelivery")
+	require.Equal(t, Held, mixed.Events[1].Status)
+	require.Equal(t, 1, mixed.Held())
+	again, err := b.Accept(t.Context(), signed("sig-1", ReplayHold, "fresh"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, again.Events[0].Status, "held once")
+
+	held, err := b.Event(t.Context(), EventRef{Source: "github", EventID: "fresh"})
+	require.NoError(t, err)
+	require.Equal(t, EventHeld, held.Outcome)
+	require.True(t, held.ReplaySuspect)
+	require.NotEmpty(t, held.Body, "it is stored all the same")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the first has a job")
+}
+
+// Two gateways and one batch agree on which copy is the first.
+func TestReplayGuardHoldsConcurrently(t *testing.T) {
+	t.Parallel()
+	one := setup(t)
+	two := onPool(t, one.pool)
+	var all sync.WaitGroup
+	for i := range 64 {
+		o := []*Outbox{one.Outbox, two.Outbox}[i%2]
+		all.Go(func() {
+			if _, err := o.Accept(context.Background(), signed("sig-1", ReplayHold, fmt.Sprintf("id_%d", i))); err != nil {
+				t.Errorf("accept: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 63, one.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'held'`))
+	require.Equal(t, 1, one.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+}
+
+func TestOtherContentUnderOneProof(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[ReplayAction]struct{ fresh, known AcceptStatus }{
+		ReplayFlag:   {Held, Duplicate},
+		ReplayHold:   {Held, Duplicate},
+		ReplayRefuse: {Refused, Refused},
+	} {
+		t.Run(string(action), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			first, err := b.Accept(t.Context(), with("push", signed("sig-1", action, "a")))
+			require.NoError(t, err)
+			require.Equal(t, Accepted, first.Events[0].Status)
+			forged, err := b.Accept(t.Context(), with("release", signed("sig-1", action, "a", "fresh")))
+			require.NoError(t, err)
+			require.Equal(t, want.known, forged.Events[0].Status)
+			require.Equal(t, want.fresh, forged.Events[1].Status)
+			require.True(t, forged.Events[1].ContentDiffers)
+			redelivered, err := b.Accept(t.Context(), with("push", signed("sig-1", action, "a")))
+			require.NoError(t, err)
+			require.Equal(t, Duplicate, redelivered.Events[0].Status)
+			unremembered, err := b.Accept(t.Context(), signed("sig-1", action, "a"))
+			require.NoError(t, err)
+			require.Equal(t, Duplicate, unremembered.Events[0].Status, "a program that remembers no content forges nothing")
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+		})
+	}
+}
+
+// A held copy of an open window is a duplicate as any other, but opens none: a
+// genuine event would vanish behind one that is never dispatched.
+func TestHeldEventsOpenNoContentWindow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	guarded := func(id string) Delivery {
+		d := content(time.Minute, id, "same")
+		d.ReplayGuard = &ReplayGuard{Proof: []byte("sig-1"), Action: ReplayHold}
+		return d
+	}
+	_, err := b.Accept(t.Context(), guarded("a"))
+	require.NoError(t, err)
+	copied, err := b.Accept(t.Context(), guarded("b"))
+	require.NoError(t, err)
+	require.Equal(t, Duplicate, copied.Events[0].Status)
+	require.Equal(t, "a", copied.Events[0].SameAs)
+
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.content_guards SET expires_at = now()`)
+	require.NoError(t, err)
+	late, err := b.Accept(t.Context(), guarded("c"))
+	require.NoError(t, err)
+	require.Equal(t, Held, late.Events[0].Status)
+	genuine := guarded("d")
+	genuine.ReplayGuard.Proof = []byte("sig-2")
+	next, err := b.Accept(t.Context(), genuine)
+	require.NoError(t, err)
+	require.Equal(t, Accepted, next.Events[0].Status)
 }
 
 func content(window time.Duration, id, body string) Delivery {
@@ -147,14 +253,14 @@ func TestContentWindowThroughTwoGateways(t *testing.T) {
 func TestRefusedReplayOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Accept(t.Context(), signed("sig-1", true, "a"))
+	_, err := b.Accept(t.Context(), signed("sig-1", ReplayRefuse, "a"))
 	require.NoError(t, err)
-	refused := signed("sig-1", true, "b")
+	refused := signed("sig-1", ReplayRefuse, "b")
 	refused.Body, refused.ContentWindow = []byte("new content"), time.Minute
 	a, err := b.Accept(t.Context(), refused)
 	require.NoError(t, err)
 	require.Equal(t, 1, a.Refused())
-	genuine := signed("sig-2", true, "c")
+	genuine := signed("sig-2", ReplayRefuse, "c")
 	genuine.Body, genuine.ContentWindow = []byte("new content"), time.Minute
 	a, err = b.Accept(t.Context(), genuine)
 	require.NoError(t, err)
@@ -166,7 +272,7 @@ func TestGuardsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
 	f.Arm("lose_answer", 1)
-	d := signed("sig-1", true, "a", "b")
+	d := signed("sig-1", ReplayRefuse, "a", "b")
 	d.ContentWindow = time.Minute
 	d.Events[0].Part, d.Events[1].Part = []byte("1"), []byte("2")
 	a, err := b.Accept(t.Context(), d)

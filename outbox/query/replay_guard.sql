@@ -1,10 +1,11 @@
--- Remembers proofs in key order, before any event is inserted. No row for one
--- means that it came before. A retry of the same acceptance gets its own back.
-INSERT INTO hooklatch.replay_guards AS known (source, hash, acceptance_id)
-SELECT g.source, g.hash, g.acceptance_id
-FROM unnest($1::text[], $2::bytea[], $3::uuid[]) AS g (source, hash, acceptance_id)
+-- Remembers proofs in key order, before any event is inserted, and gives back
+-- the row that stands for each: it is our own when nothing came with that proof
+-- before, or when this is a retry of the same acceptance. The row lock decides
+-- between two gateways.
+INSERT INTO hooklatch.replay_guards AS known (source, hash, acceptance_id, content)
+SELECT g.source, g.hash, g.acceptance_id, g.content
+FROM unnest($1::text[], $2::bytea[], $3::uuid[], $4::bytea[]) AS g (source, hash, acceptance_id, content)
 ORDER BY g.source COLLATE "C", g.hash
 ON CONFLICT (source, hash) DO UPDATE
-SET seen_at = known.seen_at
-WHERE known.acceptance_id = EXCLUDED.acceptance_id
-RETURNING source, hash
+SET last_seen_at = now()
+RETURNING known.source, known.hash, known.acceptance_id, known.content
