@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // Everybody can make us log: what nobody signed gets this many lines a second.
-// Faults of ours have as many of their own, so that an attack cannot hide them.
+// Faults of ours have as many of their own, and so have the replays of each
+// source, so that an attack can hide neither.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
@@ -28,15 +30,24 @@ const maxLoggedPath = 100
 // or a body.
 type deliveryLog struct {
 	logger   *slog.Logger
-	refusals throttle
-	faults   throttle
+	now      func() time.Time
+	refusals *throttle
+	faults   *throttle
+	replays  sync.Map // *throttle by the name of the source: those of a configuration are few
 }
 
 func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
-	newThrottle := func() throttle {
-		return throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
+	return &deliveryLog{logger: logger, now: now, refusals: newThrottle(now), faults: newThrottle(now)}
+}
+
+// replaysOf is the throttle for the replays of a source. Only what was proven
+// once is a replay, so that noise from elsewhere never takes its lines.
+func (l *deliveryLog) replaysOf(src *source) *throttle {
+	found, ok := l.replays.Load(src.Name)
+	if !ok {
+		found, _ = l.replays.LoadOrStore(src.Name, newThrottle(l.now))
 	}
-	return &deliveryLog{logger: logger, refusals: newThrottle(), faults: newThrottle()}
+	return found.(*throttle)
 }
 
 // throttle lets some lines through and counts the others.
@@ -44,6 +55,10 @@ type throttle struct {
 	limiter    *rate.Limiter
 	now        func() time.Time
 	suppressed atomic.Int64
+}
+
+func newThrottle(now func() time.Time) *throttle {
+	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
 // allow tells whether to write, and how many lines were not written since the
@@ -57,7 +72,11 @@ func (t *throttle) allow() (suppressed int64, ok bool) {
 }
 
 func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.AcceptedEvent, took time.Duration) {
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "event accepted", append(eventAttrs(src, e), slog.Float64(logkey.Duration, took.Seconds()))...)
+	message := "event accepted"
+	if e.Status == outbox.Held {
+		message = "event held"
+	}
+	l.logger.LogAttrs(ctx, slog.LevelInfo, message, append(eventAttrs(src, e), slog.Float64(logkey.Duration, took.Seconds()))...)
 }
 
 func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
@@ -73,14 +92,23 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 
 // suspect is throttled: whoever captured one delivery can make any number.
 func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, events []outbox.AcceptedEvent) {
-	if suppressed, ok := l.refusals.allow(); ok {
-		attrs := append(sourceAttrs(src),
-			slog.String(logkey.EventID, events[0].EventID),
-			slog.String(logkey.Reason, "replayed"),
-			slog.String(logkey.Remote, remote),
-		)
-		l.write(ctx, slog.LevelWarn, "accepted, but its proof came before under another id", suppressed, attrs)
+	suppressed, ok := l.replaysOf(src).allow()
+	if !ok {
+		return
 	}
+	message, reason := "accepted, but its proof came before under another id", reasonReplayed
+	if events[0].Status == outbox.Held {
+		message = "held until a person decides: its proof came before under another id"
+	}
+	if events[0].ContentDiffers {
+		reason = reasonForged
+	}
+	attrs := append(sourceAttrs(src),
+		slog.String(logkey.EventID, events[0].EventID),
+		slog.String(logkey.Reason, reason),
+		slog.String(logkey.Remote, remote),
+	)
+	l.write(ctx, slog.LevelWarn, message, suppressed, attrs)
 }
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
@@ -104,9 +132,12 @@ func (l *deliveryLog) handshake(ctx context.Context, src *source, remote string,
 }
 
 func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, r *refusal) {
-	lines, level, message := &l.refusals, slog.LevelWarn, "delivery refused"
-	if r.ours() {
-		lines, message = &l.faults, "delivery not accepted"
+	lines, level, message := l.refusals, slog.LevelWarn, "delivery refused"
+	switch {
+	case r.ours():
+		lines, message = l.faults, "delivery not accepted"
+	case r.replay:
+		lines = l.replaysOf(src)
 	}
 	if r.result == resultFault {
 		level = slog.LevelError
@@ -143,7 +174,12 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 
 // flush tells what is still untold of the lines that were left out.
 func (l *deliveryLog) flush() {
-	if n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0); n > 0 {
+	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
+	l.replays.Range(func(_, of any) bool {
+		n += of.(*throttle).suppressed.Swap(0)
+		return true
+	})
+	if n > 0 {
 		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "log lines about refused deliveries left out", slog.Int64(logkey.Count, n))
 	}
 }

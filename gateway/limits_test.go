@@ -254,7 +254,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"window without time", func(o *gateway.Options) {
 			o.Sources[0].Secrets[1].NotBefore, o.Sources[0].Secrets[1].NotAfter = testNow, testNow
 		}, `source "orders", secret 2: is never accepted`},
-		{"replay guard", func(o *gateway.Options) { o.Sources[0].ReplayGuard = "maybe" }, `ReplayGuard "maybe" must be one of off, flag, refuse`},
+		{"replay guard", func(o *gateway.Options) { o.Sources[0].ReplayGuard = "maybe" }, `ReplayGuard "maybe" must be one of off, flag, hold, refuse`},
 		{"content window", func(o *gateway.Options) { o.Sources[0].ContentWindow = -time.Second }, "ContentWindow cannot be less than zero"},
 		{"unusable secret", func(o *gateway.Options) { o.Sources[0].Provider.CheckSecret = refuseSecret }, `source "orders", secret 1: must be base64`},
 		{"public url", func(o *gateway.Options) { o.PublicURL = mustURL("hooks.example.com/x") }, "scheme http or https"},

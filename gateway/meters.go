@@ -75,6 +75,7 @@ type meters struct {
 	duplicates     metric.Int64Counter
 	rejected       metric.Int64Counter
 	replays        metric.Int64Counter
+	held           metric.Int64Counter
 	retries        metric.Int64Counter
 	secretsMatched metric.Int64Counter
 	acceptDuration metric.Float64Histogram
@@ -93,7 +94,7 @@ type gauges struct {
 func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) {
 	meter := meterProvider.Meter(scopeName)
 	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource), 0)}
-	var errs [14]error
+	var errs [15]error
 	m.deliveries, errs[0] = meter.Int64Counter("hooklatch.deliveries", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Requests to sources, by what became of them."))
 	m.events, errs[1] = meter.Int64Counter("hooklatch.events.accepted", metric.WithUnit("{event}"),
@@ -109,7 +110,9 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 		metric.WithDescription("How long after the first delivery of an event a duplicate came."),
 		metric.WithExplicitBucketBoundaries(0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000))
 	m.replays, errs[8] = meter.Int64Counter("hooklatch.replays", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Deliveries with new ids under a proof that had come before, accepted as suspect or refused."))
+		metric.WithDescription("Deliveries with new ids under a proof that had come before, accepted as suspect, held or refused."))
+	m.held, errs[14] = meter.Int64Counter("hooklatch.events.held", metric.WithUnit("{event}"),
+		metric.WithDescription("Events that a replay guard keeps back until a person decides."))
 	m.retries, errs[9] = meter.Int64Counter("hooklatch.provider.retries", metric.WithUnit("{delivery}"),
 		metric.WithDescription("Proven deliveries that their sender calls a retry, by its reason."))
 	m.secretsMatched, errs[10] = meter.Int64Counter("hooklatch.secrets.matched", metric.WithUnit("{delivery}"),

@@ -38,6 +38,9 @@ func (rx *reception) observeReply(r *reply) {
 	if n := r.acceptance.New(); n > 0 {
 		g.meters.events.Add(rx.ctx, int64(n), src.counted.source)
 	}
+	if n := r.acceptance.Held(); n > 0 {
+		g.meters.held.Add(rx.ctx, int64(n), src.counted.source)
+	}
 	if found := suspects(r.acceptance); len(found) > 0 {
 		g.meters.replays.Add(rx.ctx, 1, src.counted.source)
 		g.log.suspect(rx.ctx, src, rx.echo.RealIP(), found)

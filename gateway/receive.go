@@ -198,7 +198,7 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 		Body:          request.Body,
 		Events:        incoming,
 		Handlers:      rx.source.Handlers,
-		ReplayGuard:   rx.source.replayGuard(request),
+		ReplayGuard:   rx.source.replayGuard(request, events),
 		ContentWindow: rx.source.ContentWindow,
 		RetryNumber:   rx.retry.Number,
 		RetryReason:   rx.retry.Reason,

@@ -20,6 +20,7 @@ type refusal struct {
 	message string // for the sender
 	cause   error  // for the log, or nil
 	allow   string // of a 405
+	replay  bool   // of something that was proven
 }
 
 // reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
@@ -72,11 +73,21 @@ func refuseProof(err error) *refusal {
 	return refuseUnavailable("proof", err)
 }
 
+// The reasons of what a replay guard found.
+const (
+	reasonReplayed = "replayed"
+	reasonForged   = "replayed_with_other_content"
+)
+
 // refuseReplay is the answer to a captured delivery sent again: for its sender
 // it looks like any other that is not proven.
 func refuseReplay(a outbox.Acceptance) *refusal {
-	return &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: "replayed", message: "unauthorized",
+	r := &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: reasonReplayed, message: "unauthorized", replay: true,
 		cause: fmt.Errorf("the proof of this delivery came before, under other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
+	if a.Events[0].ContentDiffers {
+		r.reason, r.cause = reasonForged, errors.New("the proof of this delivery came before, with another body or type")
+	}
+	return r
 }
 
 func refuseEvents(err error) *refusal {

@@ -34,8 +34,8 @@ type Source struct {
 	// PublicURL is the complete URL the sender was given, without query, where
 	// it is not Options.PublicURL with /webhooks/{Name} behind it.
 	PublicURL *url.URL
-	// ReplayGuard is for senders that sign neither id nor time. Defaults to
-	// ReplayFlag where Provider.UnsignedID says so, else to ReplayOff.
+	// ReplayGuard is for senders that do not sign all of a delivery. Defaults
+	// to DefaultReplayGuard.
 	ReplayGuard ReplayGuard
 	// ContentWindow makes events of the same content one event for this long
 	// from the first, whatever their ids. 0: only ids count.
@@ -80,7 +80,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 func newSource(s Source, maxBody int64) *source {
 	// The caller's slices may change later; a source in use may not.
 	s.Secrets = slices.Clone(s.Secrets)
-	s.ReplayGuard = s.ReplayGuard.orDefault(s.Provider)
+	s.ReplayGuard = cmp.Or(s.ReplayGuard, DefaultReplayGuard(s.Provider))
 	src := &source{
 		Source:  s,
 		keys:    newKeyring(s.Secrets, s.Provider),

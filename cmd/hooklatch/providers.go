@@ -74,6 +74,7 @@ type described struct {
 	Handshake   bool                  `json:"handshake"`
 	OwnAnswer   bool                  `json:"own_answer"`
 	UnsignedID  bool                  `json:"unsigned_id"`
+	AnyBody     bool                  `json:"unsigned_body"`
 	ReplayGuard bool                  `json:"replay_guard"`
 	Deadline    string                `json:"deadline,omitempty"`
 	Retries     string                `json:"retry_window,omitempty"`
@@ -105,7 +106,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 	d := described{
 		Name: name, Title: p.Title, Confirmed: about.Confirmed, Signing: about.Signing, KeyRule: about.KeyRule,
 		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
-		UnsignedID: p.UnsignedID, ReplayGuard: p.ReplayToken != nil,
+		UnsignedID: p.UnsignedID, AnyBody: p.UnsignedBody, ReplayGuard: p.ReplayToken != nil,
 		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p), OldSecrets: p.OldSecretRetries,
 		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(provider.OptionNames(name)), Notes: nonNilList(about.Notes),
 		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},

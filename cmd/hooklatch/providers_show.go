@@ -120,8 +120,10 @@ func (d described) handshake() string {
 
 func (d described) guard() string {
 	switch {
+	case d.AnyBody:
+		return "refuses by default: the signature is not tied to the body, so a captured one could come again with another"
 	case d.UnsignedID:
-		return "useful: the id is not signed and no time is, so a captured delivery could come again under a fresh id"
+		return "flags by default: the id is not signed, so a captured delivery could come again under a fresh one"
 	case d.ReplayGuard:
 		return "possible"
 	}

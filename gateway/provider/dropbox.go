@@ -38,7 +38,8 @@ func newDropbox(Options) (*Provider, error) {
 			Notes: []string{
 				"A delivery says only that something changed in an account. What it was is found with /files/list_folder/continue and the cursor of the last time.",
 				"A delivery that is sent again is another event, and leads to one more look. To put those close together into one, set dedup: content on the source.",
-				"Whoever captured a delivery can send it again; that too leads to a look only.",
+				"Whoever captured a delivery can send it again; that too leads to a look only. Two changes of one account have the same bytes, so " +
+					"that the replay guard would suspect nearly every delivery: it is off unless `replay_guard` says otherwise.",
 				"Unconfirmed: an answer within 10 s and retries for about 10 minutes.",
 			},
 			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
@@ -51,6 +52,7 @@ func newDropbox(Options) (*Provider, error) {
 		CheckSecret: s.secret.check,
 		Sign:        s.sign,
 		Sample:      sampleDropbox,
+		ReplayToken: s.replayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 10 * time.Minute,
 	}, nil

@@ -77,7 +77,7 @@ func aboutMailgun() About {
 			"Use the HTTP webhook signing key (Settings, API security) for the secret of the source.",
 		},
 		Notes: []string{
-			"Only the replay guard notices a forged event under a signature that was seen: set it to refuse.",
+			"The replay guard holds another event under a signature that was seen, for a person to decide; `replay_guard: refuse` answers it 401.",
 			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
 			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
 			"Message-Id is chosen by whoever wrote the mail.",

@@ -128,8 +128,11 @@ func newPage(t *testing.T, name string) page {
 	if p.Handshake != nil {
 		pg.Handshake = "answered"
 	}
-	if p.UnsignedID {
-		pg.Guard = "recommended: the id is not signed"
+	switch {
+	case p.UnsignedBody:
+		pg.Guard = "refuses by default: the signature is not tied to the body"
+	case p.UnsignedID:
+		pg.Guard = "flags by default: the id is not signed"
 	}
 	if len(p.Options) > 0 {
 		pg.Options = "`" + strings.Join(p.Options, "`, `") + "`"
@@ -180,7 +183,7 @@ func TestAboutIsComplete(t *testing.T) {
 				require.True(t, strings.HasPrefix(p.About.Docs, "https://"), p.About.Docs)
 			}
 			require.GreaterOrEqual(t, p.Floor(), minFloor)
-			if p.UnsignedID {
+			if p.UnsignedID || p.UnsignedBody {
 				require.NotNil(t, p.ReplayToken, "what the replay guard remembers")
 			}
 		})

@@ -44,6 +44,10 @@ const (
 	paypalCertPath = "/v1/notifications/certs/"
 	paypalSigns    = "SHA256withRSA"
 	paypalKeep     = day // how long a certificate is kept; its URL names one for good
+
+	// paypalTolerance is how long PayPal tries. Each attempt has a time of its
+	// own, so that this is room for doubt.
+	paypalTolerance = 3 * day
 )
 
 var (
@@ -56,7 +60,7 @@ func newPayPal(o Options) (*Provider, error) {
 		fetch:     newFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),
 		issuers:   newFetcher(o, "*.digicert.com"),
 		trust:     certificates{roots: o.Roots, names: []string{"messageverificationcerts.paypal.com", "messageverificationcerts.sandbox.paypal.com"}},
-		tolerance: o.tolerance(0),
+		tolerance: o.tolerance(paypalTolerance),
 	}
 	f := facts{
 		id:       verbatim(at("/id")),
@@ -80,12 +84,14 @@ func newPayPal(o Options) (*Provider, error) {
 					"PayPal's public key (base64 of its DER, or PEM) behind the webhook id and a space.",
 			},
 			Notes: []string{
-				"The signature covers a CRC of the body, which can be forged by who has seen a signed request: it proves that PayPal sent " +
-					"something, not what. Fetch from the API what money depends on.",
+				"The signature covers a CRC of the body, and another body of the same CRC is easily made. So a transmission (its id and time) " +
+					"is taken with one body only: another one is refused, unless `replay_guard` says otherwise. Its signature is neither stored " +
+					"nor forwarded. Who catches a delivery before it reaches us can still change it: fetch from the API what money depends on.",
 				"The webhook simulator signs for the webhook id `WEBHOOK_ID`: add it to the secrets of a source for tests.",
 				"Sandbox and live have webhooks of their own: two sources.",
 				"Up to 25 attempts within 3 days. Then the event is failed, and can be sent again by hand.",
-				"The time of the transmission does not count by default; `tolerance` makes it. Unconfirmed: each attempt has a time of its own.",
+				"A transmission is taken for 3 days from its time, or for `tolerance`. Unconfirmed: each attempt, and each resend by hand, has an " +
+					"id and a time of its own. Where a resend keeps an old time, `tolerance: 30d` takes it.",
 				"Unconfirmed: events are kept and can be sent again for 30 days.",
 			},
 			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend sends one again.",
@@ -97,7 +103,12 @@ func newPayPal(o Options) (*Provider, error) {
 		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
 		Sign:        p.sign,
 		Sample:      samplePayPal,
-		RetryWindow: 3 * day, ResendWindow: 30 * day,
+		// With them and a captured id and time, a row of the database or a forwarded
+		// delivery would do to sign another body.
+		SecretHeaders: []string{paypalSignature, paypalAlgorithm, paypalCertURL},
+		UnsignedBody:  true,
+		ReplayToken:   paypalReplayToken,
+		RetryWindow:   3 * day, ResendWindow: 30 * day,
 	}, nil
 }
 
@@ -173,6 +184,16 @@ func (p *paypal) claim(r *Request) (c paypalClaim, err error) {
 	}
 	c.certURL = r.Header.Get(paypalCertURL)
 	return c, nil
+}
+
+// paypalReplayToken names one attempt. Its time alone could be shared by two.
+func paypalReplayToken(r *Request) string {
+	id, idErr := theHeader(r.Header, paypalID, ReasonMissingID)
+	at, timeErr := theHeader(r.Header, paypalTime, ReasonMissingTimestamp)
+	if idErr != nil || timeErr != nil {
+		return ""
+	}
+	return id + "|" + at
 }
 
 func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {

@@ -66,8 +66,9 @@ type Provider struct {
 	// source: by keys the sender publishes. A source of theirs may have none.
 	Keyless bool
 
-	// SecretHeaders are headers that carry the secret itself, not a signature;
-	// they are never stored or logged. Authorization and Cookie never are.
+	// SecretHeaders are headers that carry the secret itself, or a signature
+	// that vouches for more than the body beside it; they are never stored or
+	// logged. Authorization and Cookie never are.
 	SecretHeaders []string
 	// SecretQuery are parameters of the URL that carry the secret itself; they
 	// are never stored or logged.
@@ -78,10 +79,14 @@ type Provider struct {
 	// New fills them in.
 	HeaderFamilies []string
 
-	// UnsignedID tells that (some) ids stand in a header that is not signed,
-	// and that no time is signed either: whoever saw one request can send it
-	// again under a new id, for ever. The replay guard is for these.
+	// UnsignedID tells that (some) ids stand in a header that is not signed:
+	// whoever saw one request can send it again under a new id, for as long as
+	// its signed time lets them, or for ever. The replay guard is for these.
 	UnsignedID bool
+	// UnsignedBody tells that what is signed does not tie the sender to the
+	// body: whoever saw one request can put another event under its signature.
+	// The replay guard of such a source refuses unless it is told otherwise.
+	UnsignedBody bool
 	// ReplayToken returns what the replay guard remembers of a proven request:
 	// the same for the same signed content, however the headers are spelled.
 	// Empty or nil: there is nothing to remember.

@@ -84,3 +84,23 @@ func TestReplayTokens(t *testing.T) {
 	require.NoError(t, verifies(t, p, r))
 	require.Equal(t, token, p.ReplayToken(r))
 }
+
+// TestCapturedDeliveriesAreDuplicates where the id of an event comes from what
+// is signed: those senders need no replay guard.
+func TestCapturedDeliveriesAreDuplicates(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mollie", "plaid"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := provide(t, name, configured()[name])
+			r := signedSample(t, p, "", "")
+			first, err := p.Events(r)
+			require.NoError(t, err)
+			r.Header.Set("X-Request-Id", "another")
+			r.Header.Set("Content-Type", formType)
+			again, err := p.Events(r)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+		})
+	}
+}

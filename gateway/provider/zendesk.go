@@ -55,7 +55,7 @@ func newZendesk(o Options) (*Provider, error) {
 			},
 			Notes: []string{
 				"A test before the webhook is saved is signed with another, public secret: do not add that to the source.",
-				"The invocation id is not signed: whoever saw a delivery can send it again under another id until its time is too old.",
+				"The invocation id is not signed: whoever saw a delivery can send it again under another id until its time is too old. The replay guard sees that.",
 				"Zendesk retries only after 409, 429 and 503, a few times, and stops calling an endpoint that often fails (unconfirmed).",
 				"Unconfirmed: that the invocation id stays the same over retries, and the deadline of 10 seconds.",
 			},
@@ -68,6 +68,8 @@ func newZendesk(o Options) (*Provider, error) {
 		CheckSecret: s.checkSecret,
 		Sign:        s.sign,
 		Sample:      sampleZendesk,
+		UnsignedID:  true, // of what triggers and automations send
+		ReplayToken: s.replayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 5 * time.Minute,
 	}, nil

@@ -60,8 +60,8 @@ func (c *Config) fillIn() {
 func (s Source) withDefaults() Source {
 	if s.ReplayGuard == "" {
 		s.ReplayGuard = ReplayOff
-		if p, err := provider.New(s.Provider, s.Options); err == nil && p.UnsignedID {
-			s.ReplayGuard = ReplayFlag
+		if p, err := provider.New(s.Provider, s.Options); err == nil {
+			s.ReplayGuard = string(gateway.DefaultReplayGuard(p))
 		}
 	}
 	s.Dedup = cmp.Or(s.Dedup, DedupID)

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
@@ -27,9 +28,12 @@ type Source struct {
 	// with /webhooks/ and the name behind it.
 	PublicURL string `yaml:"public_url,omitempty"`
 	// What becomes of a delivery that brings new ids under a signature that
-	// came before, from senders that sign neither id nor time: off, flag (accept
-	// it, mark it as suspect and warn) or refuse (answer 401). Defaults to flag
-	// for such senders, and to off for all others.
+	// came before, from senders that do not sign the id or the body: off, flag
+	// (accept it, mark it as suspect and warn), hold (accept it, and keep it back
+	// until a person decides) or refuse (answer 401). One that brings another
+	// type or body than the signature came with before is held under flag too.
+	// Defaults to refuse where the body is not signed (paypal), to flag where the
+	// id is not, and to off for all others.
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
 	// What makes two deliveries the same event: id, or content, which takes
 	// events of the same content for one event as well, whatever their ids, as
@@ -46,15 +50,16 @@ type Source struct {
 
 // The values of Source.ReplayGuard and Source.Dedup.
 const (
-	ReplayOff    = "off"
-	ReplayFlag   = "flag"
-	ReplayRefuse = "refuse"
+	ReplayOff    = string(gateway.ReplayOff)
+	ReplayFlag   = string(gateway.ReplayFlag)
+	ReplayHold   = string(gateway.ReplayHold)
+	ReplayRefuse = string(gateway.ReplayRefuse)
 
 	DedupID      = "id"
 	DedupContent = "content"
 )
 
 var (
-	replayGuards = []string{ReplayOff, ReplayFlag, ReplayRefuse}
+	replayGuards = []string{ReplayOff, ReplayFlag, ReplayHold, ReplayRefuse}
 	dedups       = []string{DedupID, DedupContent}
 )

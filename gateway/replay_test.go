@@ -1,0 +1,153 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+var githubSecret = secret.New("It's a Secret to Everybody")
+
+func githubSource(t *testing.T, guard gateway.ReplayGuard) gateway.Source {
+	t.Helper()
+	p, err := provider.New("github", provider.Options{})
+	require.NoError(t, err)
+	return gateway.Source{Name: "code", Provider: p, Secrets: []gateway.Secret{{Value: githubSecret}}, ReplayGuard: guard}
+}
+
+// captured is a signed delivery under another id and type.
+func captured(r *provider.Request, id, eventType string) *provider.Request {
+	again := *r
+	again.Header = r.Header.Clone()
+	again.Header.Set("X-Github-Delivery", id)
+	again.Header.Set("X-Github-Event", eventType)
+	return &again
+}
+
+func (s *stored) outcomes(t *testing.T) map[string]string {
+	t.Helper()
+	rows, err := s.pool.Query(t.Context(), "SELECT event_id, outcome FROM hooklatch.processed_events")
+	require.NoError(t, err)
+	defer rows.Close()
+	outcomes := map[string]string{}
+	for rows.Next() {
+		var id, outcome string
+		require.NoError(t, rows.Scan(&id, &outcome))
+		outcomes[id] = outcome
+	}
+	require.NoError(t, rows.Err())
+	return outcomes
+}
+
+// GitHub signs neither the id nor the type. Under the default an equal body may
+// be a true event (workflow_dispatch), but one signature never comes with two
+// types.
+func TestCapturedGitHubDelivery(t *testing.T) {
+	t.Parallel()
+	for guard, want := range map[gateway.ReplayGuard]map[string]string{
+		"":                   {"id-1": "received", "id-2": "received", "id-3": "held"},
+		gateway.ReplayHold:   {"id-1": "received", "id-2": "held", "id-3": "held"},
+		gateway.ReplayRefuse: {"id-1": "received"},
+		gateway.ReplayOff:    {"id-1": "received", "id-2": "received", "id-3": "received"},
+	} {
+		t.Run("guard "+string(guard), func(t *testing.T) {
+			t.Parallel()
+			source := githubSource(t, guard)
+			b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
+			genuine := signedBy(t, source.Provider, githubSecret, "push", "id-1", testNow)
+			require.Equal(t, "accepted", b.deliver(t, "code", genuine).header.Get(gateway.StatusHeader))
+			require.Equal(t, "duplicate", b.deliver(t, "code", genuine).header.Get(gateway.StatusHeader), "GitHub's own redelivery")
+
+			status := http.StatusOK
+			if guard == gateway.ReplayRefuse {
+				status = http.StatusUnauthorized
+			}
+			require.Equal(t, status, b.deliver(t, "code", captured(genuine, "id-2", "push")).status)
+			require.Equal(t, status, b.deliver(t, "code", captured(genuine, "id-3", "release")).status)
+			require.Equal(t, want, b.outcomes(t))
+
+			jobs := 0
+			for _, outcome := range want {
+				if outcome == "received" {
+					jobs++
+				}
+			}
+			require.Equal(t, jobs, b.count(t, "SELECT count(*) FROM hooklatch.river_job"), "what is held has no effect")
+		})
+	}
+}
+
+func TestWhatIsHeldIsToldOf(t *testing.T) {
+	t.Parallel()
+	source := githubSource(t, "")
+	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
+	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-1", testNow)
+	b.deliver(t, "code", genuine)
+	got := b.deliver(t, "code", captured(genuine, "id-2", "release"))
+	require.Equal(t, `{"status":"accepted","events":1,"duplicates":0}`, got.body, "a forger learns nothing")
+	lines := b.logs.lines(t, "held until a person decides: its proof came before under another id")
+	require.Len(t, lines, 1)
+	require.Equal(t, "WARN", lines[0]["level"])
+	require.Equal(t, "id-2", lines[0]["event_id"])
+	require.Equal(t, "replayed_with_other_content", lines[0]["reason"])
+	require.Len(t, b.logs.lines(t, "event held"), 1)
+	require.Equal(t, map[string]int64{"source=code": 1}, b.counts(t, "hooklatch.events.held"))
+	require.Equal(t, map[string]int64{"source=code": 1}, b.counts(t, "hooklatch.events.accepted"))
+	require.Equal(t, map[string]int64{"source=code": 1}, b.counts(t, "hooklatch.replays"))
+}
+
+// Two pushes of a button in GitHub send the same bytes twice.
+func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
+	t.Parallel()
+	source := githubSource(t, "")
+	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
+	first := signedBy(t, source.Provider, githubSecret, "workflow_dispatch", "id-1", testNow)
+	second := signedBy(t, source.Provider, githubSecret, "workflow_dispatch", "id-2", testNow)
+	require.Equal(t, first.Body, second.Body)
+	for _, r := range []*provider.Request{first, second} {
+		require.Equal(t, "accepted", b.deliver(t, "code", r).header.Get(gateway.StatusHeader))
+	}
+	require.Equal(t, map[string]string{"id-1": "received", "id-2": "received"}, b.outcomes(t))
+	e, err := b.outbox.Event(t.Context(), outbox.EventRef{Source: "code", EventID: "id-2"})
+	require.NoError(t, err)
+	require.True(t, e.ReplaySuspect)
+}
+
+// Noise that anybody can make takes none of the lines that tell of replays, nor
+// do the replays of another source.
+func TestReplayWarningsCannotBeSilenced(t *testing.T) {
+	t.Parallel()
+	const replays = 10
+	other := githubSource(t, gateway.ReplayFlag)
+	other.Name = "other"
+	refusing := githubSource(t, gateway.ReplayRefuse)
+	refusing.Name = "refusing"
+	source := githubSource(t, "")
+	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source, other, refusing} })
+	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-0", testNow)
+	for range 50 { // the clock of the test stands still: no line grows back
+		b.deliver(t, "nobody", genuine)
+		b.deliver(t, "other", captured(genuine, uuid.NewString(), "push"))
+	}
+	for i := range replays + 1 {
+		b.deliver(t, "code", captured(genuine, fmt.Sprintf("id-%d", i), "push"))
+		b.deliver(t, "refusing", captured(genuine, fmt.Sprintf("id-%d", i), "push"))
+	}
+	told := map[string]int{}
+	for _, message := range []string{"accepted, but its proof came before under another id", "delivery refused"} {
+		for _, line := range b.logs.lines(t, message) {
+			if name, ok := line["source"].(string); ok && line["reason"] == "replayed" {
+				told[name]++
+			}
+		}
+	}
+	require.Equal(t, map[string]int{"code": replays, "refusing": replays, "other": 20}, told)
+}
