@@ -68,6 +68,8 @@ const (
 	ActionCancelEffect      Action = "effect.cancel"
 	ActionParkEffect        Action = "effect.park"
 	ActionReplayEvent       Action = "event.replay"
+	ActionReleaseEvent      Action = "event.release"
+	ActionDropEvent         Action = "event.drop"
 	ActionPauseDestination  Action = "destination.pause"
 	ActionResumeDestination Action = "destination.resume"
 )

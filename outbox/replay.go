@@ -10,7 +10,8 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// ErrNotReplayable means that the event waits for its dispatch already.
+// ErrNotReplayable means that the event waits for its dispatch already, or for
+// a person to release it.
 var ErrNotReplayable = errors.New("nothing to replay")
 
 // ReplayOptions say how an event is replayed.
@@ -103,8 +104,16 @@ func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay,
 }
 
 func (o *Outbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref EventRef) error {
-	if _, err := o.event(ctx, tx, ref); err != nil {
+	e, err := o.event(ctx, tx, ref)
+	if err != nil {
 		return err
+	}
+	switch e.Outcome {
+	case EventHeld:
+		return fmt.Errorf("%w: a replay guard holds it until it is released or dropped", ErrNotReplayable)
+	case EventDropped:
+		return fmt.Errorf("%w: it was held as a suspected replay and dropped; it can still be released", ErrNotReplayable)
+	case EventReceived, EventDispatched, EventSkipped, EventFailed:
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)
 }

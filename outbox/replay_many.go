@@ -13,7 +13,7 @@ import (
 const replayPage = 200
 
 // ReplayFilter selects events to replay. Empty fields take all. An event that
-// waits for its dispatch is never among them.
+// waits for its dispatch, or that a replay guard held, is never among them.
 type ReplayFilter struct {
 	Source string
 	Type   string

@@ -42,6 +42,8 @@ type statements struct {
 	listEffects    string
 	listEvents     string
 	replayEvent    string
+	releaseEvent   string
+	dropEvent      string
 	reopenEffects  string
 	cancelEffects  string
 
@@ -113,6 +115,8 @@ func loadStatements(name schema.Name) (statements, error) {
 		"register_destinations": &s.registerDestinations,
 		"reopen_effects":        &s.reopenEffects,
 		"replay_event":          &s.replayEvent,
+		"release_event":         &s.releaseEvent,
+		"drop_event":            &s.dropEvent,
 		"settle":                &s.settle,
 		"settled_before":        &s.settledBefore,
 		"try_lock":              &s.tryLock,

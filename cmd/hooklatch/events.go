@@ -17,16 +17,19 @@ func newEvents(p *process, g *globals) *cobra.Command {
 	var database databaseFlag
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "List, show and replay accepted events",
+		Short: "List, show, replay, release and drop accepted events",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newEventsList(p, g, &database), newEventsShow(p, g, &database), newEventsReplay(p, g, &database))
+	cmd.AddCommand(newEventsList(p, g, &database), newEventsShow(p, g, &database), newEventsReplay(p, g, &database),
+		newEventsRelease(p, g, &database), newEventsDrop(p, g, &database))
 	return cmd
 }
 
-var eventOutcomes = []outbox.EventOutcome{outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed}
+var eventOutcomes = []outbox.EventOutcome{
+	outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed, outbox.EventHeld, outbox.EventDropped,
+}
 
 // oneOf checks a flag that takes a word of a fixed set; empty is fine.
 func oneOf[T ~string](flag, given string, allowed []T) (T, error) {
@@ -81,7 +84,7 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 	}
 	cmd.Flags().StringVar(&filter.Source, "source", "", "only those of this `source`")
 	cmd.Flags().StringVar(&filter.Type, "type", "", "only those of this `type`")
-	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: received, dispatched, skipped or failed")
+	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held or dropped")
 	limitFlag(cmd, &filter.Limit)
 	jsonFlag(cmd, &asJSON)
 	return cmd

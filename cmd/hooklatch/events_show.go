@@ -106,6 +106,10 @@ func whyNone(e *outbox.Event) string {
 		return ": no route and no handler wanted it"
 	case outbox.EventReceived:
 		return " yet: it waits for its dispatch"
+	case outbox.EventHeld:
+		return " until a person decides: hooklatch events release, or hooklatch events drop"
+	case outbox.EventDropped:
+		return ": a person decided against it"
 	case outbox.EventDispatched, outbox.EventFailed:
 	}
 	return ""

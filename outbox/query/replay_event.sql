@@ -5,7 +5,7 @@ WITH before AS (
     FROM hooklatch.processed_events
     WHERE source = $1
         AND event_id = $2
-        AND outcome <> 'received'
+        AND outcome IN ('dispatched', 'skipped', 'failed')
     FOR UPDATE
 ), replayed AS (
     UPDATE hooklatch.processed_events AS p

@@ -39,7 +39,7 @@ func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
 	opts := admin.Options{
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "some_metric 1\n") }),
 		Overview: counted{overview: outbox.Overview{
-			Events:            map[outbox.EventOutcome]int64{outbox.EventDispatched: 340, outbox.EventFailed: 2},
+			Events:            map[outbox.EventOutcome]int64{outbox.EventDispatched: 340, outbox.EventFailed: 2, outbox.EventHeld: 1},
 			Effects:           map[outbox.EffectState]int64{outbox.EffectDone: 339, outbox.EffectParked: 1},
 			OldestReceived:    testNow.Add(-90 * time.Second),
 			DeliveryDaysAhead: 14,
@@ -111,7 +111,8 @@ func TestOverviewAPI(t *testing.T) {
 	require.JSONEq(t, `{
 		"version": "v1.2.3", "started_at": "2026-11-21T12:00:00Z", "now": "2026-11-21T12:00:00Z",
 		"tables": {
-			"events": [{"state":"received","count":0},{"state":"dispatched","count":340},{"state":"skipped","count":0},{"state":"failed","count":2}],
+			"events": [{"state":"received","count":0},{"state":"dispatched","count":340},{"state":"skipped","count":0},{"state":"failed","count":2},
+				{"state":"held","count":1},{"state":"dropped","count":0}],
 			"effects": [{"state":"pending","count":0},{"state":"started","count":0},{"state":"in_doubt","count":0},{"state":"done","count":339},
 				{"state":"failed","count":0},{"state":"parked","count":1},{"state":"cancelled","count":0}],
 			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14

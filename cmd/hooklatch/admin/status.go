@@ -55,9 +55,12 @@ type count struct {
 
 func newTables(o outbox.Overview) *tables {
 	t := &tables{DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: timeOrNil(o.OldestReceived), OldestDue: timeOrNil(o.OldestDue)}
-	for _, outcome := range []outbox.EventOutcome{outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed} {
+	for _, outcome := range []outbox.EventOutcome{
+		outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed, outbox.EventHeld, outbox.EventDropped,
+	} {
 		n := o.Events[outcome]
-		t.Events = append(t.Events, count{State: string(outcome), Count: n, Bad: n > 0 && outcome == outbox.EventFailed})
+		bad := n > 0 && (outcome == outbox.EventFailed || outcome == outbox.EventHeld)
+		t.Events = append(t.Events, count{State: string(outcome), Count: n, Bad: bad})
 	}
 	for _, state := range []outbox.EffectState{
 		outbox.EffectPending, outbox.EffectStarted, outbox.EffectInDoubt, outbox.EffectDone,

@@ -61,6 +61,7 @@ func invariants() []invariant {
 		{"attempts_beyond_effect", Problem, "no attempt is newer than its effect (I8)", "look for who changes effects by hand, or for a backup that was restored in parts"},
 		{"events_failed", Warning, "no event has failed for good", "repair the cause that `hooklatch events list --state failed` shows, then run: hooklatch events replay --state failed"},
 		{"effects_failed", Warning, "no effect has failed for good", "see what the receiver said with `hooklatch effects list --state failed`, repair it, then retry or cancel each"},
+		{"events_held", Warning, "no event is held as a suspected replay", "see them with `hooklatch events list --state held`; `hooklatch events release` or `hooklatch events drop` decides, by SOURCE EVENT_ID or by filter"},
 		{"effects_parked", Warning, "no effect waits for a person", "see them with `hooklatch effects list --state parked`, then retry or cancel each"},
 	}
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// decision is what a person decides about events that a replay guard holds.
+type decision struct {
+	name, short, long string
+	done              string // of one event
+	doneMany          string // of several
+	one               func(*outbox.Outbox, context.Context, outbox.EventRef, outbox.Operator) error
+	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, outbox.Operator) (int64, error)
+}
+
+func newEventsRelease(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	return newDecision(p, g, database, decision{
+		name: "release", short: "Let events go on that a replay guard holds",
+		long: `Let one event, or all that the flags select, go on to its dispatch although its
+signature came before under another id or with another type. An event that was
+dropped can be released as well, by its name.`,
+		done: "is released: it waits for its dispatch", doneMany: "released",
+		one: (*outbox.Outbox).Release, many: (*outbox.Outbox).ReleaseMany,
+	})
+}
+
+func newEventsDrop(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	return newDecision(p, g, database, decision{
+		name: "drop", short: "Decide that events which a replay guard holds have no effect",
+		long: `Decide that one event, or all that the flags select, is a captured delivery sent
+again and has no effect. Its row and its body stay.`,
+		done: "is dropped: it has no effect", doneMany: "dropped",
+		one: (*outbox.Outbox).Drop, many: (*outbox.Outbox).DropMany,
+	})
+}
+
+// heldSelection are the flags that select held events.
+type heldSelection struct{ source, eventType, since, until string }
+
+func (s *heldSelection) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.source, "source", "", "those of this `source`")
+	cmd.Flags().StringVar(&s.eventType, "type", "", "those of this `type`")
+	cmd.Flags().StringVar(&s.since, "since", "", "those received at this `time` or later")
+	cmd.Flags().StringVar(&s.until, "until", "", "those received before this `time`")
+}
+
+func (s *heldSelection) empty() bool { return *s == heldSelection{} }
+
+func (s *heldSelection) filter(now time.Time) (outbox.HeldFilter, error) {
+	f := outbox.HeldFilter{Source: s.source, Type: s.eventType}
+	var err error
+	if f.From, err = timeFlag("since", s.since, now); err != nil {
+		return f, err
+	}
+	if f.Until, err = timeFlag("until", s.until, now); err != nil {
+		return f, err
+	}
+	if !f.From.IsZero() && !f.Until.IsZero() && !f.From.Before(f.Until) {
+		return f, misused("--since %s is not before --until %s", s.since, s.until)
+	}
+	return f, nil
+}
+
+func newDecision(p *process, g *globals, database *databaseFlag, d decision) *cobra.Command {
+	var selected heldSelection
+	var by operatorFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   d.name + " (SOURCE EVENT_ID | FLAGS)",
+		Short: d.short,
+		Long: d.long + ` Who decided, when and why is recorded.
+
+A selection is only counted until --yes is given. Times are like
+2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
+		Example: "  " + p.name + " events " + d.name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
+  ` + p.name + " events " + d.name + " --source github --since 2h --yes",
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if !selected.empty() {
+					return misused("an event and a selection by flags exclude each other")
+				}
+				ref, err := eventRef(args)
+				if err != nil {
+					return err
+				}
+				return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+					return p.decideOne(cmd.Context(), o, d, ref, by.operator())
+				})
+			}
+			if selected.empty() {
+				return misused("name an event, or select events with --source, --type, --since and --until")
+			}
+			filter, err := selected.filter(time.Now())
+			if err != nil {
+				return err
+			}
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				if !yes {
+					return p.previewDecision(cmd.Context(), o, d, filter)
+				}
+				n, err := d.many(o, cmd.Context(), filter, by.operator())
+				fmt.Fprintf(p.stdout, "%s %s\n", counted(int(n), "event"), d.doneMany)
+				return err
+			})
+		},
+	}
+	selected.register(cmd)
+	by.register(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, d.name+" the selected events; without it they are only counted")
+	return cmd
+}
+
+func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref outbox.EventRef, by outbox.Operator) error {
+	err := d.one(o, ctx, ref, by)
+	if errors.Is(err, outbox.ErrNotFound) {
+		return fmt.Errorf("there is no event %s", ref)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s %s\n", printable(ref.String()), d.done)
+	return err
+}
+
+func (p *process) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter outbox.HeldFilter) error {
+	n, err := o.CountHeld(ctx, filter)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%s selected\n", counted(int(n), "held event"))
+	if n > 0 {
+		fmt.Fprintf(p.stdout, "%s them with the same command and --yes\n", d.name)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+// A captured GitHub delivery that comes again under other types is held, found
+// by check, and has effects only when a person releases it.
+func TestHeldEventsWaitForAPerson(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
+		github := cfg.Sources["github"]
+		github.ReplayGuard = config.ReplayHold
+		cfg.Sources["github"] = github
+	}})
+	body := filepath.Join(t.TempDir(), "body.json")
+	require.NoError(t, os.WriteFile(body, []byte(`{"zen":"Keep it logically awesome."}`), 0o600))
+	for i, event := range []string{"push", "release", "push", "deployment", "star"} {
+		must(t, s.args("send", "github", body, "--id", fmt.Sprintf("id-%d", i+1), "--header", "X-GitHub-Event="+event)...)
+	}
+	s.waitDone(t, "github", "id-1")
+	held := func() int {
+		return s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'held'`)
+	}
+	require.Equal(t, 4, held())
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.effects`))
+
+	require.Contains(t, must(t, s.args("events", "list", "--state", "held")...), "id-4")
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-2")...), "until a person decides: hooklatch events release")
+	var c command
+	c.run(t.Context(), s.args("check")...)
+	require.Contains(t, c.stdout.String(), "no event is held as a suspected replay; 4 found")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "replay", "github", "id-2")...))
+	require.Contains(t, c.stderr.String(), "a replay guard holds it until it is released or dropped")
+	require.Equal(t, "1 event selected\nreplay them with the same command and --yes\n", must(t, s.args("events", "replay", "--source", "github")...))
+
+	require.Equal(t, "github/id-2 is released: it waits for its dispatch\n",
+		must(t, s.args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
+	s.waitDone(t, "github", "id-2")
+	require.Equal(t, "github/id-3 is dropped: it has no effect\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-3")...), "dropped by ann")
+	require.Equal(t, "2 held events selected\ndrop them with the same command and --yes\n", must(t, s.args("events", "drop", "--source", "github")...))
+	require.Equal(t, 2, held())
+	require.Equal(t, "1 event dropped\n", must(t, s.args("events", "drop", "--type", "star", "--yes")...))
+	require.Equal(t, "1 event released\n", must(t, s.args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
+	s.waitDone(t, "github", "id-4")
+
+	require.Contains(t, must(t, s.args("events", "release", "github", "id-3")...), "released")
+	s.waitDone(t, "github", "id-3")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-4")...))
+	require.Contains(t, c.stderr.String(), "the event is not held: it is dispatched")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-9")...))
+	require.Contains(t, c.stderr.String(), "there is no event github/id-9")
+
+	audit := must(t, s.args("audit")...)
+	require.Contains(t, audit, "event.release")
+	require.Contains(t, audit, "event.drop")
+	require.Contains(t, audit, "asked the team")
+	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
+	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
+}

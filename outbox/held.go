@@ -1,0 +1,141 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// ErrNotHeld means that no replay guard keeps the event back.
+var ErrNotHeld = errors.New("the event is not held")
+
+// Release lets an event that a replay guard holds go on to its dispatch. One
+// that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
+// ErrUnavailable.
+func (o *Outbox) Release(ctx context.Context, ref EventRef, by Operator) error {
+	return o.release(ctx, ref, by, nil)
+}
+
+func (o *Outbox) release(ctx context.Context, ref EventRef, by Operator, filter any) error {
+	what := instruction{action: ActionReleaseEvent, target: ref.String(), filter: filter}
+	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		j := dispatchJob{ref: ref}
+		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.eventType, &j.receivedAt, &j.queue, &j.traceparent)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return consequence{}, o.whyNotHeld(ctx, tx, ref)
+		}
+		if err != nil {
+			return consequence{}, err
+		}
+		return consequence{affected: 1}, o.insertJobs(ctx, tx, []river.InsertManyParams{o.dispatchJob(j)})
+	})
+	if err != nil {
+		return fmt.Errorf("release event %s: %w", ref, err)
+	}
+	return nil
+}
+
+// Drop decides that an event a replay guard holds is never dispatched. Its row
+// and its body stay, so that it can still be released. Errors: ErrNotFound,
+// ErrNotHeld, ErrUnavailable.
+func (o *Outbox) Drop(ctx context.Context, ref EventRef, by Operator) error {
+	return o.drop(ctx, ref, by, nil)
+}
+
+func (o *Outbox) drop(ctx context.Context, ref EventRef, by Operator, filter any) error {
+	what := instruction{action: ActionDropEvent, target: ref.String(), filter: filter}
+	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.did("dropped"))
+		if err != nil {
+			return consequence{}, err
+		}
+		if tag.RowsAffected() == 0 {
+			return consequence{}, o.whyNotHeld(ctx, tx, ref)
+		}
+		return consequence{affected: 1}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop event %s: %w", ref, err)
+	}
+	return nil
+}
+
+func (o *Outbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref EventRef) error {
+	e, err := o.event(ctx, tx, ref)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: it is %s", ErrNotHeld, e.Outcome)
+}
+
+// HeldFilter selects events that replay guards hold. Empty fields take all.
+type HeldFilter struct {
+	Source string    `json:"source,omitempty"`
+	Type   string    `json:"type,omitempty"`
+	From   time.Time `json:"from,omitzero"`  // received at or after
+	Until  time.Time `json:"until,omitzero"` // received before
+}
+
+func (f HeldFilter) replayable() ReplayFilter {
+	return ReplayFilter{Source: f.Source, Type: f.Type, State: EventHeld, From: f.From, Until: f.Until}
+}
+
+// CountHeld is how many events f selects now.
+func (o *Outbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
+	return o.CountReplayable(ctx, f.replayable())
+}
+
+// ReleaseMany releases the events of f in the order they were accepted, each in
+// a transaction of its own, until all are through or ctx is done. Those that
+// come to be held meanwhile are left out. It returns how many it released, also
+// beside an error.
+func (o *Outbox) ReleaseMany(ctx context.Context, f HeldFilter, by Operator) (int64, error) {
+	return o.decideMany(ctx, f, by, o.release)
+}
+
+// DropMany is ReleaseMany for dropping.
+func (o *Outbox) DropMany(ctx context.Context, f HeldFilter, by Operator) (int64, error) {
+	return o.decideMany(ctx, f, by, o.drop)
+}
+
+func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by Operator,
+	decide func(context.Context, EventRef, Operator, any) error,
+) (int64, error) {
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString() // one order
+	}
+	_, last, err := o.countReplayable(ctx, f.replayable())
+	if err != nil {
+		return 0, err
+	}
+	var done int64
+	for after := int64(0); after < last; {
+		page, err := o.replayable(ctx, f.replayable(), after, last)
+		if err != nil {
+			return done, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, next := range page {
+			if err := context.Cause(ctx); err != nil {
+				return done, fmt.Errorf("decide about held events: %w", err)
+			}
+			after = next.acceptSeq
+			err := decide(ctx, next.ref, by, f)
+			switch {
+			case err == nil:
+				done++
+			case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotFound): // somebody else was faster
+			default:
+				return done, err
+			}
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,81 @@
+package outbox
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// hold makes a held event.
+func (b *bundle) hold(t *testing.T, id string) EventRef {
+	t.Helper()
+	for _, d := range []Delivery{signed("sig-1", ReplayHold, "first"), signed("sig-1", ReplayHold, id)} {
+		_, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+	}
+	return EventRef{Source: "github", EventID: id}
+}
+
+// Nothing but a person makes a held event move: no dispatch, no reconciler, no
+// replay of everything.
+func TestHeldEventsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := b.hold(t, "fresh")
+	held, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+
+	done, err := b.Dispatch(t.Context(), Dispatch{Event: held})
+	require.NoError(t, err)
+	require.False(t, done.Fenced, "a stray job does nothing")
+	_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	require.NoError(t, err)
+	healed, err := b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, healed.Events, "the first one only")
+
+	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
+	require.ErrorIs(t, err, ErrNotReplayable)
+	require.ErrorContains(t, err, "a replay guard holds it until it is released or dropped")
+	all, err := b.ReplayMany(t.Context(), ReplayFilter{Source: "github"}, ann, ReplayOptions{}, ReplayPace{})
+	require.NoError(t, err)
+	require.Zero(t, all.Seen)
+	held, err = b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.Equal(t, EventHeld, held.Outcome)
+	require.Equal(t, 1, held.Generation)
+
+	require.NoError(t, b.Drop(t.Context(), ref, ann))
+	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
+	require.ErrorContains(t, err, "it can still be released")
+	require.NoError(t, b.Release(t.Context(), ref, ann))
+	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
+	released, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.Equal(t, EventReceived, released.Outcome)
+	require.Empty(t, released.Error)
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	done, err = b.Dispatch(t.Context(), Dispatch{Event: released})
+	require.NoError(t, err)
+	require.True(t, done.Fenced)
+}
+
+// A decision whose COMMIT answer is lost is taken once.
+func TestDecisionsSurviveALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			ref := sound.hold(t, "fresh")
+			f.Arm(mode, 1)
+			require.NoError(t, b.Drop(t.Context(), ref, ann))
+			f.Arm(mode, 1)
+			require.NoError(t, b.Release(t.Context(), ref, ann))
+			require.Equal(t, 2, sound.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
+			require.Equal(t, 2, sound.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+		})
+	}
+}

@@ -1,0 +1,11 @@
+-- Opens an event that a replay guard held for its dispatch, also when a person
+-- had decided against it. It was never dispatched, so its generation stays.
+UPDATE hooklatch.processed_events
+SET
+    outcome = 'received',
+    processed_at = NULL,
+    error = ''
+WHERE source = $1
+    AND event_id = $2
+    AND outcome IN ('held', 'dropped')
+RETURNING event_type, received_at, queue, traceparent
