@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -60,27 +58,15 @@ func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 // standby: a duplicate of it must not be acknowledged before it is.
 func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
-	b := onPool(t, pgtest.New(t, pgtest.Own()), func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
-	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
-	standby := func(name string) {
-		_, err := b.pool.Exec(context.Background(), `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
-		require.NoError(t, err)
-		_, err = b.pool.Exec(context.Background(), `SELECT pg_reload_conf()`)
-		require.NoError(t, err)
-	}
-	standby("never_there")
-	n := 0
-	require.Eventually(t, func() bool { // until the setting has reached every process of the server
-		n++
-		_, err := b.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
-		return errors.Is(err, ErrUnavailable)
-	}, 30*time.Second, 10*time.Millisecond)
-	_, err = b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	r.away(t)
+	_, err = r.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, ErrUnavailable)
-	standby("")
+	r.standbys(t, "")
 	require.Eventually(t, func() bool {
-		a, err := b.Accept(context.Background(), delivery("stripe", "evt_1"))
+		a, err := r.Accept(context.Background(), delivery("stripe", "evt_1"))
 		return err == nil && a.Duplicates() == 1
 	}, 30*time.Second, 10*time.Millisecond)
 }

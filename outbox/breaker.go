@@ -25,11 +25,19 @@ func (o *Outbox) Trip(ctx context.Context, destination, reason string, probeIn t
 // that ends neither with CloseBreaker nor with ProbeFailed within lease is given
 // up, and the next may begin. Errors: ErrUnavailable.
 func (o *Outbox) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
-	tag, err := o.pool.Exec(ctx, o.sql.beginProbe, destination, lease.Seconds())
+	var begun bool
+	var until time.Time // tells our probe from one of somebody else's
+	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		err := tx.QueryRow(ctx, o.sql.beginProbe, destination, lease.Seconds(), until, repeated).Scan(&until)
+		if begun = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
 	if err != nil {
-		return false, fmt.Errorf("begin probe of %s: %w: %w", destination, ErrUnavailable, err)
+		return false, fmt.Errorf("begin probe of %s: %w", destination, err)
 	}
-	return tag.RowsAffected() == 1, nil
+	return begun, nil
 }
 
 // ProbeFailed opens a half-open breaker again until the next probe, probeIn from

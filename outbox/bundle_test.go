@@ -96,6 +96,11 @@ func (b *bundle) dispatched(t testing.TB, id string, policy Policy) EffectID {
 	return effect.EffectID
 }
 
+// claimOf asks for an attempt under a claim id of its own.
+func claimOf(id EffectID) Claim {
+	return Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1}
+}
+
 // claim asks for an attempt under a claim id of its own.
 func (b *bundle) claim(t testing.TB, id EffectID, lease time.Duration) Claimed {
 	t.Helper()

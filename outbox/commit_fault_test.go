@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundl
 // have committed; the caller gets one answer and there is one row (I1, I2).
 func TestAcceptSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
 		for _, times := range []int{1, 3} {
 			t.Run(string(mode), func(t *testing.T) {
 				t.Parallel()
@@ -70,7 +71,7 @@ func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 // The same for the other transactions: a retry finds its own rows.
 func TestLedgerSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
@@ -100,7 +101,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 // The same for orders and versions: the next is woken once.
 func TestOrderSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
@@ -137,4 +138,114 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 		require.Equal(t, int64(n+1), sound.destination(t, "app").Epoch)
 	}
 	require.True(t, sound.destination(t, "app").QueuePaused)
+}
+
+// So is a probe: the try after a lost answer knows that it began it.
+func TestProbeSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			require.NoError(t, sound.Trip(t.Context(), "app", "down", 0))
+			f.Arm(mode, 1)
+			began, err := b.BeginProbe(t.Context(), "app", time.Minute)
+			require.NoError(t, err)
+			require.Equal(t, 1, f.Count(), "the fault did not happen")
+			require.True(t, began)
+			require.Equal(t, BreakerHalfOpen, sound.destination(t, "app").Breaker)
+			began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+			require.NoError(t, err)
+			require.False(t, began, "one at a time")
+		})
+	}
+}
+
+// A server that shuts down in the middle of a COMMIT may have committed: what is
+// replayed under new keys must not be replayed again.
+func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			id := sound.dispatched(t, "evt_1", AtLeastOnce)
+			sound.settle(t, sound.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+			ref := EventRef{Source: "stripe", EventID: "evt_1"}
+			f.Arm(mode, 1)
+			r, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
+			require.NoError(t, err)
+			require.Equal(t, 1, f.Count(), "the fault did not happen")
+			require.Equal(t, Replayed{Generation: 2}, r)
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE generation = 2 AND new_keys`))
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'available' AND id > (SELECT min(id) FROM hooklatch.river_job)`))
+		})
+	}
+}
+
+// The pool is small and everybody replays: no transaction asks for a second
+// connection.
+func TestReplayNeedsOneConnection(t *testing.T) {
+	t.Parallel()
+	sound := setup(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	config.MaxConns = 2
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := onPool(t, pool)
+	b.accepted(t, "stripe", "evt_1") // waits for its dispatch: each replay looks why it cannot
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			_, err := b.Replay(ctx, EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
+			done <- err
+		}()
+	}
+	for range 8 {
+		require.ErrorIs(t, <-done, ErrNotReplayable)
+	}
+}
+
+// COMMIT itself may wait for a lock, that of NOTIFY. Nobody in the batch holds it
+// or could do without: the batch stays together.
+func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	_, err := g.pool.Exec(t.Context(), `
+		CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+		CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`)
+	require.NoError(t, err)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	all := make(chan error)
+	go func() { _, err := g.submit(context.Background(), 1); all <- err }()
+	require.Equal(t, []int{1}, <-g.entered)
+	for n := 2; n <= 4; n++ {
+		go func() { _, err := g.submit(context.Background(), n); all <- err }()
+	}
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 3
+	}, 10*time.Second, time.Millisecond)
+	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
+	require.NoError(t, err)
+	close(g.open)
+	require.Equal(t, []int{1}, <-g.entered, "tried again as it was")
+	require.Equal(t, []int{1}, <-g.entered)
+	require.Empty(t, g.blocked, "no member waits for a lock")
+	require.NoError(t, holder.Rollback(t.Context()))
+	for range 4 {
+		require.NoError(t, <-all)
+	}
+	for len(g.entered) > 0 {
+		if batch := <-g.entered; len(batch) > 1 {
+			require.Len(t, batch, 3)
+		}
+	}
 }

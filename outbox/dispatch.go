@@ -103,8 +103,13 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 }
 
 // FailDispatch records that the last attempt to dispatch the event failed.
+// Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
-	if _, err := o.pool.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, excerpt(reason, maxErrorLen)); err != nil {
+	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, excerpt(reason, maxErrorLen))
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("record failed dispatch: %w", err)
 	}
 	return nil

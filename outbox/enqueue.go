@@ -65,7 +65,7 @@ type Destination struct {
 }
 
 // RegisterDestinations makes destinations known to EnqueueTx. It changes
-// nothing when they are known already.
+// nothing when they are known already. Errors: ErrUnavailable.
 func (o *Outbox) RegisterDestinations(ctx context.Context, destinations []Destination) error {
 	var names, kinds, queues, policies, hashes []string
 	for _, d := range destinations {
@@ -73,7 +73,11 @@ func (o *Outbox) RegisterDestinations(ctx context.Context, destinations []Destin
 		policies = append(policies, string(NewEffect{Policy: d.Policy}.policy()))
 		hashes = append(hashes, d.ConfigHash)
 	}
-	if _, err := o.pool.Exec(ctx, o.sql.registerDestinations, names, kinds, queues, policies, hashes); err != nil {
+	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := tx.Exec(ctx, o.sql.registerDestinations, names, kinds, queues, policies, hashes)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("register destinations: %w", err)
 	}
 	return nil

@@ -233,7 +233,7 @@ func (g *groupCommit[M, R]) fail(batch []*waiting[M, R], err error) {
 }
 
 // transact commits the batch in one transaction, which it tries again on a
-// fresh connection after a passing fault or an unknown outcome, until the last
+// fresh connection after a transient fault or an unknown outcome, until the last
 // member's time is over. That is safe because run recognises its own rows.
 //
 // It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
@@ -248,11 +248,13 @@ func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Durat
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
+	settings := shared(lockWait)
 	for pause := firstRetryPause; ; pause = min(2*pause, maxRetryPause) {
-		results, err := g.transactOnce(ctx, members, lockWait)
-		if err == nil || !isPassing(err) {
+		results, err := g.transactOnce(ctx, members, settings)
+		if err == nil || !isTransient(err) {
 			return results, err
 		}
+		settings.confirm = settings.confirm || isAmbiguous(err)
 		if isReadOnly(err) {
 			// The server was demoted: every pooled connection still points at it.
 			g.pool.Reset()
@@ -267,9 +269,9 @@ func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Durat
 	}
 }
 
-func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, lockWait time.Duration) ([]R, error) {
+func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, settings txSettings) ([]R, error) {
 	var results []R
-	err := inTransaction(ctx, g.pool, lockWait, func(tx pgx.Tx) error {
+	err := inTransaction(ctx, g.pool, settings, func(tx pgx.Tx) error {
 		var err error
 		results, err = g.run(ctx, tx, members)
 		if err == nil && len(results) != len(members) {

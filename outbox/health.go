@@ -19,7 +19,10 @@ const (
 // and returns how many were missing.
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
-	if err := o.pool.QueryRow(ctx, o.sql.makePartitions, partitionDaysAhead).Scan(&made); err != nil {
+	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		return tx.QueryRow(ctx, o.sql.makePartitions, partitionDaysAhead).Scan(&made)
+	})
+	if err != nil {
 		return 0, fmt.Errorf("make delivery partitions: %w", err)
 	}
 	return made, nil
@@ -29,7 +32,7 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 // server cannot, and checks that at least 2 days of delivery partitions lie
 // ahead. /readyz asks it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
-	err := inTransaction(ctx, o.acceptPool, lockTimeout, func(tx pgx.Tx) error {
+	err := inTransaction(ctx, o.acceptPool, shared(lockTimeout), func(tx pgx.Tx) error {
 		var readOnly, written bool
 		var daysAhead int
 		if err := tx.QueryRow(ctx, o.sql.canCommit).Scan(&readOnly, &daysAhead, &written); err != nil {

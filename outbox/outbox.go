@@ -43,7 +43,9 @@ const (
 // Options configure an Outbox.
 type Options struct {
 	// Pool is the database, migrated. Dispatches, claims and settlements, effects
-	// in the same Postgres (RunTx) and what operators order use it. Required.
+	// in the same Postgres (RunTx) and what operators order use it. It and
+	// AcceptPool must be prepared where the server replicates synchronously: see
+	// PreparePool. Required.
 	Pool *pgxpool.Pool
 	// AcceptPool is what Accept, the count of duplicates and CanCommit use, on
 	// the same database. RunTx and handlers hold a connection of Pool for as

@@ -14,6 +14,8 @@ const (
 	reconcileGrace = 30 * time.Second
 	// reconcileLimit bounds one transaction of Reconcile.
 	reconcileLimit = 1000
+	// reconcileTimeout bounds its statements, which look at all that is unfinished.
+	reconcileTimeout = 30 * time.Second
 )
 
 // Reconciled counts what Reconcile enqueued again.
@@ -33,7 +35,9 @@ func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 
 func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
 	var done Reconciled
-	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+	settings := shared(lockTimeout)
+	settings.statement = reconcileTimeout
+	err := inTransaction(ctx, o.pool, settings, func(tx pgx.Tx) error {
 		var locked bool
 		if err := tx.QueryRow(ctx, o.sql.tryLock, string(o.schema)+".reconcile").Scan(&locked); err != nil {
 			return fmt.Errorf("lock: %w", err)

@@ -13,6 +13,9 @@ import (
 // process has one caller at a time for each destination. At most burst tokens
 // are free at once after a quiet time. perSecond of 0 or less is no limit.
 //
+// It is not one of the transactions that must survive: tokens that are lost with
+// the server let a burst through at worst.
+//
 // It is the generic cell rate algorithm by the database's clock (ITU-T I.371).
 func (o *Outbox) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
 	if perSecond <= 0 || n <= 0 {

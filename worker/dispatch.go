@@ -171,7 +171,7 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 // up does not pass the fence.
 func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchRun, planned outbox.Dispatch, handlers handlerSet) (outbox.Dispatched, error) {
 	planned.Handled = true
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: d.beginHandlers})
+	tx, err := d.pool.BeginTx(ctx, d.handlersTx)
 	if err != nil {
 		return outbox.Dispatched{}, fmt.Errorf("begin: %w", err)
 	}
@@ -206,16 +206,6 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	committed = true
 	d.logParked(ctx, run, planned, dispatched)
 	return dispatched, nil
-}
-
-// beginHandlers opens the transaction of handlers with the settings the
-// guarantees rest on. The server ends it when a handler that ignores its
-// context sits on it for longer than a run may take, so that its locks do not
-// outlive the rescue of its job.
-func beginHandlers(idle time.Duration) string {
-	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-SET LOCAL synchronous_commit = on;
-SET LOCAL idle_in_transaction_session_timeout = %d`, idle.Milliseconds())
 }
 
 func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Dispatched) error {

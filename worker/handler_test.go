@@ -86,6 +86,38 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	require.EqualValues(t, 2, b.counted(t, "hooklatch.handlers", map[string]any{"outcome": "done", "first_attempt": false}))
 }
 
+// What a handler writes, the fence and the completion of the job are one commit
+// (I10), which the server keeps whatever its defaults are.
+func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ledgerTable(t)
+	_, err := b.pool.Exec(t.Context(), `
+		DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$;
+		ALTER TABLE public.written ADD COLUMN transaction xid8 DEFAULT pg_current_xact_id();
+		CREATE FUNCTION note_completion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO public.written VALUES ('', 'completed');
+			RETURN NULL;
+		END $$;
+		CREATE TRIGGER note_completion AFTER UPDATE ON hooklatch.river_job FOR EACH ROW WHEN (NEW.state = 'completed' AND NEW.kind = 'dispatch')
+			EXECUTE FUNCTION note_completion()`)
+	require.NoError(t, err)
+	b.pool.Reset() // new sessions have the setting
+	w := b.worker(t)
+	w.Handle("*", "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+		var setting string
+		if err := tx.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&setting); err != nil {
+			return err
+		}
+		return write(ctx, tx, e.EventID, setting)
+	})
+	events := b.start(t, w)
+	b.accept(t, "evt_1", true)
+	next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.written WHERE note = 'on'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.written AS w JOIN public.written AS j USING (transaction) WHERE w.note = 'on' AND j.note = 'completed'`))
+}
+
 func TestPanicOfHandlerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -148,7 +180,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			}
 			first, second := b.worker(t), b.worker(t)
 			for _, w := range []*Worker{first, second} {
-				w.beginHandlers = beginHandlers(idleLimit)
+				w.handlersTx = outbox.TransactionOptions(idleLimit)
 				w.Handle(testSource, "*", handle)
 			}
 			b.start(t, first)

@@ -25,11 +25,11 @@ type Worker struct {
 	lanes     map[string]*lane // by name of the destination
 	routes    atomic.Pointer[routeTable]
 
-	running       sync.WaitGroup
-	handlerSlots  chan struct{}
-	foreign       sync.Map // sources whose handlers are elsewhere, as told once
-	beginHandlers string
-	noStagger     bool // tests do not wait for River's staggered start
+	running      sync.WaitGroup
+	handlerSlots chan struct{}
+	foreign      sync.Map // sources whose handlers are elsewhere, as told once
+	handlersTx   pgx.TxOptions
+	noStagger    bool // tests do not wait for River's staggered start
 
 	mu       sync.Mutex // guards what follows
 	started  bool
@@ -61,8 +61,10 @@ func New(opts Options) (*Worker, error) {
 		telemetry:    telemetry,
 		lanes:        make(map[string]*lane, len(opts.Destinations)),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// Between the end of a run and its rescue.
-		beginHandlers: beginHandlers(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
+		// The server ends the transaction of a handler that ignores its context
+		// between the end of its run and the rescue of its job, so that its locks
+		// do not outlive that.
+		handlersTx: outbox.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = newLane(d, w.outbox.TakeTokens)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // drainTimeout bounds the wait for the server's answer to a COMMIT.
@@ -31,6 +33,7 @@ type conn struct {
 	mu       sync.Mutex
 	mode     Mode // of the broken COMMIT, "" before it
 	cut      bool
+	farewell []byte        // what the client reads before the cut
 	patience time.Time     // the client's read deadline, zero for none
 	changed  chan struct{} // closed when patience or cut change
 	closed   chan struct{} // closed with the connection
@@ -93,7 +96,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	}
 	c.drain() // Write reports it
 	c.reading.Unlock()
-	return c.silence()
+	return c.silence(b)
 }
 
 // drain reads the server's answer to its end and tells whether it came;
@@ -108,18 +111,41 @@ func (c *conn) drain() bool {
 			return false
 		}
 	}
-	if c.state() == LoseAnswer {
+	switch c.state() {
+	case LoseAnswer:
 		c.hangUp()
+	case Terminate:
+		c.sayFarewell()
+		c.hangUp()
+	case LoseRequest, Hang:
 	}
 	return c.answer.complete
 }
 
+// sayFarewell makes the client read that its session was ended, once.
+func (c *conn) sayFarewell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return
+	}
+	c.farewell, _ = (&pgproto3.ErrorResponse{ // encoding it cannot fail
+		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+		Message: "terminating connection due to administrator command",
+	}).Encode(nil)
+}
+
 // silence is what the client gets instead of the answer.
-func (c *conn) silence() (int, error) {
+func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()
 		patience, changed, cut := c.patience, c.changed, c.cut
+		n := copy(b, c.farewell)
+		c.farewell = c.farewell[n:]
 		c.mu.Unlock()
+		if n > 0 {
+			return n, nil
+		}
 		if cut {
 			return 0, io.EOF
 		}

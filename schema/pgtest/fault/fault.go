@@ -21,6 +21,9 @@ const (
 	// LoseRequest cuts the connection in the place of the COMMIT, which looks
 	// the same to the client: the server rolls back.
 	LoseRequest Mode = "lose_request"
+	// Terminate lets the server commit, and delivers in the place of its answer
+	// that it ended the connection (57P01), as a shutdown or a pooler may.
+	Terminate Mode = "terminate"
 	// Hang lets the server commit and never delivers the answer; the connection
 	// stays open until the client closes it or gives up waiting.
 	Hang Mode = "hang"
@@ -62,8 +65,8 @@ func (f *Fault) Arm(mode Mode, n int) {
 	f.mode, f.left = mode, n
 }
 
-// Fired receives the mode of each broken COMMIT: for LoseAnswer and Hang after
-// the server has committed. Up to 1024 wait for a reader, further ones are only
+// Fired receives the mode of each broken COMMIT: after the server has
+// committed, except for LoseRequest. Up to 1024 wait for a reader, further ones are only
 // counted.
 func (f *Fault) Fired() <-chan Mode {
 	f.mu.Lock()

@@ -74,6 +74,20 @@ func TestLoseAnswerCommitsAndLooksSafeToRetry(t *testing.T) {
 	require.True(t, pgconn.SafeToRetry(err), "pgx no longer mislabels %v", err)
 }
 
+func TestTerminateCommitsAndSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	broken, sound, f := faulty(t)
+	f.Arm(fault.Terminate, 1)
+
+	err := store(t.Context(), t, broken)
+	said, answered := errors.AsType[*pgconn.PgError](err)
+	require.True(t, answered, "%v", err)
+	require.Equal(t, "57P01", said.Code)
+	require.Equal(t, fault.Terminate, <-f.Fired())
+	require.Equal(t, 1, rows(t, sound), "the server has committed")
+	require.NoError(t, store(t.Context(), t, broken), "the pool has other connections")
+}
+
 func TestLoseRequestRollsBack(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
