@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -198,4 +199,31 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusUnprocessableEntity, s.post(t, "orders", string(body)).status)
 	require.Zero(t, s.count(t, countEvents)+s.count(t, countDeliveries)+s.count(t, countJobs))
+}
+
+// Of equal keys the last one counts everywhere: for the ids of the events, and for
+// the bytes that each of them is.
+func TestEqualKeysMeanTheSameToAll(t *testing.T) {
+	t.Parallel()
+	p, err := provider.New("line", provider.Options{})
+	require.NoError(t, err)
+	var line batch
+	for _, b := range batches() {
+		if b.provider == "line" {
+			line = b
+		}
+	}
+	s := setupStored(t, func(o *gateway.Options) {
+		o.Sources = []gateway.Source{{Name: "batch", Provider: p, Secrets: []gateway.Secret{{Value: secret.New(line.key)}}}}
+	})
+	const a, b = `{"type":"message","webhookEventId":"A"}`, `{"type":"message","webhookEventId":"B"}`
+	got, _ := line.send(t, s, p, `{"destination":"x","events":[`+a+`],"events":[`+b+`]}`)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Equal(t, 1, s.count(t, countEvents))
+	e, err := s.outbox.Event(t.Context(), outbox.EventRef{Source: "batch", EventID: "B"})
+	require.NoError(t, err)
+	require.Equal(t, b, string(e.Payload()))
+	var same bool
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT payload_hash = sha256(convert_to($1, 'UTF8')) FROM hooklatch.processed_events`, b).Scan(&same))
+	require.True(t, same)
 }

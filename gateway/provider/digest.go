@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // digest is the canonical hash of a JSON value: the same for the same value
@@ -28,7 +30,7 @@ func digestWithout(valid, pointers string) digest {
 	var without [][]string
 	for pointer := range strings.SplitSeq(pointers, "\n") {
 		if pointer != "" {
-			without = append(without, pointerTokens(pointer))
+			without = append(without, jsonpointer.Tokens(pointer))
 		}
 	}
 	s := scanner{text: valid}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"mime"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // document is the body of a proven request, parsed as far as it is asked for,
@@ -143,66 +144,8 @@ const (
 	jsonType = "application/json"
 )
 
-// lookup follows a JSON pointer (RFC 6901). Of equal keys the last one counts,
-// as in encoding/json and in jsonb. It walks members instead of using gjson's
-// path language, in which a key can be an operator.
-func lookup(root gjson.Result, pointer string) gjson.Result {
-	for pointer != "" {
-		var token string
-		token, pointer = nextToken(pointer)
-		var found gjson.Result
-		switch {
-		case root.IsObject():
-			root.ForEach(func(key, value gjson.Result) bool {
-				if key.Str == token {
-					found = value
-				}
-				return true
-			})
-		case root.IsArray():
-			index, err := strconv.Atoi(token)
-			if err != nil || strconv.Itoa(index) != token {
-				break
-			}
-			i := 0
-			root.ForEach(func(_, value gjson.Result) bool {
-				if i == index {
-					found = value
-				}
-				i++
-				return i <= index
-			})
-		}
-		if !found.Exists() {
-			return gjson.Result{}
-		}
-		root = found
-	}
-	return root
-}
-
-// pointerTokens splits a pointer into the names and indexes it goes through.
-func pointerTokens(pointer string) []string {
-	var tokens []string
-	for pointer != "" {
-		var token string
-		token, pointer = nextToken(pointer)
-		tokens = append(tokens, token)
-	}
-	return tokens
-}
-
-// nextToken takes the first name or index off a pointer that is not empty.
-func nextToken(pointer string) (token, rest string) {
-	token = pointer[1:]
-	if end := strings.IndexByte(token, '/'); end >= 0 {
-		token, rest = token[:end], token[end:]
-	}
-	if strings.IndexByte(token, '~') >= 0 {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-	}
-	return token, rest
-}
+// lookup returns what a JSON pointer points to, if anything does.
+func lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
 
 // scalar returns the text of a string or of an integer.
 func scalar(v gjson.Result) (string, bool) {

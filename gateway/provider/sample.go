@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // object is a JSON object of a sample.
@@ -56,7 +58,7 @@ func (d *draft) put(f Field, value any) {
 		}
 		d.form.Set(f.Form, fmt.Sprint(value))
 	case f.Pointer != "":
-		d.body = plant(d.body, pointerTokens(f.Pointer), value)
+		d.body = plant(d.body, jsonpointer.Tokens(f.Pointer), value)
 	}
 }
 

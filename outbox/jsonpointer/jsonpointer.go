@@ -1,0 +1,79 @@
+// Package jsonpointer is responsible for finding, in JSON as it came, what a
+// JSON pointer (RFC 6901) points to: gateway and outbox must agree on which bytes
+// an event is.
+package jsonpointer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Lookup follows a pointer from root; the empty pointer is root itself. What is
+// not there does not exist (gjson.Result.Exists). Of equal keys the last one
+// counts, as in encoding/json and in jsonb. It walks members instead of using
+// gjson's path language, in which a key can be an operator.
+func Lookup(root gjson.Result, pointer string) gjson.Result {
+	if pointer != "" && pointer[0] != '/' {
+		return gjson.Result{}
+	}
+	for pointer != "" {
+		var token string
+		token, pointer = next(pointer)
+		if root = member(root, token); !root.Exists() {
+			return gjson.Result{}
+		}
+	}
+	return root
+}
+
+func member(of gjson.Result, token string) gjson.Result {
+	var found gjson.Result
+	switch {
+	case of.IsObject():
+		of.ForEach(func(key, value gjson.Result) bool {
+			if key.Str == token {
+				found = value
+			}
+			return true
+		})
+	case of.IsArray():
+		index, err := strconv.Atoi(token)
+		if err != nil || strconv.Itoa(index) != token {
+			break
+		}
+		i := 0
+		of.ForEach(func(_, value gjson.Result) bool {
+			if i == index {
+				found = value
+			}
+			i++
+			return i <= index
+		})
+	}
+	return found
+}
+
+// Tokens splits a pointer into the names and indexes it goes through.
+func Tokens(pointer string) []string {
+	var tokens []string
+	for pointer != "" {
+		var token string
+		token, pointer = next(pointer)
+		tokens = append(tokens, token)
+	}
+	return tokens
+}
+
+// next takes the first name or index off a pointer that is not empty.
+func next(pointer string) (token, rest string) {
+	token = pointer[1:]
+	if end := strings.IndexByte(token, '/'); end >= 0 {
+		token, rest = token[:end], token[end:]
+	}
+	if strings.IndexByte(token, '~') >= 0 {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+	}
+	return token, rest
+}
