@@ -14,14 +14,20 @@ const maxOrderLocks = 128
 // createEffects writes the effects of plans that passed the fence, and the jobs
 // of the new ones. alone tells that the transaction is somebody else's.
 func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch, alone bool) ([]Dispatched, error) {
-	var rows effectRows
+	// again are the effects of replayed plans only: what an earlier plan of theirs
+	// could not render becomes what they say, not what a neighbour says.
+	var rows, again effectRows
 	results := make([]Dispatched, len(plans))
-	replayed := false
 	for i, d := range plans {
 		results[i] = Dispatched{Fenced: true, Outcome: d.outcome()}
-		replayed = replayed || d.Event.Generation > 1
 		for _, e := range d.Effects {
 			if err := rows.add(e, d.Event, d.traceparent()); err != nil {
+				return nil, err
+			}
+			if d.Event.Generation == 1 {
+				continue
+			}
+			if err := again.add(e, d.Event, d.traceparent()); err != nil {
 				return nil, err
 			}
 		}
@@ -33,33 +39,45 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 	if err != nil {
 		return nil, err
 	}
-	if replayed {
-		rendered, err := rows.render(ctx, tx, o.sql.renderEffects)
-		if err != nil {
+	rendered := make(map[EffectID]bool)
+	if len(again.scopes) > 0 {
+		if rendered, err = again.render(ctx, tx, o.sql.renderEffects); err != nil {
 			return nil, err
-		}
-		for id := range rendered {
-			created[id] = true
 		}
 	}
 	jobs, err := o.jobsOfNew(ctx, tx, &rows, created, alone)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.insertJobs(ctx, tx, jobs); err != nil {
+	more, err := o.jobsOfNew(ctx, tx, &again, rendered, alone)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.insertJobs(ctx, tx, append(jobs, more...)); err != nil {
 		return nil, err
 	}
 	for i, d := range plans {
-		for _, e := range d.Effects {
-			if created[e.EffectID] {
-				delete(created, e.EffectID) // the next event with this key is suppressed
-				results[i].Created = append(results[i].Created, e.EffectID)
-				continue
-			}
-			results[i].Suppressed = append(results[i].Suppressed, e.EffectID)
-		}
+		results[i].share(d, created, rendered)
 	}
 	return results, nil
+}
+
+// share says which effects of d are its own. What is in created goes to the
+// first event that names it, the next one with its key is suppressed; what was
+// rendered again belongs to a replayed one.
+func (r *Dispatched) share(d Dispatch, created, rendered map[EffectID]bool) {
+	for _, e := range d.Effects {
+		switch {
+		case created[e.EffectID]:
+			delete(created, e.EffectID)
+			r.Created = append(r.Created, e.EffectID)
+		case d.Event.Generation > 1 && rendered[e.EffectID]:
+			delete(rendered, e.EffectID)
+			r.Created = append(r.Created, e.EffectID)
+		default:
+			r.Suppressed = append(r.Suppressed, e.EffectID)
+		}
+	}
 }
 
 // jobsOfNew returns one job for each effect that was created and can be

@@ -48,6 +48,59 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
+// Whatever shares its batch, an effect that could not be rendered sends what a
+// replay of an event of its own says.
+func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	replayed := func(id string) *Event {
+		t.Helper()
+		ref := EventRef{Source: "stripe", EventID: id}
+		_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{})
+		require.NoError(t, err)
+		e, err := b.Event(t.Context(), ref)
+		require.NoError(t, err)
+		return e
+	}
+	with := func(e *Event, key, body string) Dispatch {
+		effect := planned(e, key)
+		effect.Request.Body = []byte(body)
+		if body == "" {
+			effect.Parked = "cannot be rendered"
+		}
+		return Dispatch{Event: e, Effects: []NewEffect{effect}}
+	}
+	batch := func(plans ...Dispatch) []Dispatched {
+		t.Helper()
+		var results []Dispatched
+		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
+			results, err = b.dispatchBatch(t.Context(), tx, plans)
+			return err
+		}))
+		return results
+	}
+	a := b.accepted(t, "stripe", "evt_a")
+	id := planned(a, "shared").EffectID
+	batch(with(a, "shared", ""))
+	require.Equal(t, EffectParked, b.effect(t, id).State)
+
+	// evt_b has the same key, and is dispatched for the first time beside a replay.
+	first, other := b.accepted(t, "stripe", "evt_b"), b.accepted(t, "stripe", "evt_c")
+	batch(with(other, "other", "c"))
+	results := batch(with(first, "shared", "b"), with(replayed("evt_c"), "other", "c"))
+	require.Equal(t, []EffectID{id}, results[0].Suppressed)
+	require.Equal(t, EffectParked, b.effect(t, id).State)
+	require.Zero(t, b.jobs(t, id))
+
+	// Both at once: evt_d comes first in the batch, evt_a is the one replayed.
+	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
+	require.Equal(t, []EffectID{id}, results[0].Suppressed)
+	require.Equal(t, []EffectID{id}, results[1].Created)
+	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, 1, b.jobs(t, id))
+	require.Equal(t, "a", string(b.granted(t, id, lease).Request.Body))
+}
+
 func TestReplayUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
