@@ -88,8 +88,8 @@ func (o *Outbox) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
 	}
-	if claimed.Status == ClaimGranted && claimed.Effect.Request.FromDelivery {
-		if err := o.loadDelivery(ctx, o.pool, &claimed.Effect); err != nil {
+	if claimed.Status == ClaimGranted {
+		if err := o.loadBody(ctx, o.pool, &claimed.Effect); err != nil {
 			return claimed, fmt.Errorf("claim effect: %w", err)
 		}
 	}
@@ -101,8 +101,21 @@ type rowQuerier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
+// loadBody fills in a body that claim.sql left out. A transaction that 64 effects
+// share reads small ones only, so that what it holds is bounded.
+func (o *Outbox) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
+	if e.bodyApart {
+		if err := db.QueryRow(ctx, o.sql.effectBody, e.Scope, e.Key, e.Generation).Scan(&e.Request.Body); err != nil {
+			return fmt.Errorf("load body of %s: %w", e.EffectID, err)
+		}
+	}
+	if e.Request.FromDelivery {
+		return o.loadDelivery(ctx, db, e)
+	}
+	return nil
+}
+
 // loadDelivery fills in the body of an effect that sends its event as it came.
-// Bodies can be large, so they are not read inside the shared transaction.
 func (o *Outbox) loadDelivery(ctx context.Context, db rowQuerier, e *Effect) error {
 	var item, contentType string
 	var body []byte

@@ -50,7 +50,7 @@ func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 		switch {
 		case !found:
 			answer.Claimed = Claimed{Status: ClaimMissing, Effect: Effect{EffectID: c.ID}}
-		case answer.Status == ClaimLeased && answer.Effect.claimID == c.ClaimID:
+		case answer.verdict == verdictGrant && answer.Effect.claimID == c.ClaimID:
 			answer.Status = ClaimGranted
 		}
 		results[i] = answer.Claimed
@@ -100,11 +100,12 @@ func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var answer claimAnswer
 	var claimID *uuid.UUID
 	var received *time.Time
-	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &received)
+	var apart bool
+	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &apart, &received)
 	if err != nil {
 		return claimAnswer{}, err
 	}
-	e.claimID, e.EventReceivedAt = orZero(claimID), orZero(received)
+	e.claimID, e.EventReceivedAt, e.bodyApart = orZero(claimID), orZero(received), apart
 	answer.Effect = e
 	switch {
 	case answer.verdict == verdictPark:

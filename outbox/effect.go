@@ -222,7 +222,8 @@ type Effect struct {
 	Error             string
 	JobID             int64
 
-	claimID uuid.UUID // of the attempt that runs, as Claim returned it
+	claimID   uuid.UUID // of the attempt that runs, as Claim returned it
+	bodyApart bool      // its body is large: Claim reads it on its own
 }
 
 // Verdict is what one attempt tells about its effect.

@@ -70,10 +70,8 @@ func (o *Outbox) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 	if e.Request.Late {
 		return Settlement{}, errors.New("its request is not rendered")
 	}
-	if e.Request.FromDelivery {
-		if err := o.loadDelivery(ctx, tx, e); err != nil {
-			return Settlement{}, err
-		}
+	if err := o.loadBody(ctx, tx, e); err != nil {
+		return Settlement{}, err
 	}
 	limit := strconv.FormatInt(max(c.Lease.Milliseconds(), 1), 10)
 	if _, err := tx.Exec(ctx, o.sql.limitStatements, limit); err != nil {

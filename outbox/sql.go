@@ -37,6 +37,7 @@ type statements struct {
 	tryLock              string
 
 	effectAttempts string
+	effectBody     string
 	effectByKey    string
 	effectsOfEvent string
 	listEffects    string
@@ -96,6 +97,7 @@ func loadStatements(name schema.Name) (statements, error) {
 		"create_effects":        &s.createEffects,
 		"delivery_of":           &s.deliveryOf,
 		"effect_attempts":       &s.effectAttempts,
+		"effect_body":           &s.effectBody,
 		"effect_by_key":         &s.effectByKey,
 		"effects_of_event":      &s.effectsOfEvent,
 		"effects_without_job":   &s.effectsWithoutJob,

@@ -16,8 +16,6 @@ WITH asked AS (
         e.scope, e.key, e.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
         -- Carried along: joining asked again would compare each row with all.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers,
-        -- The row as it is under the lock, which may be newer than the snapshot.
-        e AS effect,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
         e.state = 'started' AND e.claim_id <> asked.asked_by AND e.lease_until < now() AS lost,
         e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
@@ -103,18 +101,24 @@ WITH asked AS (
     UNION ALL
     SELECT * FROM parked
     UNION ALL
-    SELECT (judged.effect).*, judged.verdict, judged.lost
+    -- As the snapshot shows them, which may be older than what was judged: the job
+    -- asks again. A row carried along from above would have its body read whole.
+    SELECT e.*, judged.verdict, judged.lost
     FROM judged
+    JOIN hooklatch.effects AS e USING (scope, key, generation)
     WHERE judged.verdict NOT IN ('grant', 'park')
 )
 SELECT
     a.scope, a.key, a.generation, a.idempotency_key, a.route, a.destination, a.queue, a.policy,
     a.source, a.event_id, a.event_type, a.accept_seq, a.traceparent,
-    a.request_method, a.request_url, a.request_headers, a.request_type, a.request_body, a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
+    a.request_method, a.request_url, a.request_headers, a.request_type,
+    -- A body is read only for who sends it, and a large one outside the shared transaction.
+    CASE WHEN a.verdict = 'grant' AND octet_length(a.request_body) <= 65536 THEN a.request_body END AS request_body,
+    a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
     a.state, a.attempt, a.lease_until, a.next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
     a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
     a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering,
-    a.claim_id, a.verdict, a.lost,
+    a.claim_id, a.verdict, a.lost, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,
     -- Only the first attempt can be part of the trace of the event's delivery.
     CASE WHEN a.verdict = 'grant' AND a.attempt = 1 THEN (
         SELECT p.received_at

@@ -1,0 +1,78 @@
+package outbox
+
+import (
+	"bytes"
+	"crypto/rand"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// large makes an effect whose body is stored apart from its row and does not
+// compress.
+func (b *bundle) large(t *testing.T, key string, size int) (EffectID, []byte) {
+	t.Helper()
+	body := make([]byte, size)
+	_, err := rand.Read(body)
+	require.NoError(t, err)
+	e := b.accepted(t, "stripe", key)
+	effect := planned(e, key)
+	effect.Request.Body = body
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	require.NoError(t, err)
+	return effect.EffectID, body
+}
+
+// bodyReads is how many pages of bodies were read from the ledger so far.
+func (b *bundle) bodyReads(t *testing.T) int {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
+	require.NoError(t, err)
+	return b.count(t, `SELECT toast_blks_read + toast_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'hooklatch' AND relname = 'effects'`)
+}
+
+// An effect that waits is asked for again and again: its body stays where it is.
+func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
+	t.Parallel()
+	b := onPool(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are all there are
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	id, body := b.large(t, "evt_1", 1<<20)
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
+	before := b.bodyReads(t)
+	c := b.claim(t, id, lease)
+	require.Equal(t, ClaimPaused, c.Status)
+	require.Empty(t, c.Effect.Request.Body)
+	require.False(t, c.Effect.Request.FromDelivery)
+	require.Equal(t, before, b.bodyReads(t))
+
+	require.NoError(t, b.SetPaused(t.Context(), "app", false, ann))
+	e := b.granted(t, id, lease)
+	require.True(t, bytes.Equal(body, e.Request.Body))
+	require.Greater(t, b.bodyReads(t), before)
+	before = b.bodyReads(t)
+	leased := b.claim(t, id, lease)
+	require.Equal(t, ClaimLeased, leased.Status)
+	require.Empty(t, leased.Effect.Request.Body)
+	require.Equal(t, before, b.bodyReads(t))
+}
+
+// The transaction that 64 claims share holds 64 KiB of each at most.
+func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	small, smallBody := b.large(t, "small", 64<<10)
+	large, largeBody := b.large(t, "large", 64<<10+1)
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		claimed, err := b.claimBatch(t.Context(), tx, []Claim{claimOf(small), claimOf(large)})
+		require.NoError(t, err)
+		require.Equal(t, ClaimGranted, claimed[1].Status)
+		require.True(t, bytes.Equal(smallBody, claimed[0].Effect.Request.Body))
+		require.Empty(t, claimed[1].Effect.Request.Body)
+		return pgx.ErrTxClosed // take nothing
+	})
+	require.ErrorIs(t, err, pgx.ErrTxClosed)
+	require.True(t, bytes.Equal(largeBody, b.granted(t, large, lease).Request.Body))
+}
