@@ -240,6 +240,31 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	require.Equal(t, first.Request, second.Request)
 }
 
+// An attempt that comes to its end too late is told how the effect stands.
+func TestLateSettlementSaysHowTheEffectStands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, c := range []struct {
+		name    string
+		meddle  func(e Effect)
+		becomes EffectState
+	}{
+		{"cancelled", func(e Effect) { require.NoError(t, b.Cancel(t.Context(), e.IdempotencyKey, ann)) }, EffectCancelled},
+		{"parked", func(e Effect) { require.NoError(t, b.Park(t.Context(), e.IdempotencyKey, ann)) }, EffectParked},
+		{"claimed by another", func(e Effect) { require.Equal(t, 2, b.granted(t, e.EffectID, lease).Attempt) }, EffectStarted},
+		{"done by another", func(e Effect) {
+			b.settle(t, b.granted(t, e.EffectID, lease), Settlement{Verdict: VerdictDone})
+		}, EffectDone},
+	} {
+		late := b.granted(t, b.dispatched(t, c.name, AtLeastOnce), time.Nanosecond)
+		c.meddle(late)
+		settled := b.settle(t, late, Settlement{Verdict: VerdictNotApplied})
+		require.True(t, settled.Late, c.name)
+		require.Equal(t, c.becomes, settled.State, c.name)
+		require.Equal(t, c.becomes, b.effect(t, late.EffectID).State, c.name)
+	}
+}
+
 func TestClaimLoadsTheDeliveryOfAForward(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -32,11 +32,11 @@ type Settlement struct {
 
 // Settled is what the ledger made of a Settlement.
 type Settled struct {
-	// Late is true when the attempt had lost its lease to another: nothing was
-	// changed.
+	// Late is true when the attempt had lost its lease to another, or a person put
+	// the effect aside: nothing was changed.
 	Late          bool
-	State         EffectState
-	NextAttemptAt time.Time // when State is pending or in_doubt
+	State         EffectState // as the effect stands, also when Late
+	NextAttemptAt time.Time   // when State is pending or in_doubt
 }
 
 // next is the state machine of an attempt's end; doc.go draws it.
@@ -149,10 +149,10 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 	if len(settled) < len(batch) {
 		rows, err := tx.Query(ctx, o.sql.settledBefore, scopes, keys, generations, attempts)
 		if err != nil {
-			return nil, fmt.Errorf("look up settled attempts: %w", err)
+			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
 		}
 		if err := collectSettled(rows, settled); err != nil {
-			return nil, fmt.Errorf("look up settled attempts: %w", err)
+			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
 		}
 	}
 	results := make([]Settled, len(batch))
@@ -169,7 +169,7 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 func collectSettled(rows pgx.Rows, settled map[attemptID]Settled) error {
 	var id attemptID
 	var s Settled
-	_, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &id.attempt, &s.State, &s.NextAttemptAt}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &id.attempt, &s.State, &s.NextAttemptAt, &s.Late}, func() error {
 		settled[id] = s
 		return nil
 	})

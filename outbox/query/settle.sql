@@ -68,5 +68,5 @@ WITH ended AS (
         applied_at = now()
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 )
-SELECT scope, key, generation, attempt, state, next_attempt_at
+SELECT scope, key, generation, attempt, state, next_attempt_at, false AS late
 FROM settled

@@ -1,7 +1,16 @@
--- Attempts that were settled by an earlier try of the same settlement, whose
--- COMMIT answer was lost.
-SELECT a.scope, a.key, a.generation, a.attempt, a.state, e.next_attempt_at
+-- How attempts stand that this settlement did not settle: an earlier try of it
+-- did, whose COMMIT answer was lost, or the attempt had lost its lease, or a
+-- person put the effect aside.
+SELECT
+    ended.scope, ended.key, ended.generation, ended.attempt,
+    COALESCE(a.state, e.state) AS state,
+    e.next_attempt_at,
+    a.attempt IS NULL AS late
 FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[]) AS ended (scope, key, generation, attempt)
-JOIN hooklatch.effect_attempts AS a USING (scope, key, generation, attempt)
 JOIN hooklatch.effects AS e USING (scope, key, generation)
-WHERE NOT a.lost
+LEFT JOIN hooklatch.effect_attempts AS a
+    ON a.scope = ended.scope
+    AND a.key = ended.key
+    AND a.generation = ended.generation
+    AND a.attempt = ended.attempt
+    AND NOT a.lost
