@@ -67,3 +67,28 @@ func TestTokensWithoutALimit(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, wait, "each destination has its own")
 }
+
+// The clock of the server is set back by an hour: the destination does not stand
+// still for that hour.
+func TestTokensAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	take := func() time.Duration {
+		t.Helper()
+		wait, err := b.TakeTokens(t.Context(), "app", 10, 1, 1)
+		require.NoError(t, err)
+		return wait
+	}
+	set := func(ahead time.Duration) {
+		t.Helper()
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destination_rates SET tat = clock_timestamp() + make_interval(secs => $1)`, ahead.Seconds())
+		require.NoError(t, err)
+	}
+	take()
+	set(5 * time.Second)
+	require.Greater(t, take(), 4*time.Second, "so many others may have come before")
+	set(time.Hour)
+	require.Less(t, take(), time.Second)
+	require.Less(t, take(), time.Second, "and the rate holds from there")
+	require.Positive(t, take())
+}
