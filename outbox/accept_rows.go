@@ -60,10 +60,7 @@ func newAcceptRows(size int) *acceptRows {
 // add appends event i of a and returns its index.
 func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
-	var occurredAt *time.Time
-	if !in.OccurredAt.IsZero() {
-		occurredAt = &in.OccurredAt
-	}
+	occurredAt := knownTime(in.OccurredAt)
 	r.sources = append(r.sources, a.Source)
 	r.eventIDs = append(r.eventIDs, in.ID)
 	r.acceptanceIDs = append(r.acceptanceIDs, a.acceptanceIDs[i])

@@ -121,6 +121,43 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "all of a delivery or nothing")
 }
 
+// A time that nobody can have meant is no reason to refuse an event for ever, nor
+// to store another one.
+func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, at := range map[string]time.Time{
+		"before Postgres begins": time.Date(-4800, 1, 1, 0, 0, 0, 0, time.UTC),
+		"before the year 1":      time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC),
+		"after the year 9999":    time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC),
+		"too far for Postgres":   time.Date(53_872_825, 1, 1, 0, 0, 0, 0, time.UTC),
+		"with a zone, year 0":    time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)),
+	} {
+		d := delivery("stripe", name)
+		d.Events[0].OccurredAt = at
+		_, err := b.Accept(t.Context(), d)
+		require.NoError(t, err, name)
+		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: name})
+		require.NoError(t, err, name)
+		require.True(t, e.OccurredAt.IsZero(), "%s: %s", name, e.OccurredAt)
+
+		effect := planned(e, name)
+		effect.LatestKey, effect.OccurredAt = name, at
+		_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		require.NoError(t, err, name)
+		require.WithinDuration(t, e.ReceivedAt, b.effect(t, effect.EffectID).OccurredAt, 0, name)
+	}
+	for _, at := range []time.Time{time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)} {
+		d := delivery("stripe", at.String())
+		d.Events[0].OccurredAt = at
+		_, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: at.String()})
+		require.NoError(t, err)
+		require.True(t, at.Equal(e.OccurredAt), "%s", at)
+	}
+}
+
 // poisons are bodies that jsonb, text columns or parsers stumble over (F19).
 func poisons() map[string][]byte {
 	return map[string][]byte{

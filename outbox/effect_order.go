@@ -42,15 +42,11 @@ func (e NewEffect) onPark() OnPark {
 
 // occurred is when what e is about happened, or nil when nothing says so.
 func (e NewEffect) occurred(event *Event) *time.Time {
-	at := e.OccurredAt
-	if event != nil && at.IsZero() {
-		at = event.OccurredAt
-		if at.IsZero() {
-			at = event.ReceivedAt
+	at := knownTime(e.OccurredAt)
+	if event != nil && at == nil {
+		if at = knownTime(event.OccurredAt); at == nil {
+			at = knownTime(event.ReceivedAt)
 		}
 	}
-	if at.IsZero() {
-		return nil
-	}
-	return &at
+	return at
 }

@@ -99,7 +99,8 @@ type Incoming struct {
 	Type string
 	// APIVersion is the version of the payload's format, or empty.
 	APIVersion string
-	// OccurredAt is when it happened by the provider's clock, or zero.
+	// OccurredAt is when it happened by the provider's clock, or zero. A time
+	// outside the years 1 to 9999 counts as unknown.
 	OccurredAt time.Time
 	// Item is the JSON pointer (RFC 6901) of the event inside the body, or
 	// empty when the whole body is the event.
@@ -191,4 +192,14 @@ func validateKey(s string, limit int) error {
 		return errors.New("contains a NUL character")
 	}
 	return nil
+}
+
+// knownTime is nil for a time that says nothing: zero, or one that RFC 3339 cannot
+// write. Postgres refuses some of those, and every delivery of the event with
+// them, and stores others as something else.
+func knownTime(t time.Time) *time.Time {
+	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return nil
+	}
+	return &t
 }
