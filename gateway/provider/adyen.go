@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -93,10 +94,17 @@ func adyenAccepted() *Answer {
 	return &Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
+// maxAdyenTest is more than the largest delivery without items, in bytes, and
+// maxAdyenItem more than the largest item.
+const (
+	maxAdyenTest = 4 << 10
+	maxAdyenItem = 64 << 10
+)
+
 // handshake answers a delivery without items: there is nothing in it that
 // could be signed, and nothing to store.
 func (a *adyen) handshake(_ context.Context, r *Request, _ []secret.Value, _ time.Time) (*Answer, error) {
-	if len(r.Header[a.platform.headers[0].signature]) > 0 {
+	if len(r.Header[a.platform.headers[0].signature]) > 0 || len(r.Body) > maxAdyenTest {
 		return nil, nil
 	}
 	if items, ok := adyenPayments(r); !ok || len(items) > 0 {
@@ -106,6 +114,7 @@ func (a *adyen) handshake(_ context.Context, r *Request, _ []secret.Value, _ tim
 }
 
 // adyenPayments returns the items of a payment webhook; false when it is none.
+// It is for bodies that are proven, or short.
 func adyenPayments(r *Request) ([]gjson.Result, bool) {
 	root, err := parseJSON(r.Body)
 	if err != nil {
@@ -116,48 +125,91 @@ func adyenPayments(r *Request) ([]gjson.Result, bool) {
 }
 
 // verify takes a payment webhook only if each of its items is proven, all by
-// the same secret.
+// the same secret. It stops at the first item that no secret proves together
+// with those before it, and reads nothing behind.
 func (a *adyen) verify(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
-	items, ok := adyenPayments(r)
-	if !ok || len(r.Header[a.platform.headers[0].signature]) > 0 {
+	if len(r.Header[a.platform.headers[0].signature]) > 0 {
 		return a.platform.verify(ctx, r, secrets, now)
 	}
-	signed := make([][]byte, len(items))
-	signatures := make([][]byte, len(items))
-	for i, item := range items {
-		var err error
-		if signed[i], err = adyenText(item); err != nil {
-			return Verified{}, err
-		}
-		given, _ := scalar(lookup(item, adyenSignature))
-		if given == "" {
-			return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: adyenItems + "/" + strconv.Itoa(i) + adyenSignature}
-		}
-		if signatures[i], err = base64Std.decode(given); err != nil {
-			return Verified{}, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <base64>"}
-		}
+	able := make([]int, len(secrets)) // to prove all items so far, by their index
+	for i := range secrets {
+		able[i] = i
 	}
-	if len(items) == 0 {
+	found, items := false, 0
+	w := &walk{text: r.Body}
+	err := w.members(func(name string) error {
+		if name != adyenItems[1:] {
+			return nil
+		}
+		found = true
+		return w.items(func(i int) error {
+			items++
+			raw, err := w.value()
+			if err == nil {
+				able, err = a.prove(raw, i, secrets, able)
+			}
+			return err
+		})
+	})
+	switch {
+	case !found, errors.Is(err, errNoJSON) && items == 0: // not of payments: it lacks the header
+		return a.platform.verify(ctx, r, secrets, now)
+	case errors.Is(err, errNoJSON):
+		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body is not JSON"}
+	case err != nil:
+		return Verified{}, err
+	case items == 0:
 		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: adyenItems + " is empty"}
 	}
-	// One comparison for all items, so that the secret proves all or none.
-	index, err := a.platform.secret.match(secrets, [][]byte{adyenList(signatures)}, func(key []byte) [][]byte {
-		macs := make([][]byte, len(signed))
-		for i, text := range signed {
-			macs[i] = adyenMAC(key, text)
-		}
-		return [][]byte{adyenList(macs)}
-	})
-	return Verified{SecretIndex: index}, err
+	return Verified{SecretIndex: able[0]}, nil
 }
 
-// adyenList joins signatures: two lists are equal only when each of them is.
-func adyenList(list [][]byte) []byte {
-	var joined []byte
-	for _, signature := range list {
-		joined = append(append(joined, base64Std.encode(signature)...), ',')
+// prove returns which of the able secrets prove the item written as raw; an
+// error when none does.
+func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
+	if len(raw) > maxAdyenItem {
+		return nil, &VerifyError{Reason: ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item can be"}
 	}
-	return joined
+	item, err := parseJSON(raw)
+	if err != nil {
+		return nil, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body is not JSON"}
+	}
+	signed, err := adyenText(item)
+	if err != nil {
+		return nil, err
+	}
+	given, _ := scalar(lookup(item, adyenSignature))
+	if given == "" {
+		return nil, &VerifyError{Reason: ReasonMissingSignature, Detail: adyenItems + "/" + strconv.Itoa(i) + adyenSignature}
+	}
+	signature, err := base64Std.decode(given)
+	if err != nil {
+		return nil, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <base64>"}
+	}
+	if len(able) == 0 {
+		return nil, errNoSecret
+	}
+	var still []int
+	var unusable error
+	for _, index := range able { // all of them, whatever is found
+		_, err := a.platform.secret.match(secrets[index:index+1], [][]byte{signature}, func(key []byte) [][]byte {
+			return [][]byte{adyenMAC(key, signed)}
+		})
+		if _, refused := errors.AsType[*VerifyError](err); err != nil && !refused {
+			unusable = err
+			continue
+		}
+		if err == nil {
+			still = append(still, index)
+		}
+	}
+	switch {
+	case len(still) > 0:
+		return still, nil
+	case unusable != nil:
+		return nil, unusable
+	}
+	return nil, &VerifyError{Reason: ReasonWrongSignature}
 }
 
 func adyenMAC(key, text []byte) []byte {

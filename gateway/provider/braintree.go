@@ -121,9 +121,15 @@ func braintreeHandshake(_ context.Context, r *Request, secrets []secret.Value, _
 }
 
 func verifyBraintree(_ context.Context, r *Request, secrets []secret.Value, _ time.Time) (Verified, error) {
-	form, err := (&document{r: r}).form()
-	if err != nil || !isForm(r) {
+	if !isForm(r) {
 		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body is no form"}
+	}
+	form, err := someFields(r.Body, braintreeSignature, braintreePayload)
+	switch {
+	case errors.Is(err, errNoForm):
+		return Verified{}, &VerifyError{Reason: ReasonMissingSignature, Detail: err.Error()}
+	case err != nil:
+		return Verified{}, err
 	}
 	for _, name := range []string{braintreeSignature, braintreePayload} {
 		switch {

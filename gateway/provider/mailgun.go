@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -39,6 +41,10 @@ const (
 	maxMailgunFields = 1000
 	maxMailgunField  = 8 << 10 // bytes
 )
+
+// maxMailgunJSON is more than a webhook has, in bytes; only forwarded mail,
+// which is a form, may be as large as MaxBody.
+const maxMailgunJSON = 1 << 20
 
 func newMailgun(o Options) (*Provider, error) {
 	m := &mailgun{tolerance: o.tolerance(mailgunTolerance)}
@@ -122,7 +128,10 @@ func (m *mailgun) verify(_ context.Context, r *Request, secrets []secret.Value, 
 
 // mailgunProofOf reads the proof from a body of any kind. Errors: *VerifyError.
 func mailgunProofOf(r *Request) (mailgunProof, error) {
-	field, err := mailgunFields(r)
+	fields, err := mailgunFields(r)
+	if refused, ok := errors.AsType[*VerifyError](err); ok {
+		return mailgunProof{}, refused
+	}
 	if err != nil {
 		return mailgunProof{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body cannot be read"}
 	}
@@ -136,7 +145,7 @@ func mailgunProofOf(r *Request) (mailgunProof, error) {
 		{"timestamp", &proof.timestamp, ReasonMissingTimestamp},
 		{"token", &proof.token, ReasonMissingToken},
 	} {
-		values := field(f.name)
+		values := fields[f.name]
 		switch {
 		case len(values) > 1:
 			return proof, &VerifyError{Reason: ReasonMalformedSignature, Detail: "more than one " + f.name}
@@ -148,20 +157,35 @@ func mailgunProofOf(r *Request) (mailgunProof, error) {
 	return proof, nil
 }
 
-// mailgunFields returns how the fields of the proof are found.
-func mailgunFields(r *Request) (func(name string) []string, error) {
-	form, ok, err := mailgunForm(r)
-	if err != nil || ok {
-		return func(name string) []string { return form[name] }, err
+// mailgunFields returns the fields of the proof.
+func mailgunFields(r *Request) (url.Values, error) {
+	if isForm(r) {
+		return someFields(r.Body, "signature", "timestamp", "token")
 	}
-	root, err := parseJSON(r.Body)
-	fields := lookup(root, "/signature")
-	return func(name string) []string {
-		if text, ok := scalar(lookup(fields, "/"+name)); ok {
-			return []string{text}
+	if form, ok, err := mailgunForm(r); err != nil || ok {
+		return form, err
+	}
+	if len(r.Body) > maxMailgunJSON {
+		return nil, tooMany("bytes of JSON")
+	}
+	fields := url.Values{}
+	w := &walk{text: r.Body}
+	err := w.members(func(name string) error {
+		if name != "signature" {
+			return nil
 		}
-		return nil
-	}, err
+		clear(fields) // of equal names the last one counts
+		return w.members(func(name string) error {
+			raw, err := w.value()
+			if err == nil && len(raw) <= maxProof && json.Valid(raw) {
+				if text, ok := scalar(gjson.ParseBytes(raw)); ok {
+					fields[name] = []string{text}
+				}
+			}
+			return err
+		})
+	})
+	return fields, err
 }
 
 // mailgunForm reads the form a route forwards; false when the body is none.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -66,40 +65,65 @@ func graphValidation(_ context.Context, r *Request, _ []secret.Value, _ time.Tim
 }
 
 // verifyGraph wants a clientState that we know in every item, of which there
-// must be one: an empty list proves nothing.
+// must be one: an empty list proves nothing. It stops at the first item that
+// has none, before it reads the rest.
 func verifyGraph(_ context.Context, r *Request, secrets []secret.Value, _ time.Time) (Verified, error) {
-	d := &document{r: r}
-	list, err := d.at("/value")
-	if err != nil || !list.IsArray() {
-		return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
-	}
-	var states []string // each once, where equal ones stand together
-	for _, item := range list.Array() {
-		state := lookup(item, "/clientState")
-		if state.Type != gjson.String || state.Str == "" {
-			return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "an item has no clientState"}
-		}
-		if text := unquote(state.Raw); len(states) == 0 || states[len(states)-1] != text {
-			states = append(states, text)
-		}
-	}
-	if len(states) == 0 {
-		return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "/value is empty"}
-	}
 	var verified Verified
-	for i, state := range states {
-		index, err := graphState.match(secrets, [][]byte{[]byte(state)}, func(key []byte) [][]byte { return [][]byte{key} })
-		if _, refused := errors.AsType[*VerifyError](err); refused {
-			return Verified{}, &VerifyError{Reason: ReasonWrongToken, Detail: "clientState"}
+	proven, items := "", 0
+	w := &walk{text: r.Body}
+	err := w.members(func(name string) error {
+		if name != "value" {
+			return nil
 		}
-		if err != nil {
-			return Verified{}, err
-		}
-		if i == 0 {
-			verified.SecretIndex = index
-		}
+		return w.items(func(int) error {
+			state, err := graphStateAt(w)
+			if err != nil {
+				return err
+			}
+			items++
+			if state == proven {
+				return nil
+			}
+			index, err := graphState.match(secrets, [][]byte{[]byte(state)}, func(key []byte) [][]byte { return [][]byte{key} })
+			if _, refused := errors.AsType[*VerifyError](err); refused {
+				return &VerifyError{Reason: ReasonWrongToken, Detail: "clientState"}
+			}
+			if err != nil {
+				return err
+			}
+			if items == 1 {
+				verified.SecretIndex = index
+			}
+			proven = state
+			return nil
+		})
+	})
+	switch {
+	case errors.Is(err, errNoJSON):
+		return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
+	case err != nil:
+		return Verified{}, err
+	case items == 0:
+		return Verified{}, &VerifyError{Reason: ReasonMissingToken, Detail: "/value is empty or not there"}
 	}
 	return verified, nil
+}
+
+// graphStateAt reads the clientState of the item the walk is at.
+func graphStateAt(w *walk) (string, error) {
+	state := ""
+	err := w.members(func(name string) error {
+		if name != "clientState" {
+			return nil
+		}
+		raw, err := w.value()
+		state, _ = plain(raw)
+		return err
+	})
+	if err == nil && state == "" || errors.Is(err, errNoJSON) {
+		return "", &VerifyError{Reason: ReasonMissingToken, Detail: "an item has no clientState"}
+	}
+	return state, err
 }
 
 // graphItem describes one item. The beta of Graph leaves out ids now and then.

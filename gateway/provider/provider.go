@@ -186,6 +186,7 @@ const (
 	ReasonWrongBodyHash      Reason = "wrong_body_hash"
 	ReasonForeignURL         Reason = "foreign_url" // of a certificate or a confirmation
 	ReasonWrongCertificate   Reason = "wrong_certificate"
+	ReasonTooManyItems       Reason = "too_many_items" // to look for the proof among them
 )
 
 // VerifyError says why a request was not proven to come from the sender.

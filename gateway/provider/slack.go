@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -73,7 +71,7 @@ const slackTimestamp = "X-Slack-Request-Timestamp"
 
 // handshake answers url_verification, which is signed like everything else.
 func (s *slack) handshake(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error) {
-	if isForm(r) || gjson.GetBytes(r.Body, "type").String() != "url_verification" {
+	if isForm(r) || glance(r.Body, "type") != "url_verification" {
 		return nil, nil
 	}
 	if _, err := s.scheme.verify(ctx, r, secrets, now); err != nil {

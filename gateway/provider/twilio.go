@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -149,6 +150,9 @@ func twilioSigned(r *Request) ([]byte, error) {
 		return nil, nil
 	case !isForm(r):
 		return nil, &VerifyError{Reason: ReasonMissingSignature, Detail: "a body that is no form needs " + twilioBodyHash + " in the URL"}
+	}
+	if len(r.Body) > maxFormSize || bytes.Count(r.Body, []byte("&")) >= maxFields {
+		return nil, tooMany("fields")
 	}
 	params, ok := twilioParams(string(r.Body))
 	if !ok {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -78,7 +76,7 @@ func aboutZoom() About {
 // handshake answers endpoint.url_validation, which is signed: the secret signs
 // a text of the sender's choice only for Zoom.
 func (z *zoom) handshake(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error) {
-	if gjson.GetBytes(r.Body, "event").String() != "endpoint.url_validation" {
+	if glance(r.Body, "event") != "endpoint.url_validation" {
 		return nil, nil
 	}
 	verified, err := z.scheme.verify(ctx, r, secrets, now)
