@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
 const (
@@ -128,6 +130,37 @@ func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	b.requireBuffered(t, 3*mib+512*kib)
 	go func() { _, _ = growing.Write(make([]byte, mib)) }() // cut off somewhere
 	requireUnavailable(t, growing)
+}
+
+// A sender that hangs up does not get the memory of its body back while the
+// outbox holds it: otherwise hanging up would be the way around the budget.
+func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
+	t.Parallel()
+	b := budgeted(t)
+	entered, release := make(chan outbox.Delivery), make(chan struct{})
+	b.accepter.before = func(ctx context.Context, d outbox.Delivery) error {
+		entered <- d
+		select {
+		case <-ctx.Done():
+			return ctx.Err() // as the outbox does, which goes on with the delivery
+		case <-release:
+			return nil
+		}
+	}
+	body := event("a", 2*mib)
+	conn := b.dial(t)
+	write(t, conn, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %s\r\nContent-Length: %d\r\n\r\n%s", sign(testSecret, []byte(body)), len(body), body))
+	held := <-entered
+	require.NoError(t, conn.Close())
+	b.requireInFlight(t, 0)
+	b.requireBuffered(t, 2*mib-64*kib)
+	held.Release()
+	b.requireBuffered(t, 0)
+
+	close(release)
+	go func() { <-entered }()
+	require.Equal(t, http.StatusOK, b.post(t, "orders", body).status)
+	b.requireBuffered(t, 0)
 }
 
 // However small the budget is beside the cap of a source, one body of it fits.

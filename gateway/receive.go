@@ -31,9 +31,12 @@ type reception struct {
 	origin   origin
 	inFlight bool
 	proven   bool
-	memory   *reservation // of the body; nil before it is read
 	bodyRead bool
 	bodySize int
+	// memory is what the body has of the budget, nil before it is read. Once
+	// the body is handed over to the outbox, that releases it too.
+	memory     *reservation
+	handedOver bool
 }
 
 func (g *Gateway) receive(c echo.Context) error {
@@ -58,7 +61,8 @@ func (g *Gateway) receive(c echo.Context) error {
 }
 
 func (rx *reception) leave() {
-	if rx.memory != nil {
+	// Whoever hung up left a delivery behind that the outbox may still hold.
+	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
 	if rx.inFlight {
@@ -171,6 +175,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	}
 	// The request's context: a client that hangs up while it waits in the queue
 	// is dropped there, and the outbox never commits on it.
+	rx.handedOver = true
 	acceptance, err := rx.gateway.opts.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	if err != nil {
 		return nil, refuseAccept(err)
@@ -203,6 +208,7 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 		RetryNumber:   rx.retry.Number,
 		RetryReason:   rx.retry.Reason,
 		Traceparent:   tracing.Parent(rx.ctx),
+		Release:       rx.memory.release,
 	}
 }
 

@@ -36,6 +36,9 @@ type gate struct {
 // Accept implements gateway.Accepter.
 func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
 	if !g.open.Load() {
+		if d.Release != nil {
+			d.Release()
+		}
 		return outbox.Acceptance{}, fmt.Errorf("%w: not seen migrated yet", outbox.ErrUnavailable)
 	}
 	return g.accepter.Accept(ctx, d)
