@@ -87,7 +87,8 @@ func (f HeldFilter) replayable() ReplayFilter {
 
 // CountHeld is how many events f selects now.
 func (o *Outbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
-	return o.CountReplayable(ctx, f.replayable())
+	count, _, err := o.countReplayable(ctx, f.replayable())
+	return count, err
 }
 
 // ReleaseMany releases the events of f in the order they were accepted, each in

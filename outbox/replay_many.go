@@ -1,11 +1,13 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -20,8 +22,8 @@ type ReplayFilter struct {
 	State  EventOutcome // dispatched, skipped or failed
 	From   time.Time    // received at or after
 	Until  time.Time    // received before
-	// Match decides by what is in the event, its body included. It is not
-	// counted by CountReplayable. An error ends the replay.
+	// Match decides by what is in the event, its body included. An event for
+	// which it fails is left out.
 	Match func(*Event) (bool, error)
 }
 
@@ -43,12 +45,65 @@ type ReplayProgress struct {
 	Replayed int64
 	Reopened int64 // effects that are tried again under their old key
 	Last     EventRef
+	// Unclear counts those left out because Match failed, the first time with
+	// WhyUnclear.
+	Unclear    int64
+	WhyUnclear error
 }
 
-// CountReplayable is how many events a replay of f would look at now.
-func (o *Outbox) CountReplayable(ctx context.Context, f ReplayFilter) (int64, error) {
-	count, _, err := o.countReplayable(ctx, f)
-	return count, err
+// ReplayPreview is what a replay of many events would replay.
+type ReplayPreview struct {
+	Selected   int64
+	Unclear    int64 // left out, as in ReplayProgress
+	WhyUnclear error
+	Sample     []*Event // the first of Selected
+}
+
+// PreviewReplay counts what a replay of f would replay now, and shows some of
+// it. It changes nothing. With f.Match it loads every event that the rest of f
+// selects, and calls progress after each; progress may be nil.
+func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress func(seen, total int64)) (ReplayPreview, error) {
+	var v ReplayPreview
+	total, last, err := o.countReplayable(ctx, f)
+	if err != nil {
+		return v, err
+	}
+	var seen int64
+	errEnough := errors.New("seen enough")
+	err = o.eachReplayable(ctx, f, last, func(ref EventRef, yes bool, unclear error) error {
+		seen++
+		switch {
+		case unclear != nil:
+			v.Unclear++
+			v.WhyUnclear = cmp.Or(v.WhyUnclear, unclear)
+		case yes:
+			v.Selected++
+			if len(v.Sample) == sampleSize {
+				break
+			}
+			e, err := o.event(ctx, o.readPool, ref)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err == nil {
+				v.Sample = append(v.Sample, e)
+			}
+		}
+		if progress != nil {
+			progress(seen, total)
+		}
+		if f.Match == nil && len(v.Sample) == sampleSize {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return v, err
+	}
+	if f.Match == nil {
+		v.Selected = total
+	}
+	return v, nil
 }
 
 func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
@@ -64,6 +119,9 @@ func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, la
 // else replays meanwhile. What was replayed before an error stays replayed.
 func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
 	var done ReplayProgress
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
 	total, last, err := o.countReplayable(ctx, f)
 	if err != nil {
 		return done, err
@@ -71,59 +129,65 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 	done.Total = total
 	throttle := newThrottle(pace.PerSecond)
 	defer throttle.stop()
+	err = o.eachReplayable(ctx, f, last, func(ref EventRef, yes bool, unclear error) error {
+		if unclear != nil {
+			done.Unclear++
+			done.WhyUnclear = cmp.Or(done.WhyUnclear, unclear)
+		}
+		if yes {
+			if err := throttle.wait(ctx); err != nil {
+				return fmt.Errorf("replay events: %w", err)
+			}
+			replayed, err := o.Replay(ctx, ref, by, opts)
+			switch {
+			case err == nil:
+				done.Replayed++
+				done.Reopened += int64(replayed.Reopened)
+			case !errors.Is(err, ErrNotReplayable) && !errors.Is(err, ErrNotFound): // else somebody was faster
+				return err
+			}
+		}
+		done.Seen++
+		done.Last = ref
+		if pace.Progress != nil {
+			pace.Progress(done)
+		}
+		return nil
+	})
+	return done, err
+}
+
+// eachReplayable calls do for the events of f up to last, in the order they were
+// accepted: whether Match says yes, or why it could not say.
+func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref EventRef, yes bool, unclear error) error) error {
 	for after := int64(0); after < last; {
 		page, err := o.replayable(ctx, f, after, last)
 		if err != nil {
-			return done, err
+			return err
 		}
 		if len(page) == 0 {
 			break
 		}
 		for _, next := range page {
 			after = next.acceptSeq
-			replayed, err := o.replayOne(ctx, next.ref, f, by, opts, throttle)
-			if err != nil {
-				return done, err
+			yes := true
+			var unclear *unclearError
+			if f.Match != nil {
+				yes, err = o.matches(ctx, next.ref, f.Match)
+				if err != nil && !errors.As(err, &unclear) {
+					return err
+				}
 			}
-			done.Seen++
-			done.Last = next.ref
-			if replayed != nil {
-				done.Replayed++
-				done.Reopened += int64(replayed.Reopened)
+			var why error
+			if unclear != nil {
+				why = unclear.err
 			}
-			if pace.Progress != nil {
-				pace.Progress(done)
+			if err := do(next.ref, yes, why); err != nil {
+				return err
 			}
 		}
 	}
-	return done, nil
-}
-
-// replayOne returns nil for an event that does not match, or not any more.
-func (o *Outbox) replayOne(ctx context.Context, ref EventRef, f ReplayFilter, by Operator, opts ReplayOptions, t *throttle) (*Replayed, error) {
-	if f.Match != nil {
-		e, err := o.Event(ctx, ref)
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil //nolint:nilnil // gone is not an error
-		}
-		if err != nil {
-			return nil, err
-		}
-		if yes, err := f.Match(e); err != nil || !yes {
-			return nil, err
-		}
-	}
-	if err := t.wait(ctx); err != nil {
-		return nil, fmt.Errorf("replay events: %w", err)
-	}
-	replayed, err := o.Replay(ctx, ref, by, opts)
-	if errors.Is(err, ErrNotReplayable) || errors.Is(err, ErrNotFound) {
-		return nil, nil //nolint:nilnil // somebody else was faster
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &replayed, nil
+	return nil
 }
 
 type replayableEvent struct {

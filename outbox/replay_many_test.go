@@ -39,24 +39,38 @@ func TestReplayManyByFilter(t *testing.T) {
 		"until":   {ReplayFilter{Until: time.Now().Add(-time.Hour)}, 0},
 		"between": {ReplayFilter{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
 	} {
-		count, err := b.CountReplayable(t.Context(), c.filter)
+		preview, err := b.PreviewReplay(t.Context(), c.filter, nil)
 		require.NoError(t, err)
-		require.Equal(t, c.want, count, name)
+		require.Equal(t, c.want, preview.Selected, name)
+		require.Len(t, preview.Sample, int(min(c.want, sampleSize)), name)
 	}
 	var seen []ReplayProgress
 	filter := ReplayFilter{Source: "stripe", State: EventSkipped, Match: func(e *Event) (bool, error) {
 		require.NotEmpty(t, e.Body)
+		if e.EventID == "evt_003" {
+			return false, errors.New("no such key")
+		}
 		return e.EventID != "evt_002", nil
 	}}
+	preview, err := b.PreviewReplay(t.Context(), filter, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), preview.Selected, "the condition is evaluated")
+	require.Equal(t, int64(1), preview.Unclear)
+	require.ErrorContains(t, preview.WhyUnclear, "no such key")
+	require.Equal(t, "evt_000", preview.Sample[0].EventID)
 	done, err := b.ReplayMany(t.Context(), filter, ann, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Equal(t, int64(5), done.Total)
 	require.Equal(t, int64(5), done.Seen)
-	require.Equal(t, int64(4), done.Replayed)
+	require.Equal(t, int64(3), done.Replayed)
+	require.Equal(t, int64(1), done.Unclear)
 	require.Len(t, seen, 5)
 	require.Equal(t, "evt_004", seen[4].Last.EventID, "in the order they were accepted")
-	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by = 'ann'`), "recorded (I11)")
-	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'stripe' AND outcome = 'received' AND generation = 2`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by = 'ann'`), "recorded (I11)")
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'stripe' AND outcome = 'received' AND generation = 2`))
+	log := b.actions(t)
+	require.Len(t, log, 3)
+	require.Equal(t, log[0].RequestID, log[2].RequestID, "one order")
 }
 
 // More than one page, and somebody changes his mind.

@@ -133,8 +133,8 @@ func whyPaused(d outbox.DestinationState) string {
 }
 
 func newDestinationsPause(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	cmd := destinationAction(p, g, database, "pause NAME", "Let no attempt at a destination start, in any process",
-		"is paused", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
+	cmd := destinationAction(p, g, database, outbox.ActionPauseDestination, "pause NAME", "Let no attempt at a destination start, in any process",
+		"paused", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
 			return o.SetPaused(ctx, name, true, by)
 		})
 	cmd.Long = `Let no attempt at a destination start, in any process, until it is resumed.
@@ -144,8 +144,8 @@ attempts. Neither its circuit breaker nor a restart ends the pause.`
 }
 
 func newDestinationsResume(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	cmd := destinationAction(p, g, database, "resume NAME", "End the pause of a destination",
-		"is resumed", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
+	cmd := destinationAction(p, g, database, outbox.ActionResumeDestination, "resume NAME", "End the pause of a destination",
+		"resumed", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
 			return o.SetPaused(ctx, name, false, by)
 		})
 	cmd.Long = `End the pause of a destination. If its circuit breaker is open, its effects still
@@ -154,10 +154,11 @@ wait until a probe succeeds.`
 }
 
 // destinationAction is a command that orders something about one destination.
-func destinationAction(p *process, g *globals, database *databaseFlag, use, short, done string,
+func destinationAction(p *process, g *globals, database *databaseFlag, action outbox.Action, use, short, done string,
 	do func(context.Context, *outbox.Outbox, string, outbox.Operator) error,
 ) *cobra.Command {
 	var by operatorFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -171,11 +172,15 @@ func destinationAction(p *process, g *globals, database *databaseFlag, use, shor
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.stdout, "%s %s\n", args[0], done)
+				if asJSON {
+					return printJSON(p.stdout, orderView{Action: action, Target: args[0], Result: done})
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s is %s\n", args[0], done)
 				return err
 			})
 		},
 	}
 	by.register(cmd)
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

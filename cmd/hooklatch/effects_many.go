@@ -52,10 +52,8 @@ type sampleView struct {
 
 func viewOfMany(a effectAction, v outbox.EffectsPreview) manyView {
 	view := manyView{
-		Action: a.action, AsOf: v.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered, Unclear: v.Unclear,
-	}
-	if v.WhyUnclear != nil {
-		view.WhyUnclear = v.WhyUnclear.Error()
+		Action: a.action, AsOf: v.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered,
+		Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear),
 	}
 	for _, e := range v.Sample {
 		view.Sample = append(view.Sample, sampleView{
@@ -127,7 +125,7 @@ func (r *effectsRun) printLeftOut(v outbox.EffectsPreview) {
 		fmt.Fprintf(r.stdout, "%d more left out: their requests could not be rendered, so replay their events instead\n", v.Unrendered)
 	}
 	if v.Unclear > 0 {
-		fmt.Fprintf(r.stdout, "%d more left out: --when failed for their events; the first time: %s\n", v.Unclear, printable(v.WhyUnclear.Error()))
+		fmt.Fprintf(r.stdout, "%d more left out: --when failed for their events; the first time: %s\n", v.Unclear, printable(inWords(v.WhyUnclear)))
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 func newEventsReplay(p *process, g *globals, database *databaseFlag) *cobra.Command {
 	var selected replaySelection
 	var rate float64
-	var newKeys, yes bool
+	var newKeys, yes, asJSON bool
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
@@ -68,12 +68,14 @@ of today. Effects that succeeded stay; those that did not are tried again under
 their old key. With --new-keys new effects are made under new keys, which
 receivers apply again. Every replay is recorded.
 
-A selection is only counted until --yes is given. It is replayed in the order the
-events were accepted, and what is accepted meanwhile is left out. An interrupt
-ends it; what was replayed by then stays replayed. Times are like
+A selection is only counted and shown until --yes is given. It is replayed in the
+order the events were accepted, and what is accepted meanwhile is left out, as are
+events for which --when fails. An interrupt ends it; what was replayed by then
+stays replayed. --state is that of the event: for effects that failed there is
+effects retry. Times are like
 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
 		Example: "  " + p.name + ` events replay stripe evt_123
-  ` + p.name + ` events replay --state failed --since 36h
+  ` + p.name + ` events replay --state skipped --since 36h
   ` + p.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
   ` + p.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
@@ -88,7 +90,7 @@ ends it; what was replayed by then stays replayed. Times are like
 					return err
 				}
 				return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-					return p.replayOne(cmd.Context(), o, ref, by.operator(), opts)
+					return p.replayOne(cmd.Context(), o, ref, by.operator(), opts, asJSON)
 				})
 			}
 			if selected.empty() {
@@ -103,14 +105,15 @@ ends it; what was replayed by then stays replayed. Times are like
 			}
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
 				if !yes {
-					return p.previewReplay(cmd.Context(), o, filter)
+					return p.previewReplay(cmd.Context(), o, filter, asJSON)
 				}
-				return p.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate)
+				return p.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate, asJSON)
 			})
 		},
 	}
 	selected.register(cmd)
 	by.register(cmd)
+	jsonFlag(cmd, &asJSON)
 	cmd.Flags().Float64Var(&rate, "rate", 0, "replay at most this many `events` of the selection in a second (default no limit)")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	cmd.Flags().BoolVar(&yes, "yes", false, "replay the selected events; without it they are only counted")
@@ -133,7 +136,22 @@ func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 	return time.Time{}, misused("--%s %q is no time: give one like 2026-11-21T08:00:00Z, 2026-11-21, or 36h for that long ago", flag, given)
 }
 
-func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.EventRef, by outbox.Operator, opts outbox.ReplayOptions) error {
+// replayView is a replay as --json prints it.
+type replayView struct {
+	Action     outbox.Action `json:"action"`
+	Target     string        `json:"target,omitempty"`     // the event, unless many were selected
+	Generation int           `json:"generation,omitempty"` // of the event
+	Preview    bool          `json:"preview"`              // nothing was done
+	Selected   int64         `json:"selected"`
+	Replayed   int64         `json:"replayed"`
+	Reopened   int64         `json:"reopened"` // effects that are tried again
+	Unclear    int64         `json:"unclear"`  // left out: --when failed for them
+	WhyUnclear string        `json:"why_unclear,omitempty"`
+	Stopped    bool          `json:"stopped"`
+	Sample     []string      `json:"sample,omitempty"`
+}
+
+func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
 	done, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
@@ -141,28 +159,68 @@ func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.Ev
 	if err != nil {
 		return err
 	}
+	if asJSON {
+		return printJSON(p.stdout, replayView{
+			Action: outbox.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
+		})
+	}
 	_, err = fmt.Fprintf(p.stdout, "%s is dispatched again, generation %d; %s tried again\n", printable(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	return err
 }
 
-func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter) error {
-	n, err := o.CountReplayable(ctx, filter)
+func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, asJSON bool) error {
+	told := time.Now()
+	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) {
+		if time.Since(told) > progressInterval {
+			told = time.Now()
+			fmt.Fprintf(p.stderr, "%d of %d looked at\n", seen, total)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	if filter.Match != nil {
-		fmt.Fprintf(p.stdout, "%s selected, of which --when picks\n", counted(int(n), "event"))
-	} else {
-		fmt.Fprintf(p.stdout, "%s selected\n", counted(int(n), "event"))
+	if asJSON {
+		view := replayView{Action: outbox.ActionReplayEvent, Preview: true, Selected: v.Selected, Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear)}
+		for _, e := range v.Sample {
+			view.Sample = append(view.Sample, e.String())
+		}
+		return printJSON(p.stdout, view)
 	}
+	fmt.Fprintf(p.stdout, "%s selected\n", counted(int(v.Selected), "event"))
+	p.printUnclear(v.Unclear, v.WhyUnclear)
+	if v.Selected == 0 {
+		return nil
+	}
+	fmt.Fprintln(p.stdout)
+	t := newTable(p.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
+	for _, e := range v.Sample {
+		t.row(shown(e.ReceivedAt), e.String(), e.Type, string(e.Outcome))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if more := v.Selected - int64(len(v.Sample)); more > 0 {
+		fmt.Fprintf(p.stdout, "and %d more\n", more)
+	}
+	_, err = fmt.Fprintln(p.stdout, "\nreplay them with the same command and --yes")
+	return err
+}
+
+func (p *process) printUnclear(n int64, why error) {
 	if n > 0 {
-		fmt.Fprintln(p.stdout, "replay them with the same command and --yes")
+		fmt.Fprintf(p.stdout, "%d more left out: --when failed for them; the first time: %s\n", n, printable(inWords(why)))
 	}
-	return nil
+}
+
+func inWords(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64) error {
+func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
 	told := time.Now()
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
@@ -170,7 +228,14 @@ func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbo
 			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, printable(at.Last.String()))
 		}
 	}})
+	if asJSON {
+		return errors.Join(err, printJSON(p.stdout, replayView{
+			Action: outbox.ActionReplayEvent, Selected: done.Total, Replayed: done.Replayed, Reopened: done.Reopened,
+			Unclear: done.Unclear, WhyUnclear: inWords(done.WhyUnclear), Stopped: err != nil,
+		}))
+	}
 	fmt.Fprintf(p.stdout, "%s replayed, %s tried again\n", counted(int(done.Replayed), "event"), counted(int(done.Reopened), "effect"))
+	p.printUnclear(done.Unclear, done.WhyUnclear)
 	if err != nil && done.Seen < done.Total {
 		fmt.Fprintf(p.stderr, "stopped after %d of %d\n", done.Seen, done.Total)
 	}

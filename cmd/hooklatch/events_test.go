@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,17 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
-	require.Equal(t, "3 events selected\nreplay them with the same command and --yes\n", must(t, s.args("events", "replay", "--state", "skipped")...))
+	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped\n){3}\nreplay them with the same command and --yes\n$`,
+		must(t, s.args("events", "replay", "--state", "skipped")...))
+	preview := must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id != "evt_2"`)...)
+	require.Regexp(t, `^2 events selected\n\nRECEIVED .*\n.*stripe/evt_1 .*\n.*stripe/evt_3 .*\n\nreplay them`, preview)
+	require.Contains(t, must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.none > 1`)...),
+		"0 events selected\n3 more left out: --when failed for them; the first time: ")
+	var view replayView
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "replay", "--state", "skipped", "--json")...)), &view))
+	require.True(t, view.Preview)
+	require.Equal(t, int64(3), view.Selected)
+	require.Len(t, view.Sample, 3)
 	require.True(t, skipped(3))
 	require.Equal(t, "0 events replayed, 0 effects tried again\n",
 		must(t, s.args("events", "replay", "--state", "skipped", "--when", `event.id == "evt_none"`, "--yes")...))
