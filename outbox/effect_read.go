@@ -40,13 +40,17 @@ func (o *Outbox) effect(ctx context.Context, db querier, idempotencyKey string) 
 type EffectFilter struct {
 	State       EffectState
 	Destination string
-	Event       EventRef // effects the event is linked to
-	Limit       int      // defaults to 50
+	Route       string
+	Source      string    // of the event that made it
+	Event       EventRef  // effects the event is linked to
+	Since       time.Time // made at or after
+	Limit       int       // defaults to 50
 }
 
 // Effects lists effects, the newest first, without their bodies.
 func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit),
+		f.Route, f.Source, timeOrNull(f.Since))
 	if err != nil {
 		return nil, fmt.Errorf("list effects: %w", err)
 	}

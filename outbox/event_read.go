@@ -36,6 +36,7 @@ type EventFilter struct {
 	Source  string
 	Type    string
 	Outcome EventOutcome
+	Since   time.Time // received at or after
 	// Before is the AcceptSeq of the last event of the page before, or 0.
 	Before int64
 	// Limit defaults to 50.
@@ -44,7 +45,7 @@ type EventFilter struct {
 
 // Events lists events, the newest first, without headers and bodies.
 func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit), timeOrNull(f.Since))
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}

@@ -30,7 +30,7 @@ var effectStates = []outbox.EffectState{
 
 func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
 	var filter outbox.EffectFilter
-	var state, event string
+	var state, event, since string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -46,6 +46,9 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 					return err
 				}
 			}
+			if filter.Since, err = timeFlag("since", since, time.Now()); err != nil {
+				return err
+			}
 			if err := checkLimit(filter.Limit); err != nil {
 				return err
 			}
@@ -60,6 +63,9 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 	}
 	cmd.Flags().StringVar(&filter.Destination, "destination", "", "only those to this `destination`")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled")
+	cmd.Flags().StringVar(&filter.Route, "route", "", "only those of this `route`")
+	cmd.Flags().StringVar(&filter.Source, "source", "", "only those of events of this `source`")
+	cmd.Flags().StringVar(&since, "since", "", "only those made at this `time` or later, like 2026-11-21 or 36h")
 	cmd.Flags().StringVar(&event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
 	limitFlag(cmd, &filter.Limit)
 	jsonFlag(cmd, &asJSON)

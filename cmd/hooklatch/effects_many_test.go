@@ -137,6 +137,12 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(must(t, append(args, "--config", path, "--json")...)), &v))
 		return v
 	}
+	for flags, n := range map[string]int{"--since 1h": 3, "--since 2126-01-01": 0, "--route all": 0, "--source stripe": 0, "--destination app": 3} {
+		var listed []effectView
+		args := append([]string{"effects", "list", "--json", "--config", path}, strings.Fields(flags)...)
+		require.NoError(t, json.Unmarshal([]byte(must(t, args...)), &listed))
+		require.Len(t, listed, n, flags)
+	}
 	v := run("effects", "cancel", "--state", "failed,parked")
 	require.True(t, v.Preview)
 	require.Equal(t, int64(3), v.Selected)

@@ -59,7 +59,7 @@ func checkLimit(limit int) error {
 
 func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
 	var filter outbox.EventFilter
-	var state string
+	var state, since string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -68,6 +68,9 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if filter.Outcome, err = oneOf("state", state, eventOutcomes); err != nil {
+				return err
+			}
+			if filter.Since, err = timeFlag("since", since, time.Now()); err != nil {
 				return err
 			}
 			if err := checkLimit(filter.Limit); err != nil {
@@ -85,6 +88,7 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 	cmd.Flags().StringVar(&filter.Source, "source", "", "only those of this `source`")
 	cmd.Flags().StringVar(&filter.Type, "type", "", "only those of this `type`")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held or dropped")
+	cmd.Flags().StringVar(&since, "since", "", "only those received at this `time` or later, like 2026-11-21 or 36h")
 	limitFlag(cmd, &filter.Limit)
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -26,6 +26,8 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 
 	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped\n){3}\nreplay them with the same command and --yes\n$`,
 		must(t, s.args("events", "replay", "--state", "skipped")...))
+	require.Contains(t, must(t, s.args("events", "list", "--since", "1h")...), "evt_3")
+	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--since", "2126-01-01")...))
 	preview := must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id != "evt_2"`)...)
 	require.Regexp(t, `^2 events selected\n\nRECEIVED .*\n.*stripe/evt_1 .*\n.*stripe/evt_3 .*\n\nreplay them`, preview)
 	require.Contains(t, must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.none > 1`)...),

@@ -18,5 +18,8 @@ WHERE ($1 = '' OR e.state = $1)
             AND l.key = e.key
             AND l.generation = e.generation
     ))
+    AND ($6 = '' OR e.route = $6)
+    AND ($7 = '' OR e.source = $7)
+    AND ($8::timestamptz IS NULL OR e.created_at >= $8)
 ORDER BY e.created_at DESC, e.scope, e.key, e.generation
 LIMIT $5

@@ -11,5 +11,6 @@ WHERE ($1 = '' OR p.source = $1)
     AND ($2 = '' OR p.event_type = $2)
     AND ($3 = '' OR p.outcome = $3)
     AND ($4::bigint = 0 OR p.accept_seq < $4)
+    AND ($6::timestamptz IS NULL OR p.received_at >= $6)
 ORDER BY p.accept_seq DESC
 LIMIT $5
