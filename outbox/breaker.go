@@ -50,7 +50,19 @@ func (o *Outbox) ProbeFailed(ctx context.Context, destination, reason string, pr
 	return nil
 }
 
-// CloseBreaker lets a destination work again, unless an operator paused it.
+// NoteSuccess records that an attempt at the destination which started so long
+// ago was applied. It is for the time before a Trip: a probe of an effect that
+// had failed before that success costs one of its attempts. Errors:
+// ErrUnavailable.
+func (o *Outbox) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
+	if _, err := o.pool.Exec(ctx, o.sql.noteSuccess, destination, ago.Seconds()); err != nil {
+		return fmt.Errorf("note success of %s: %w: %w", destination, ErrUnavailable, err)
+	}
+	return nil
+}
+
+// CloseBreaker lets a destination work again, because a probe succeeded, unless
+// an operator paused it.
 // Errors: ErrUnknownDestination, ErrUnavailable.
 func (o *Outbox) CloseBreaker(ctx context.Context, destination string) error {
 	if err := o.changeDestination(ctx, destination, o.sql.closeBreaker); err != nil {

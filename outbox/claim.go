@@ -27,7 +27,8 @@ type Claim struct {
 	// 0: for ever.
 	KeyTTL time.Duration
 	// Probe lets the claim through a breaker that is not closed. An operator's
-	// pause holds for it too.
+	// pause holds for it too. The attempt is not counted, unless another effect of
+	// the destination succeeded after this one had failed: see Claimed.OwnFault.
 	Probe bool
 }
 
@@ -59,6 +60,9 @@ type Claimed struct {
 	// whatever FromDelivery says, except when Request.Late tells that it is
 	// still to be rendered.
 	Effect Effect
+	// OwnFault is true when another effect of the destination succeeded after this
+	// one had failed, or while it was refused again and again.
+	OwnFault bool
 	// Woken is true for a ClaimBlocked effect whose turn comes with a new job:
 	// the one that claimed may end. Otherwise it snoozes and asks again.
 	Woken bool

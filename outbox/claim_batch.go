@@ -101,7 +101,7 @@ func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var claimID *uuid.UUID
 	var received *time.Time
 	var apart bool
-	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &apart, &received)
+	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &answer.OwnFault, &apart, &received)
 	if err != nil {
 		return claimAnswer{}, err
 	}

@@ -210,11 +210,13 @@ type Effect struct {
 
 	State             EffectState
 	Attempt           int // attempts started so far
+	UncountedAttempts int // of these, probes that cost none of the attempts there are
 	LeaseUntil        time.Time
 	NextAttemptAt     time.Time
 	CreatedAt         time.Time
 	FirstAttemptAt    time.Time // zero before the first
 	LastAttemptAt     time.Time
+	RefusedSince      time.Time // start of the first of the latest attempts that were all unauthorized; zero when the last was not
 	MaybeAppliedSince time.Time // zero when certainly not applied by any attempt so far
 	FinishedAt        time.Time
 	ResponseStatus    int

@@ -14,7 +14,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64
 	var status *int
-	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt *time.Time
+	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt, refusedSince *time.Time
 	var headers []byte
 	var occurredAt *time.Time
 	var rendering string
@@ -24,7 +24,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.Body, &e.Request.FromDelivery,
 		&e.State, &e.Attempt, &leaseUntil, &e.NextAttemptAt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
 		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
-		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering,
+		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering, &e.UncountedAttempts, &refusedSince,
 	}, extra...)...); err != nil {
 		return Effect{}, err
 	}
@@ -34,6 +34,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	e.AcceptSeq, e.JobID, e.ResponseStatus = orZero(acceptSeq), orZero(jobID), orZero(status)
 	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = orZero(leaseUntil), orZero(firstAttemptAt), orZero(lastAttemptAt)
 	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = orZero(maybeAppliedSince), orZero(finishedAt), orZero(occurredAt)
+	e.RefusedSince = orZero(refusedSince)
 	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
 	e.Request.Late = rendering == renderingLate
 	return e, nil

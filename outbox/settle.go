@@ -24,6 +24,10 @@ type Settlement struct {
 	// GiveUp parks the effect instead of a next attempt: its attempts are used up.
 	// One that was turned away and is in no doubt has failed.
 	GiveUp bool
+	// Unauthorized tells that the receiver refused the credentials, as far as it
+	// can tell: with such answers alone nobody knows whether the fault is the
+	// effect's or its destination's.
+	Unauthorized bool
 	// RotateKey gives the next attempt another key: the receiver stored an error
 	// under this one and replays it. The ledger records which key each attempt
 	// carried. It means nothing when the effect is done or refused.
@@ -113,7 +117,7 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 	var statuses []*int
 	var claimIDs []uuid.UUID
 	var durations, retries []float64
-	var rotations []bool
+	var rotations, unauthorized []bool
 	for _, s := range batch {
 		state, applied := s.next()
 		id := s.attempt()
@@ -125,11 +129,11 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		attempts, claimIDs = append(attempts, id.attempt), append(claimIDs, s.Effect.claimID)
 		states, applieds = append(states, string(state)), append(applieds, applied)
 		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
-		statuses, rotations = append(statuses, status), append(rotations, s.RotateKey)
+		statuses, rotations, unauthorized = append(statuses, status), append(rotations, s.RotateKey), append(unauthorized, s.Unauthorized)
 		excerpts, errs = append(excerpts, excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, excerpt(s.Error, maxErrorLen))
 	}
 	rows, err := tx.Query(ctx, o.sql.settle,
-		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations)
+		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations, unauthorized)
 	if err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
 	}

@@ -28,6 +28,7 @@ type statements struct {
 	makePartitions       string
 	noteDuplicates       string
 	overview             string
+	noteSuccess          string
 	countUnsuccessful    string
 	queueOf              string
 	replayGuard          string
@@ -111,6 +112,7 @@ func loadStatements(name schema.Name) (statements, error) {
 		"make_partitions":       &s.makePartitions,
 		"note_duplicates":       &s.noteDuplicates,
 		"overview":              &s.overview,
+		"note_success":          &s.noteSuccess,
 		"count_unsuccessful":    &s.countUnsuccessful,
 		"queue_of":              &s.queueOf,
 		"replay_guard":          &s.replayGuard,

@@ -32,6 +32,7 @@ type effectRun struct {
 
 	status    outbox.ClaimStatus
 	woken     bool
+	ownFault  bool // see outbox.Claimed
 	effect    outbox.Effect
 	attempted bool // the claim was granted; what follows is set
 	called    bool // the destination was called
@@ -65,7 +66,7 @@ func (w *Worker) perform(ctx context.Context, l *lane, run effectRun) effectRun 
 		return w.performInTx(ctx, l, sender, claim, run)
 	}
 	claimed, err := w.outbox.Claim(ctx, claim)
-	run.status, run.woken, run.effect = claimed.Status, claimed.Woken, claimed.Effect
+	run.status, run.woken, run.ownFault, run.effect = claimed.Status, claimed.Woken, claimed.OwnFault, claimed.Effect
 	if claimed.Status != outbox.ClaimGranted {
 		run.err = err
 		w.notGranted(ctx, l, run)
@@ -128,8 +129,12 @@ func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.
 	return sender.Run(ctx, tx, e)
 }
 
-// settlement is what the ledger is told of an attempt.
+// settlement is what the ledger is told of an attempt. Only attempts that count
+// make the wait longer and use up those there are; a probe that does not count
+// never ends its effect.
 func settlement(l *lane, run effectRun) outbox.Settlement {
+	counted := run.effect.Attempt - run.effect.UncountedAttempts
+	usedUp := l.Retry.Exhausted(counted) && (!run.probe || run.ownFault)
 	return outbox.Settlement{
 		Effect:          run.effect,
 		Verdict:         run.sent.Verdict,
@@ -137,8 +142,9 @@ func settlement(l *lane, run effectRun) outbox.Settlement {
 		ResponseStatus:  run.sent.Status,
 		ResponseExcerpt: run.sent.Excerpt,
 		Error:           errorText(run.sent.Err),
-		RetryIn:         l.Retry.Delay(run.effect.Attempt, run.sent.RetryAfter, nil),
-		GiveUp:          l.Retry.Exhausted(run.effect.Attempt) || isUnrenderable(run.sent.Err) || run.sent.NeedsPerson,
+		RetryIn:         l.Retry.Delay(max(counted, 1), run.sent.RetryAfter, nil),
+		GiveUp:          usedUp || isUnrenderable(run.sent.Err) || run.sent.NeedsPerson,
+		Unauthorized:    isUnauthorized(run.sent.Status),
 		RotateKey:       run.sent.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 	}
 }
@@ -182,10 +188,19 @@ func (w *Worker) attempted(ctx context.Context, l *lane, run *effectRun, span tr
 	// A stop of this process is no fault of the destination, and the probe job
 	// deals with probes.
 	if run.called && !run.probe && !errors.Is(ctx.Err(), context.Canceled) {
-		if reason := l.breaker.record(run.sent); reason != "" {
+		if reason := l.breaker.record(run.sent, run.refusedFor()); reason != "" {
 			w.trip(ctx, l, reason)
 		}
 	}
+}
+
+// refusedFor is how long before this attempt the first of those began that were
+// all refused like it; 0 when the last was not. Both times are the database's.
+func (r *effectRun) refusedFor() time.Duration {
+	if r.effect.RefusedSince.IsZero() {
+		return 0
+	}
+	return r.effect.LastAttemptAt.Sub(r.effect.RefusedSince)
 }
 
 // notGranted reports what a claim did on its own.

@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -25,9 +26,10 @@ const (
 // Each process counts the attempts it makes itself.
 //
 // An attempt fails when nothing usable came back: no connection, a time-out, a
-// 5xx, or a 401, 403 or 407, which is about the destination's credentials and
-// not about the effect. Other refusals are answers; 425 and 429 count neither
-// way.
+// 5xx, or a 401, 403 or 407, which is mostly about the destination's credentials
+// and not about the effect. It is about the effect when others succeeded while
+// this one was refused again and again; then it counts neither way, as 425 and
+// 429 do. Other refusals are answers.
 type Breaker struct {
 	Off        bool          // never
 	Failures   int           // attempts in a row that fail, all within Window of the one before; default 10
@@ -85,6 +87,8 @@ type breaker struct {
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
 	last   time.Time // failure
+
+	succeeded time.Time // the last success; reset does not forget it
 }
 
 // breakerSlice counts a part of the window.
@@ -95,9 +99,11 @@ type breakerSlice struct {
 
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{Breaker: b, now: now} }
 
-// record counts an attempt. It returns why the destination is to be paused, or
-// nothing, and then begins anew.
-func (b *breaker) record(sent destination.Outcome) (reason string) {
+// record counts an attempt that has ended. It returns why the destination is to
+// be paused, or nothing, and then begins anew. RefusedFor is how long ago the
+// first of the latest attempts at the same effect began that were all refused
+// for want of credentials; 0: the one before this was not.
+func (b *breaker) record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	counts, failed := breakerCounts(sent)
 	if b.Off || !counts {
 		return ""
@@ -105,6 +111,12 @@ func (b *breaker) record(sent destination.Outcome) (reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
+	if !failed {
+		b.succeeded = now
+	}
+	if isUnauthorized(sent.Status) && refusedFor > 0 && b.succeeded.After(now.Add(-refusedFor)) {
+		return ""
+	}
 	length := b.Window / breakerSlices
 	begin := now.Truncate(length)
 	current := &b.slices[begin.UnixNano()/int64(length)%breakerSlices]
@@ -139,6 +151,13 @@ func (b *breaker) record(sent destination.Outcome) (reason string) {
 	return reason + ", the last with: " + errorLine(sent)
 }
 
+// lastSuccess is zero before the first.
+func (b *breaker) lastSuccess() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.succeeded
+}
+
 // reset forgets what was counted: it is about the time before a pause.
 func (b *breaker) reset() {
 	b.mu.Lock()
@@ -147,6 +166,12 @@ func (b *breaker) reset() {
 }
 
 func (b *breaker) forget() { b.slices, b.row = [breakerSlices]breakerSlice{}, 0 }
+
+// isUnauthorized tells whether a receiver, or a proxy before it, refused the
+// credentials.
+func isUnauthorized(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
+}
 
 // breakerCounts tells what an attempt says of its destination, if anything.
 func breakerCounts(sent destination.Outcome) (counts, failed bool) {
@@ -159,7 +184,8 @@ func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 	switch sent.Status {
 	case 425, 429:
 		return false, false
-	case 401, 403, 407:
+	}
+	if isUnauthorized(sent.Status) {
 		return true, true
 	}
 	if sent.Verdict == outbox.VerdictRefused || sent.Verdict == outbox.VerdictTurnedAway {

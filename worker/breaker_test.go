@@ -26,14 +26,14 @@ func TestBreakerCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(b, time.Now)
 			for range 4 {
-				require.Empty(t, b.record(bad))
+				require.Empty(t, b.record(bad, 0))
 			}
-			require.Empty(t, b.record(ok))
+			require.Empty(t, b.record(ok, 0))
 			for range 4 {
-				require.Empty(t, b.record(bad))
+				require.Empty(t, b.record(bad, 0))
 			}
-			require.Equal(t, "5 attempts in a row failed, the last with: HTTP 503 Service Unavailable", b.record(bad))
-			require.Empty(t, b.record(bad), "it begins anew")
+			require.Equal(t, "5 attempts in a row failed, the last with: HTTP 503 Service Unavailable", b.record(bad, 0))
+			require.Empty(t, b.record(bad, 0), "it begins anew")
 		})
 	})
 	t.Run("Share", func(t *testing.T) {
@@ -41,11 +41,11 @@ func TestBreakerCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(b, time.Now)
 			for range 4 {
-				require.Empty(t, b.record(ok))
-				require.Empty(t, b.record(bad))
+				require.Empty(t, b.record(ok, 0))
+				require.Empty(t, b.record(bad, 0))
 			}
-			require.Empty(t, b.record(ok), "too few calls to say")
-			require.Contains(t, b.record(bad), "5 of 10 attempts failed within 30s")
+			require.Empty(t, b.record(ok, 0), "too few calls to say")
+			require.Contains(t, b.record(bad, 0), "5 of 10 attempts failed within 30s")
 		})
 	})
 	t.Run("Forgets", func(t *testing.T) {
@@ -53,21 +53,21 @@ func TestBreakerCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(b, time.Now)
 			for range 20 { // one effect that is tried again and again
-				require.Empty(t, b.record(bad))
+				require.Empty(t, b.record(bad, 0))
 				<-time.After(31 * time.Second)
 			}
 			for range 4 {
-				require.Empty(t, b.record(bad))
+				require.Empty(t, b.record(bad, 0))
 			}
 			b.reset()
-			require.Empty(t, b.record(bad))
+			require.Empty(t, b.record(bad, 0))
 		})
 	})
 	t.Run("Off", func(t *testing.T) {
 		t.Parallel()
 		off := newBreaker(Breaker{Off: true}.withDefaults(), time.Now)
 		for range 100 {
-			require.Empty(t, off.record(bad))
+			require.Empty(t, off.record(bad, 0))
 		}
 	})
 	for _, c := range []struct {

@@ -30,6 +30,12 @@ func (w *Worker) trip(ctx context.Context, l *lane, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
+	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
+		// Without it a probe costs nothing that should cost an attempt.
+		if err := w.outbox.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
+		}
+	}
 	if err := w.outbox.Trip(ctx, l.Name, reason, l.Breaker.ProbeIn); err != nil {
 		// The attempts that follow trip it.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)

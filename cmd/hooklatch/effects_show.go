@@ -109,7 +109,11 @@ func (p *process) printEffect(d effectDetail) {
 	field("destination", e.Destination+", "+strings.ReplaceAll(string(e.Policy), "_", " "))
 	field("request", strings.TrimSpace(e.Request.Method+" "+e.Request.URL))
 	field("state", string(e.State)+": "+meaning(e))
-	field("attempts", strconv.Itoa(e.Attempt))
+	attempts := strconv.Itoa(e.Attempt)
+	if e.UncountedAttempts > 0 {
+		attempts += fmt.Sprintf(", of which %d probes do not count", e.UncountedAttempts)
+	}
+	field("attempts", attempts)
 	if !e.MaybeAppliedSince.IsZero() {
 		field("maybe applied", "since "+shown(e.MaybeAppliedSince))
 	}

@@ -15,7 +15,7 @@ WITH asked AS (
     SELECT
         e.scope, e.key, e.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
         -- Carried along: joining asked again would compare each row with all.
-        asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers,
+        asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
         e.state = 'started' AND e.claim_id <> asked.asked_by AND e.lease_until < now() AS lost,
         e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
@@ -26,6 +26,9 @@ WITH asked AS (
             e.reopened_at,
             COALESCE(e.maybe_applied_since, CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN e.last_attempt_at END)
         ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late')) AS expired,
+        -- Another effect of the destination succeeded after this one had failed, or
+        -- while it was refused again and again.
+        COALESCE(d.succeeded_at > GREATEST(COALESCE(e.refused_since, e.last_attempt_at), e.reopened_at), false) AS own_fault,
         COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused
     FROM hooklatch.effects AS e
     JOIN asked USING (scope, key, generation)
@@ -50,6 +53,7 @@ WITH asked AS (
     SET
         state = 'started',
         attempt = CASE WHEN judged.repeated THEN e.attempt ELSE e.attempt + 1 END,
+        uncounted_attempts = e.uncounted_attempts + CASE WHEN judged.is_probe AND NOT judged.repeated AND NOT judged.own_fault THEN 1 ELSE 0 END,
         claim_id = judged.asked_by,
         lease_until = now() + make_interval(secs => judged.lease_seconds),
         first_attempt_at = COALESCE(e.first_attempt_at, now()),
@@ -64,7 +68,7 @@ WITH asked AS (
         AND e.key = judged.key
         AND e.generation = judged.generation
         AND judged.verdict = 'grant'
-    RETURNING e.*, judged.verdict, judged.lost
+    RETURNING e.*, judged.verdict, judged.lost, judged.own_fault
 ), parked AS (
     UPDATE hooklatch.effects AS e
     SET
@@ -82,7 +86,7 @@ WITH asked AS (
         AND e.key = judged.key
         AND e.generation = judged.generation
         AND judged.verdict = 'park'
-    RETURNING e.*, judged.verdict, judged.lost
+    RETURNING e.*, judged.verdict, judged.lost, judged.own_fault
 ), recorded AS (
     INSERT INTO hooklatch.effect_attempts (
         scope, key, generation, attempt, started_at, finished_at, lost, state, applied, error, job_id, claim_id, key_rotation
@@ -103,7 +107,7 @@ WITH asked AS (
     UNION ALL
     -- As the snapshot shows them, which may be older than what was judged: the job
     -- asks again. A row carried along from above would have its body read whole.
-    SELECT e.*, judged.verdict, judged.lost
+    SELECT e.*, judged.verdict, judged.lost, judged.own_fault
     FROM judged
     JOIN hooklatch.effects AS e USING (scope, key, generation)
     WHERE judged.verdict NOT IN ('grant', 'park')
@@ -117,8 +121,8 @@ SELECT
     a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
     a.state, a.attempt, a.lease_until, a.next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
     a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
-    a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering,
-    a.claim_id, a.verdict, a.lost, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,
+    a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering, a.uncounted_attempts, a.refused_since,
+    a.claim_id, a.verdict, a.lost, a.own_fault, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,
     -- Only the first attempt can be part of the trace of the event's delivery.
     CASE WHEN a.verdict = 'grant' AND a.attempt = 1 THEN (
         SELECT p.received_at

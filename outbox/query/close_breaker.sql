@@ -4,6 +4,7 @@ SET
     breaker_reason = '',
     opened_at = NULL,
     probe_at = NULL,
+    succeeded_at = clock_timestamp(),
     epoch = epoch + 1
 WHERE name = $1
     AND breaker_state <> 'closed'

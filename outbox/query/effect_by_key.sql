@@ -4,7 +4,7 @@ SELECT
     e.request_method, e.request_url, e.request_headers, e.request_type, e.request_body, e.request_body IS NULL AND e.request_rendering = 'done' AS from_delivery,
     e.state, e.attempt, e.lease_until, e.next_attempt_at, e.created_at, e.first_attempt_at, e.last_attempt_at,
     e.maybe_applied_since, e.finished_at, e.response_status, e.response_excerpt, e.error, e.job_id,
-    e.key_rotations, e.order_key, e.on_park, e.latest_key, e.occurred_at, e.superseded_by, e.request_rendering
+    e.key_rotations, e.order_key, e.on_park, e.latest_key, e.occurred_at, e.superseded_by, e.request_rendering, e.uncounted_attempts, e.refused_since
 FROM hooklatch.effects AS e
 -- A rotated key, as a receiver logs it, is the key and a number.
 WHERE e.idempotency_key = regexp_replace($1, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1')

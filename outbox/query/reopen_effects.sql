@@ -17,6 +17,7 @@ SET
     state = CASE WHEN e.maybe_applied_since IS NULL THEN 'pending' ELSE 'in_doubt' END,
     next_attempt_at = now(),
     reopened_at = now(),
+    refused_since = NULL,
     superseded_by = '',
     finished_at = NULL,
     claim_id = NULL,

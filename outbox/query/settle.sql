@@ -4,10 +4,10 @@ WITH ended AS (
     SELECT s.*
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::integer[], $5::uuid[], $6::text[], $7::text[], $8::float8[],
-        $9::float8[], $10::integer[], $11::text[], $12::text[], $13::boolean[]
+        $9::float8[], $10::integer[], $11::text[], $12::text[], $13::boolean[], $14::boolean[]
     ) AS s (
         scope, key, generation, attempt, claim_id, new_state, applied, duration_seconds,
-        retry_seconds, response_status, response_excerpt, error, rotate_key
+        retry_seconds, response_status, response_excerpt, error, rotate_key, unauthorized
     )
 ), locked AS (
     -- Carries ended along: joining it again would compare each row with all.
@@ -25,6 +25,7 @@ WITH ended AS (
         lease_until = NULL,
         next_attempt_at = now() + make_interval(secs => ended.retry_seconds),
         maybe_applied_since = CASE WHEN ended.applied = 'unknown' THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
+        refused_since = CASE WHEN ended.unauthorized THEN COALESCE(e.refused_since, e.last_attempt_at) END,
         finished_at = CASE WHEN ended.new_state IN ('done', 'failed', 'parked', 'cancelled') THEN now() END,
         response_status = ended.response_status,
         response_excerpt = ended.response_excerpt,

@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// probe makes one attempt of an effect through an open breaker, which fails.
+func (b *bundle) probe(t *testing.T, id EffectID, s Settlement) Claimed {
+	t.Helper()
+	claimed, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, claimed.Status)
+	b.settle(t, claimed.Effect, s)
+	return claimed
+}
+
+// A probe is not counted, unless another effect succeeded after this one had
+// failed: then the fault may well be its own.
+func TestProbesCostNoAttempts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	fails := Settlement{Verdict: VerdictNotApplied, Error: "no connection"}
+	check := func(attempt, uncounted int) {
+		t.Helper()
+		e := b.effect(t, id)
+		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
+	}
+	trip := func() { require.NoError(t, b.Trip(t.Context(), "app", "it is down", time.Millisecond)) }
+
+	trip()
+	require.False(t, b.probe(t, id, fails).OwnFault)
+	check(1, 1)
+	require.NoError(t, b.CloseBreaker(t.Context(), "app"))
+	b.settle(t, b.granted(t, id, lease), fails)
+	check(2, 1)
+
+	// Nothing succeeded since.
+	trip()
+	require.False(t, b.probe(t, id, fails).OwnFault)
+	require.False(t, b.probe(t, id, fails).OwnFault)
+	check(4, 3)
+	// Something did, but before.
+	require.NoError(t, b.NoteSuccess(t.Context(), "app", time.Hour))
+	require.False(t, b.probe(t, id, fails).OwnFault)
+	check(5, 4)
+	// Something did: once.
+	require.NoError(t, b.NoteSuccess(t.Context(), "app", 0))
+	require.True(t, b.probe(t, id, fails).OwnFault)
+	require.False(t, b.probe(t, id, fails).OwnFault)
+	check(7, 5)
+
+	// While it is refused, a success is evidence for as long as that goes on.
+	refused := Settlement{Verdict: VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
+	b.probe(t, id, refused)
+	since := b.effect(t, id).RefusedSince
+	require.False(t, since.IsZero())
+	require.NoError(t, b.NoteSuccess(t.Context(), "app", 0))
+	for range 3 {
+		require.True(t, b.probe(t, id, refused).OwnFault)
+		require.True(t, since.Equal(b.effect(t, id).RefusedSince))
+	}
+	check(11, 6)
+	b.probe(t, id, fails)
+	require.True(t, b.effect(t, id).RefusedSince.IsZero())
+}
+
+// A claim that is repeated because its answer was lost counts once.
+func TestRepeatedProbeCountsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	claim := Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true}
+	for range 2 {
+		claimed, err := b.Claim(t.Context(), claim)
+		require.NoError(t, err)
+		require.Equal(t, ClaimGranted, claimed.Status)
+		require.Equal(t, 1, claimed.Effect.Attempt)
+		require.Equal(t, 1, claimed.Effect.UncountedAttempts)
+	}
+}

@@ -1,0 +1,96 @@
+package worker
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// A wrong secret costs nobody anything but time: probes use up no attempts.
+func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusInternalServerError} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			var right atomic.Bool
+			b.addHTTP(t, "app", func(w http.ResponseWriter, _ *http.Request) {
+				if !right.Load() {
+					w.WriteHeader(status)
+				}
+			}, func(d *Destination) {
+				d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 3}
+				d.Breaker = Breaker{Failures: 2, ProbeIn: time.Millisecond, MaxProbeIn: 10 * time.Millisecond}
+			})
+			b.start(t, b.worker(t))
+			const events = 2 // whose first attempts trip the breaker
+			for i := range events {
+				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+			}
+			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`)
+			// More probes than all of them have attempts.
+			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.effect_attempts AS a
+				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
+			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
+			require.Positive(t, b.count(t, `SELECT max(attempt) - 3 FROM hooklatch.effects`), "the fencing token rises all the same")
+
+			right.Store(true)
+			waitFor(t, b, `SELECT count(*) / 2 FROM hooklatch.effects WHERE state = 'done'`)
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`))
+		})
+	}
+}
+
+// A few effects that are refused for good stop neither the others nor
+// themselves.
+func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	const events, every = 1030, 34 // 30 of them are refused, and the last 10 are not
+	b := setup(t)
+	b.addHTTP(t, "app", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("X-Bad"), "yes") {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}, func(d *Destination) {
+		d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 5}
+		d.Breaker = Breaker{ProbeIn: 100 * time.Millisecond, MaxProbeIn: 200 * time.Millisecond}
+	})
+	b.opts.Routes[0].HTTP = &HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
+	b.start(t, b.worker(t))
+	for i := range events {
+		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: fmt.Sprintf(`{"bad":%t}`, i%every == every/2)})
+	}
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == 1000 &&
+			b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`) == 30
+	}, time.Minute, 50*time.Millisecond)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed' AND attempt - uncounted_attempts <> 5`))
+}
+
+// An effect is refused while others succeed: the fault is its own.
+func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	b := newBreaker(Breaker{Failures: 2}.withDefaults(), func() time.Time { return now })
+	good := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
+	refused := destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 403}
+	down := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503}
+
+	require.Empty(t, b.record(good, 0))
+	now = now.Add(time.Second)
+	for range 10 {
+		require.Empty(t, b.record(refused, 2*time.Second), "refused before the success and after it")
+	}
+	require.Empty(t, b.record(refused, 0), "refused for the first time")
+	require.NotEmpty(t, b.record(refused, time.Millisecond), "refused since the success only")
+	require.Empty(t, b.record(down, 2*time.Second))
+	require.NotEmpty(t, b.record(down, 2*time.Second), "only a refusal can be about the effect")
+}
