@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
-	"strings"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
 // refusal is the answer to a request that gets no 2xx. What its sender is told
@@ -121,33 +120,7 @@ func refuseAccept(err error) *refusal {
 	return refuseUnavailable("accept_error", err)
 }
 
-// refusePanic is for use with recover. It keeps the value's text only when the
-// runtime made it: anything else may quote the body or a secret (I12).
+// refusePanic is for use with recover.
 func refusePanic(value any) *refusal {
-	text := fmt.Sprintf("%T", value)
-	if fault, ok := value.(runtime.Error); ok {
-		text = fault.Error()
-	}
-	return refuseFault("panic", fmt.Errorf("panic: %s at %s", text, panicSite()))
-}
-
-// panicSite names the function and line that panicked: the first frame above
-// the runtime's own.
-func panicSite() string {
-	var counters [64]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])
-	panicking := false
-	for {
-		frame, more := frames.Next()
-		ofRuntime := strings.HasPrefix(frame.Function, "runtime.")
-		switch {
-		case frame.Function == "runtime.gopanic":
-			panicking = true
-		case panicking && !ofRuntime:
-			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
-		}
-		if !more {
-			return "unknown"
-		}
-	}
+	return refuseFault("panic", errors.New(panicked.Text(value)))
 }

@@ -215,7 +215,7 @@ func TestPanicOfSenderIsInDoubt(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
-	require.Equal(t, "app: parked: panic: oh no", job.Errors[0].Error)
+	require.Regexp(t, `^app: parked: panic: string at github\.com/hooklatch/hooklatch/worker\.panicking\.Send:\d+$`, job.Errors[0].Error)
 	require.Equal(t, "unknown", outputOf(t, job).Applied)
 }
 

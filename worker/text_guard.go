@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
 // maxText bounds every text that goes to River, in bytes.
@@ -79,9 +80,8 @@ func guardError(err error) error {
 // panicError is a panic in a handler, a destination or a job.
 type panicError struct{ text string }
 
-func newPanicError(v any) *panicError {
-	return &panicError{text: "panic: " + fmt.Sprint(v)}
-}
+// newPanicError is for the deferred function that recovered v.
+func newPanicError(v any) *panicError { return &panicError{text: panicked.Text(v)} }
 
 func (e *panicError) Error() string { return e.text }
 
