@@ -31,18 +31,22 @@ func (e *blockedError) Error() string {
 // when allow_private names it, or when the destination's own configured URL
 // names it: the same literal address, or a loopback one for `localhost`. That
 // last exemption holds for host and port of that URL only; a URL computed
-// from event data with another host or port never has it.
+// from event data with another host or port never has it. The metadata services
+// of clouds are not reached by a network in allow_private, but by their address
+// alone.
 type guard struct {
 	host      string // as configured, canonical
 	port      string
 	literal   netip.Addr // valid when host is a literal address
 	localhost bool
+	alone     map[netip.Addr]bool // addresses that allow_private names one by one
 	addresses *ssrf.Guardian
 	dialer    net.Dialer
 }
 
 func newGuard(host, port string, allow []netip.Prefix, resolver *net.Resolver) (*guard, error) {
 	var v4, v6 []netip.Prefix
+	alone := map[netip.Addr]bool{}
 	for _, p := range allow {
 		switch {
 		case !p.IsValid() || p.Addr().Is4In6():
@@ -52,10 +56,14 @@ func newGuard(host, port string, allow []netip.Prefix, resolver *net.Resolver) (
 		default:
 			v6 = append(v6, p)
 		}
+		if p.IsSingleIP() {
+			alone[p.Addr()] = true
+		}
 	}
 	g := &guard{
-		host: canonicalHost(host),
-		port: port,
+		host:  canonicalHost(host),
+		port:  port,
+		alone: alone,
 		addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork(),
 			ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)),
 		dialer: net.Dialer{Resolver: resolver},
@@ -145,6 +153,9 @@ func (g *guard) checkAddr(host string, ip netip.Addr, own bool) error {
 	ip = ip.Unmap()
 	if own && (ip == g.literal || g.localhost && ip.IsLoopback()) {
 		return nil
+	}
+	if isMetadataService(ip) && !g.alone[ip.WithZone("")] {
+		return &blockedError{host: host, why: fmt.Sprintf("%s is the metadata service of a cloud, and allow_private does not name it alone", ip)}
 	}
 	if g.addresses.SafeAddr(ip.WithZone("")) != nil {
 		return &blockedError{host: host, why: fmt.Sprintf("%s is not a global address, and allow_private does not name it", ip)}

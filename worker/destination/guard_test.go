@@ -82,7 +82,7 @@ func TestGuardChecksWhatANameResolvesToEachTime(t *testing.T) {
 	point("127.0.0.1")
 	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	require.NoError(t, h.Close())
-	for _, rebound := range []string{"127.0.0.2", "169.254.169.254", "0.0.0.0"} {
+	for _, rebound := range []string{"127.0.0.2", "169.254.1.1", "0.0.0.0"} {
 		point(rebound)
 		out := h.Send(t.Context(), testEffect())
 		require.Equal(t, outbox.VerdictRefused, out.Verdict, rebound)

@@ -51,7 +51,9 @@ type Destination struct {
 	// When the destination counts as down and is paused.
 	Breaker Breaker `yaml:"breaker,omitempty"`
 	// Networks that are not public and may be reached all the same. The literal
-	// address or localhost that url names needs no permission. Defaults to none.
+	// address or localhost that url names needs no permission; the metadata
+	// service of a cloud needs an entry of its own, like 169.254.169.254/32.
+	// Defaults to none.
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
 	// River queue of the effects; destinations that name the same one share it.
 	// Defaults to dst_ and the name of the destination.

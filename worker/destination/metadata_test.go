@@ -1,0 +1,42 @@
+package destination
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever reaches one of these takes over the machine's identity in its cloud.
+func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
+	t.Parallel()
+	wide := []netip.Prefix{
+		netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("168.63.129.0/24"),
+	}
+	for _, address := range []string{
+		"168.63.129.16", "169.254.169.254", "169.254.170.2", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254",
+		"::ffff:168.63.129.16", "fe80::a9fe:a9fe",
+	} {
+		ip := netip.MustParseAddr(address)
+		for _, allowed := range [][]netip.Prefix{nil, wide} {
+			g, err := newGuard("hooks.example.com", "443", allowed, nil)
+			require.NoError(t, err)
+			require.ErrorContains(t, g.checkAddr("evil.example.com", ip, false), "is the metadata service of a cloud", address)
+			require.Error(t, g.checkAddr("hooks.example.com", ip, true), "a name may be made to resolve to it")
+		}
+		alone := netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
+		g, err := newGuard("hooks.example.com", "443", []netip.Prefix{alone}, nil)
+		require.NoError(t, err)
+		require.NoError(t, g.checkAddr("hooks.example.com", ip, true), address)
+	}
+	g, err := newGuard("168.63.129.16", "80", nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, g.checkAddr("168.63.129.16", netip.MustParseAddr("168.63.129.16"), true), "the configured URL names it")
+
+	g, err = newGuard("hooks.example.com", "443", wide, nil)
+	require.NoError(t, err)
+	for _, neighbour := range []string{"100.100.100.201", "fd00:ec2::255", "169.254.1.1"} {
+		require.NoError(t, g.checkAddr("x", netip.MustParseAddr(neighbour), false), neighbour)
+	}
+}
