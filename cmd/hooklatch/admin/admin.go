@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -130,7 +130,7 @@ func New(opts Options) (*Admin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: address %q must be host:port: %w", opts.Listen, err)
 	}
-	if opts.Token.IsZero() && !isLoopback(host) {
+	if opts.Token.IsZero() && !loopback.Is(host) {
 		return nil, fmt.Errorf("admin: address %q can be reached from other machines: set admin.token, or listen on %s", opts.Listen, DefaultListen)
 	}
 	a := &Admin{
@@ -222,12 +222,4 @@ func (a *Admin) Stop(ctx context.Context) error {
 	}
 	a.serving.Wait()
 	return err
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
 }

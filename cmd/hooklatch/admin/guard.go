@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -27,9 +27,7 @@ func secureHeaders(next http.Handler) http.Handler {
 // guard lets only operators through.
 func (a *Admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.opts.Token.IsZero() && !calledOnLoopback(r) {
-			// A web site can point its own name at 127.0.0.1 and let a browser
-			// read us (DNS rebinding); it cannot change the Host header.
+		if a.opts.Token.IsZero() && !loopback.Called(r) {
 			writeJSON(w, http.StatusMisdirectedRequest, problem{"call this address as localhost, or set admin.token"})
 			return
 		}
@@ -67,12 +65,4 @@ func presented(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
-}
-
-func calledOnLoopback(r *http.Request) bool {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return isLoopback(strings.Trim(host, "[]"))
 }

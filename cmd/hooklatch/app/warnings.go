@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker"
 )
@@ -127,6 +127,5 @@ func unverifiedHost(c *pgx.ConnConfig) string {
 
 // isLocal knows this machine: a socket, or a loopback address or name.
 func isLocal(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return strings.HasPrefix(cmp.Or(host, "/"), "/") || host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+	return strings.HasPrefix(cmp.Or(host, "/"), "/") || loopback.Is(host)
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"net"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
@@ -107,7 +107,7 @@ func providerCap(s Source) int64 {
 
 func (a Admin) check(d *decoder, g Gateway) {
 	host, ok := d.address("admin.listen", a.Listen)
-	if ok && !isLoopback(host) && a.Token.IsZero() && a.TokenFile == "" && !d.reported("admin.token") {
+	if ok && !loopback.Is(host) && a.Token.IsZero() && a.TokenFile == "" && !d.reported("admin.token") {
 		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token or admin.token_file, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
 	}
 	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
@@ -120,11 +120,6 @@ func (w Worker) check(d *decoder) {
 	d.positive("worker.dispatch_workers", int64(w.DispatchWorkers))
 	d.positive("worker.handler_workers", int64(w.HandlerWorkers))
 	d.duration("worker.soft_stop", w.SoftStop)
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // missingf reports that a mapping lacks a field it must have, unless the field

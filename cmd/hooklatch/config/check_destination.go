@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -218,7 +219,7 @@ func (m *SMTPDestination) check(d *decoder, at string) {
 		d.missingf(at, "password", "has a username but no password; give password or password_file")
 	case !login && !m.Password.IsZero():
 		d.missingf(at, "username", "has a password but no username")
-	case login && m.TLS == TLSNone && !isLoopback(m.Host):
+	case login && m.TLS == TLSNone && !loopback.Is(m.Host):
 		d.reportf(at+".tls", "none would send the password in the clear; allowed with a username: starttls, implicit")
 	}
 }

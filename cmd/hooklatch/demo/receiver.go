@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -174,7 +175,17 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-func (r *Receiver) list(w http.ResponseWriter, _ *http.Request) {
+// named tells whether the request was sent to localhost, or to the address that
+// the receiver was told to listen on.
+func (r *Receiver) named(request *http.Request) bool {
+	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
+}
+
+func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
+	if !r.named(request) {
+		http.Error(w, "call this address as localhost", http.StatusMisdirectedRequest)
+		return
+	}
 	listed := struct {
 		Effects []Seen     `json:"effects"`
 		Mails   []SeenMail `json:"mails"`

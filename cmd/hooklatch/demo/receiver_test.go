@@ -103,3 +103,27 @@ func TestMailCountsEachMessageIDOnce(t *testing.T) {
 	require.Len(t, mail.Seen(), 1)
 	require.Equal(t, 2, mail.Seen()[0].Times)
 }
+
+// What was seen is of the person at this machine, not of the web sites they visit.
+func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	l := listener(t)
+	receiver, err := demo.NewReceiver(demo.ReceiverOptions{Listener: l, Secret: secret.New(testSecret)})
+	require.NoError(t, err)
+	receiver.Start()
+	t.Cleanup(func() { require.NoError(t, receiver.Stop(context.Background())) })
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	for host, want := range map[string]int{
+		"localhost:" + port: http.StatusOK, l.Addr().String(): http.StatusOK,
+		"rebind.example.com:" + port: http.StatusMisdirectedRequest, "rebind.example.com": http.StatusMisdirectedRequest,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+"/seen", nil)
+		require.NoError(t, err)
+		r.Host, r.Close = host, true
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, want, response.StatusCode, host)
+	}
+}

@@ -1,0 +1,26 @@
+// Package loopback knows this machine by its names and addresses.
+package loopback
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Is tells whether a host, without a port, is this machine.
+func Is(host string) bool {
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// Called tells whether a request was sent to this machine by such a name. A web
+// site can point its own name at 127.0.0.1 and let a browser read what answers
+// there (DNS rebinding); it cannot change the Host header.
+func Called(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return Is(host)
+}
