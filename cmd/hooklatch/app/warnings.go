@@ -30,7 +30,7 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		keyWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
+		accessWarnings(cfg), keyWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
 		[]Warning{{
 			"retention", "retention deletes nothing yet: events, payloads and effects stay in the database",
 			"plan for the disk they need; what the configuration says under retention is checked, and in effect from a later version on",
@@ -43,6 +43,15 @@ func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	for _, w := range warnings {
 		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)
 	}
+}
+
+// accessWarnings are for files with secrets that others may read.
+func accessWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, w := range cfg.Warnings() {
+		warnings = append(warnings, Warning{"access", w.Error(), "take that right away: chmod o-r"})
+	}
+	return warnings
 }
 
 // keyWarnings are for business keys that swallow events.

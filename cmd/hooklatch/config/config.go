@@ -42,24 +42,41 @@ type Config struct {
 	// Which events lead to which effect at which destination.
 	Routes []Route `yaml:"routes,omitempty"`
 
-	origin *origin
+	origin   *origin
+	warnings Problems
 }
 
 // origin remembers where each path of the file stood.
 type origin struct {
 	file  string
 	lines map[string]int
+	// secrets tells that a secret stands in the file itself.
+	secrets bool
 }
 
 // Load reads and parses the file at path. Errors: Problems, or that of reading
 // the file.
 func Load(path string, env LookupEnv) (*Config, error) {
+	info, err := checkAccess(path)
+	if err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return Parse(path, data, env)
+	cfg, err := Parse(path, data, env)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.origin.secrets && readableByAll(info) {
+		cfg.warnings = append(cfg.warnings, Problem{File: path, Message: "has secrets in it, and " + readable(info)})
+	}
+	return cfg, nil
 }
+
+// Warnings are what is allowed and seldom meant about the files themselves.
+func (c *Config) Warnings() []Problem { return c.warnings }
 
 // Parse parses the text of a file called name. Relative paths in it, of
 // secrets_file and its like, start at the directory of name. Errors: Problems.
@@ -75,11 +92,13 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
+	cfg.warnings = d.warnings.sorted()
 	return cfg, nil
 }
 
 // Find names the configuration file: explicit when it is given, else
-// ./hooklatch.yaml, else the one the dev command wrote.
+// ./hooklatch.yaml, else the one the dev command wrote. A file that was not named
+// must be the user's own, or root's.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		if _, err := os.Stat(explicit); err != nil {
@@ -89,6 +108,9 @@ func Find(explicit string) (string, error) {
 	}
 	for _, path := range []string{DefaultPath, filepath.FromSlash(DevPath)} {
 		if _, err := os.Stat(path); err == nil {
+			if err := checkTrusted(path); err != nil {
+				return "", fmt.Errorf("find configuration: %w", err)
+			}
 			return path, nil
 		} else if !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("find configuration: %w", err)

@@ -35,6 +35,7 @@ type decoder struct {
 	dir      string // where relative paths start
 	anchors  map[string]ast.Node
 	problems Problems
+	warnings Problems // about the files that were read
 
 	// unknown are the mappings with something in them that was not understood.
 	unknown map[string]bool

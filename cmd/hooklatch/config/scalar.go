@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	}
 	if target.Type() == secretType {
 		d.secret(node, path, text, target)
+		d.origin.secrets = d.origin.secrets || !expanded && !isPublic(path, text)
 		return
 	}
 	isText := node.Type() == ast.StringType || node.Type() == ast.LiteralType
@@ -147,6 +149,20 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	}
 	prefix, err := netip.ParsePrefix(text)
 	return prefix.Masked(), err
+}
+
+// isPublic tells whether a field that may be secret is not: a connection string
+// without a password.
+func isPublic(path, text string) bool {
+	if !strings.HasPrefix(path, "database.") || strings.Contains(text, "password") {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	_, has := u.User.Password()
+	return !has
 }
 
 // secret stores a secret. None of its text goes into a problem.

@@ -131,9 +131,14 @@ func (d *decoder) readFile(path, file string) string {
 	case !info.Mode().IsRegular():
 		d.reportf(path, "is not a regular file")
 		return ""
+	case writableByAll(info):
+		d.reportf(path, "the file may be written by every user of this machine (mode %s); take that right away: chmod o-w", mode(info))
+		return ""
 	case info.Size() > maxSecretFile:
 		d.reportf(path, "the file has %d bytes; a file of secrets has at most %d", info.Size(), maxSecretFile)
 		return ""
+	case readableByAll(info):
+		d.warnings = append(d.warnings, d.origin.problem(path, "the file "+readable(info)))
 	}
 	data, err := os.ReadFile(file)
 	switch {

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Who may read and write files the mode says on Unix only.
+const modesMatter = runtime.GOOS != "windows"
+
+func writableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o002 != 0 }
+func readableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o004 != 0 }
+
+// mode is the mode of a file for people: 0644.
+func mode(info fs.FileInfo) string { return fmt.Sprintf("%#o", info.Mode().Perm()) }
+
+func readable(info fs.FileInfo) string {
+	return fmt.Sprintf("may be read by every user of this machine (mode %s)", mode(info))
+}
+
+// checkTrusted refuses a file that nobody named and that somebody else may have
+// put where we look: it decides where events go, and which variables of the
+// environment they take along.
+func checkTrusted(path string) error {
+	for _, one := range []string{path, filepath.Dir(path)} {
+		info, err := os.Stat(one)
+		if err != nil {
+			return err
+		}
+		why := ""
+		if uid, known := ownerOf(info); known && uid != 0 && uid != os.Geteuid() {
+			why = fmt.Sprintf("belongs to another user (%d)", uid)
+		} else if writableByAll(info) {
+			why = fmt.Sprintf("may be written by every user of this machine (mode %s)", mode(info))
+		}
+		if why != "" {
+			what := "it"
+			if info.IsDir() {
+				what = "its directory"
+			}
+			return fmt.Errorf("./%s is not taken by itself, because %s %s; if it is yours, name it with --config %s",
+				filepath.ToSlash(path), what, why, filepath.ToSlash(path))
+		}
+	}
+	return nil
+}
+
+// checkAccess refuses a file that every user of the machine may write.
+func checkAccess(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read configuration: %w", err)
+	case writableByAll(info):
+		return nil, Problems{{File: path, Message: fmt.Sprintf(
+			"may be written by every user of this machine (mode %s), and decides where events go; take that right away: chmod o-w", mode(info))}}
+	}
+	return info, nil
+}

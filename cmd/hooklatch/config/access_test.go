@@ -1,0 +1,109 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// place writes a file with exactly this mode, whatever the umask.
+func place(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.Chmod(path, mode))
+}
+
+func onUnix(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the mode of a file says nothing here")
+	}
+}
+
+func TestAFileEverybodyMayWriteIsRefused(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	dir := t.TempDir()
+	path, key := filepath.Join(dir, "my.yaml"), filepath.Join(dir, "key")
+	place(t, path, "sources: {stripe: {provider: stripe, secrets_file: key}}", 0o646)
+	place(t, key, "canary", 0o600)
+	_, err := Load(path, lookup)
+	require.ErrorContains(t, err, path+": may be written by every user of this machine (mode 0646)")
+	require.ErrorContains(t, err, "chmod o-w")
+
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.NoError(t, os.Chmod(key, 0o602))
+	_, err = Load(path, lookup)
+	require.ErrorContains(t, err, path+":1: sources.stripe.secrets_file: the file may be written by every user of this machine (mode 0602)")
+	require.NotContains(t, err.Error(), "canary")
+
+	require.NoError(t, os.Chmod(key, 0o660))
+	cfg, err := Load(path, lookup)
+	require.NoError(t, err)
+	require.Empty(t, cfg.Warnings())
+}
+
+func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	for text, want := range map[string]string{
+		"sources: {stripe: {provider: stripe, secrets: [canary]}}":                           ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"database: {url: postgres://u:canary@localhost/x}":                                   ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"sources: {stripe: {provider: stripe, secrets: [\"${STRIPE_WEBHOOK_SECRET}\"]}}":     "",
+		"database: {url: postgres://u@localhost/x}":                                          "",
+		"sources: {stripe: {provider: stripe, secrets_file: key}}":                           ":1: sources.stripe.secrets_file: the file may be read by every user of this machine (mode 0604)",
+		"sources: {stripe: {provider: stripe, secrets: [{value: canary}]}}":                  ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"destinations: {app: {http: {url: http://localhost, headers: {X-Api-Key: canary}}}}": ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "my.yaml")
+		place(t, filepath.Join(dir, "key"), "canary", 0o604)
+		place(t, path, text, 0o644)
+		cfg, err := Load(path, lookup)
+		require.NoError(t, err, text)
+		if want == "" {
+			require.Empty(t, cfg.Warnings(), text)
+			continue
+		}
+		require.Len(t, cfg.Warnings(), 1, text)
+		require.Equal(t, path+want, cfg.Warnings()[0].Error())
+	}
+}
+
+// A file nobody named decides about everything only if it is certainly ours.
+func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
+	onUnix(t)
+	for _, name := range []string{DefaultPath, filepath.FromSlash(DevPath)} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			place(t, name, "{}", 0o602)
+			_, err := Find("")
+			require.ErrorContains(t, err, "./"+filepath.ToSlash(name)+" is not taken by itself, because it may be written by every user of this machine (mode 0602); if it is yours, name it with --config "+filepath.ToSlash(name))
+
+			require.NoError(t, os.Chmod(name, 0o644))
+			require.NoError(t, os.Chmod(filepath.Dir(name), 0o777|os.ModeSticky))
+			_, err = Find("")
+			require.ErrorContains(t, err, "because its directory may be written by every user of this machine (mode 0777)")
+			found, err := Find(name)
+			require.NoError(t, err, "a file that was named is taken")
+			require.Equal(t, name, found)
+
+			require.NoError(t, os.Chmod(filepath.Dir(name), 0o755))
+			found, err = Find("")
+			require.NoError(t, err)
+			require.Equal(t, name, found)
+
+			if os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			require.NoError(t, os.Chown(name, 4711, -1))
+			// Root's own view: root owns everything but this.
+			_, err = Find("")
+			require.ErrorContains(t, err, "because it belongs to another user (4711)")
+		})
+	}
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package config
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// ownerOf is the user a file belongs to.
+func ownerOf(info fs.FileInfo) (uid int, known bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(stat.Uid), true
+}
