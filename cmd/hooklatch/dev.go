@@ -98,14 +98,16 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err := d.checkAddresses(ctx); err != nil {
 		return err
 	}
-	if err := makeDevDir(d.dir); err != nil {
+	files, err := openDevFiles(d.dir)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, files.Close()) }()
 	settings, err := readDevSettings(d.configPath(), d.p.env)
 	if err != nil {
 		return err
 	}
-	if settings.database, err = d.startDatabase(ctx); err != nil {
+	if settings.database, err = d.startDatabase(ctx, files); err != nil {
 		return err
 	}
 	settings.listen, settings.admin, settings.forward = d.listen, d.admin, d.forward
@@ -169,20 +171,8 @@ func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) 
 	return listener, nil
 }
 
-// makeDevDir makes the directory, which nobody commits by accident. Postgres,
-// which may run as another user, has to get through it.
-func makeDevDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // what is secret in it has its own mode
-		return fmt.Errorf("make %s: %w", dir, err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644); err != nil { //nolint:gosec // no secret
-		return fmt.Errorf("make %s: %w", dir, err)
-	}
-	return nil
-}
-
 // startDatabase returns the URL of the database given, or of an embedded one.
-func (d *dev) startDatabase(ctx context.Context) (secret.Value, error) {
+func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value, error) {
 	if given := d.database.given(d.p); !given.IsZero() {
 		return given, nil
 	}
@@ -196,7 +186,7 @@ func (d *dev) startDatabase(ctx context.Context) (secret.Value, error) {
 	} else {
 		return secret.Value{}, fmt.Errorf("port of Postgres: %w: choose another one with --pg-port", err)
 	}
-	log, err := os.OpenFile(filepath.Join(d.dir, "postgres.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := files.log("postgres.log")
 	if err != nil {
 		return secret.Value{}, fmt.Errorf("log of Postgres: %w", err)
 	}

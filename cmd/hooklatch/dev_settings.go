@@ -108,13 +108,12 @@ func (s *devSettings) write(path string, env config.LookupEnv) (*config.Config, 
 	if err != nil {
 		return nil, err
 	}
-	// Never half a file for the commands that read it.
-	draft := path + ".new"
-	if err := os.WriteFile(draft, []byte(text), 0o600); err != nil {
-		return nil, fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	files, err := openDevFiles(filepath.Dir(path))
+	if err != nil {
+		return nil, err
 	}
-	if err := os.Rename(draft, path); err != nil {
-		return nil, fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	if err := errors.Join(files.replace(filepath.Base(path), []byte(text), 0o600), files.Close()); err != nil {
+		return nil, err
 	}
 	return cfg, nil
 }
