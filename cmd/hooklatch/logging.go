@@ -16,7 +16,7 @@ func (g *globals) logger(p *process, usual slog.Level) (*slog.Logger, error) {
 			return nil, misused("--log-level %q is not a level; allowed: debug, info, warn, error", g.logLevel)
 		}
 	}
-	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: onOneLine}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: fitForALog}
 	var lines slog.Handler
 	switch {
 	case g.logFormat == "text", g.logFormat == "auto" && p.terminal:
@@ -27,6 +27,11 @@ func (g *globals) logger(p *process, usual slog.Level) (*slog.Logger, error) {
 		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", g.logFormat)
 	}
 	return slog.New(tracing.LogHandler(lines)), nil
+}
+
+// fitForALog is what becomes of every attribute.
+func fitForALog(groups []string, a slog.Attr) slog.Attr {
+	return hideAddresses(onOneLine(groups, a))
 }
 
 // onOneLine joins the lines of an error: pgx tells of each address it tried on

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -10,7 +14,10 @@ import (
 )
 
 // databaseFlag goes before DATABASE_URL, which goes before the configuration.
-type databaseFlag struct{ url string }
+type databaseFlag struct {
+	url    string
+	warned bool // that the password can be seen
+}
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url of the configuration)")
@@ -19,10 +26,22 @@ func (d *databaseFlag) register(flags *pflag.FlagSet) {
 // given is what flag or environment say, or nothing.
 func (d *databaseFlag) given(p *process) secret.Value {
 	if d.url != "" {
+		d.warn(p)
 		return secret.New(d.url)
 	}
 	url, _ := p.env("DATABASE_URL")
 	return secret.New(url)
+}
+
+// warn says, once, that a password on a command line is nobody's secret.
+func (d *databaseFlag) warn(p *process) {
+	parsed, err := pgx.ParseConfig(d.url)
+	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(d.url, parsed.Password) {
+		return // the password of another place, such as a PGPASSFILE
+	}
+	d.warned = true
+	fmt.Fprintf(p.stderr, "%s: the password in --database-url can be read by every user of this machine in its list of processes; "+
+		"set DATABASE_URL, or url_file under database in the configuration\n", p.name)
 }
 
 // loadConfig finds, reads and checks the configuration.
