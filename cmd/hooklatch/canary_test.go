@@ -18,7 +18,7 @@ const canary = "canary0secret"
 func TestNoSecretGetsOut(t *testing.T) {
 	t.Parallel()
 	// Standard Webhooks secrets are Base64: this one spells the canary.
-	encoded := "whsec_" + canary + "0aa"
+	encoded := "whsec_" + canary + "0aaaaaaaaaaaaaaaaaa"
 	s := newSystem(t, systemOptions{
 		yaml: func(settings *devSettings) string {
 			for name := range settings.secrets {

@@ -145,7 +145,8 @@ func secretsOf(o HTTPOptions) []string {
 		secrets = append(secrets, value, credentials)
 	}
 	for _, value := range o.SignStandardWebhooks {
-		secrets = append(secrets, strings.TrimPrefix(value.Reveal(), "whsec_"))
+		text := strings.TrimPrefix(value.Reveal(), encodedSecret)
+		secrets = append(secrets, strings.TrimPrefix(text, rawSecret))
 	}
 	return secrets
 }

@@ -46,7 +46,7 @@ func TestHTTPRequest(t *testing.T) {
 		URL: receive(t, got.ServeHTTP) + "/hooks?a=1", Headers: map[string]string{"x-team": "billing", "X-Kind": "static"},
 		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New("s3cret-key")},
 		Bearer:               secret.New("b3arer"),
-		SignStandardWebhooks: []secret.Value{secret.New("one"), secret.New("two")},
+		SignStandardWebhooks: []secret.Value{secret.New("raw:one"), secret.New("raw:two")},
 	})
 	h.now = func() time.Time { return time.Unix(1614265330, 0) }
 	e := testEffect()
@@ -138,7 +138,7 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 	t.Parallel()
 	h := newTestHTTP(t, HTTPOptions{
 		URL:               receive(t, func(http.ResponseWriter, *http.Request) { t.Error("was sent") }),
-		IdempotencyHeader: "X-Request-Id", SignStandardWebhooks: []secret.Value{secret.New("key")},
+		IdempotencyHeader: "X-Request-Id", SignStandardWebhooks: []secret.Value{secret.New("raw:key")},
 	})
 	header := func(name, value string) func(*outbox.Request) {
 		return func(r *outbox.Request) { r.Headers = map[string][]string{name: {value}} }
@@ -190,7 +190,7 @@ func TestHTTPKeepsSecretsToItself(t *testing.T) {
 	common := HTTPOptions{
 		URL:                  receive(t, echo) + "/?token=canary-query",
 		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New(secrets["header"])},
-		SignStandardWebhooks: []secret.Value{secret.New(secrets["key"])},
+		SignStandardWebhooks: []secret.Value{secret.New("raw:" + secrets["key"])},
 	}
 	bearer, password := common, common
 	bearer.Bearer = secret.New(secrets["bearer"])
@@ -225,7 +225,7 @@ func TestNewHTTPSaysWhatIsWrong(t *testing.T) {
 		`http destination "app": header Authorization is set by the destination, a request may not`:                func(o *HTTPOptions) { o.Headers = map[string]string{"Authorization": "x"} },
 		`http destination "app": idempotency header "Content-Length" cannot be used`:                               func(o *HTTPOptions) { o.IdempotencyHeader = "content-length" },
 		`http destination "app": bearer has a character headers cannot have`:                                       func(o *HTTPOptions) { o.Bearer = secret.New("canary\n") },
-		`http destination "app": sign standard webhooks: secret 1: what follows whsec_ is not Base64`:              func(o *HTTPOptions) { o.SignStandardWebhooks = []secret.Value{secret.New("whsec_?")} },
+		`http destination "app": sign standard webhooks: secret 1 is not Base64 after whsec_`:                      func(o *HTTPOptions) { o.SignStandardWebhooks = []secret.Value{secret.New("whsec_?")} },
 		`http destination "app": at most one of bearer, basic user and a secret Authorization header can be given`: func(o *HTTPOptions) { o.Bearer, o.BasicUser = secret.New("a"), "b" },
 	} {
 		o := HTTPOptions{Name: "app", URL: "https://example.com"}

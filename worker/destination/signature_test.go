@@ -3,6 +3,7 @@ package destination
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestSignPublishedVector(t *testing.T) {
 
 func TestSignWithEverySecretWhileTheyRotate(t *testing.T) {
 	t.Parallel()
-	old, renewed := secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), secret.New("a raw secret")
+	old, renewed := secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), secret.New("raw:a raw secret")
 	var single []string
 	for _, value := range []secret.Value{old, renewed} {
 		s, err := newSigner([]secret.Value{value})
@@ -49,8 +50,34 @@ func TestSignWithEverySecretWhileTheyRotate(t *testing.T) {
 
 func TestSignRefusesUnusableSecrets(t *testing.T) {
 	t.Parallel()
-	_, err := newSigner([]secret.Value{secret.New("whsec_%%%")})
-	require.EqualError(t, err, "secret 1: what follows whsec_ is not Base64")
-	_, err = newSigner([]secret.Value{secret.New("whsec_bWlzc2luZyBwYWRkaW5n"), secret.New("")})
-	require.EqualError(t, err, "secret 2 is empty")
+	for given, want := range map[string]string{
+		"":                                    "is empty",
+		"raw:":                                "has nothing after raw:",
+		"whsec_?%":                            "is not Base64 after whsec_",
+		"whsec_YWJj":                          "spells 3 bytes after whsec_; allowed: 24 to 64",
+		"whsec_" + strings.Repeat("YWJj", 22): "spells 66 bytes after whsec_; allowed: 24 to 64",
+		"mysecretmysecret": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with raw:; " +
+			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
+		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with raw:; " +
+			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "",
+		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=": "spells 23 bytes after whsec_; allowed: 24 to 64",
+		"raw:mysecretmysecret":                   "",
+	} {
+		if want == "" {
+			require.NoError(t, CheckSigningSecret(secret.New(given)), given)
+			continue
+		}
+		require.EqualError(t, CheckSigningSecret(secret.New(given)), want, given)
+		_, err := newSigner([]secret.Value{secret.New("raw:fine"), secret.New(given)})
+		require.EqualError(t, err, "secret 2 "+want, given)
+	}
+}
+
+// raw: takes the bytes after it as the key, whatever they look like.
+func TestSignWithRawBytes(t *testing.T) {
+	t.Parallel()
+	s, err := newSigner([]secret.Value{secret.New("raw:whsec_abc")})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("whsec_abc")}, s.keys)
 }

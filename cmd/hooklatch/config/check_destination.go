@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/http"
 	"net/mail"
 	"net/netip"
@@ -185,7 +186,27 @@ func (h *HTTPDestination) check(d *decoder, at string) {
 	if h.Sign != nil && len(h.Sign.StandardWebhooks) == 0 && h.Sign.StandardWebhooksFile == "" {
 		d.missingf(at+".sign", "standard_webhooks", "has no secret; give standard_webhooks or standard_webhooks_file")
 	}
+	h.checkSign(d, at+".sign.standard_webhooks")
 	h.checkSignOrigins(d, at+".sign_origins")
+}
+
+// checkSign checks each secret that requests are signed with.
+func (h *HTTPDestination) checkSign(d *decoder, at string) {
+	if h.Sign == nil {
+		return
+	}
+	for i, value := range h.Sign.StandardWebhooks {
+		err := destination.CheckSigningSecret(value)
+		if err == nil {
+			continue
+		}
+		path := d.element(at, i)
+		write := `standard_webhooks: "raw:` + cmp.Or(d.expanded[path], "THE-SECRET") + `"`
+		if h.Sign.StandardWebhooksFile != "" {
+			path, write = at+"_file", "raw:THE-SECRET into the file"
+		}
+		d.reportf(path, "secret %d %s; if the receiver takes the bytes as they are, write %s", i+1, err, write)
+	}
 }
 
 func (h *HTTPDestination) checkSignOrigins(d *decoder, at string) {

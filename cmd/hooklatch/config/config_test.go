@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the expected files anew instead o
 
 // environment is what the files under testdata refer to.
 var environment = map[string]string{
-	"APP_SECRET":            "canary-app",
+	"APP_SECRET":            "raw:canary-app",
 	"CANARY":                "canary-value",
 	"DATABASE_URL":          "postgres://me:canary-database@localhost:5432/app",
 	"EMPTY":                 "",
@@ -109,8 +109,8 @@ func TestSecretsAreRead(t *testing.T) {
 	require.Equal(t, "canary-file-one", cfg.Admin.Token.Reveal())
 	secrets := cfg.Sources["stripe"].Secrets
 	require.Len(t, secrets, 2)
-	require.Equal(t, "canary-file-two-new", secrets[0].Value.Reveal())
-	require.Equal(t, "canary-file-two-old", secrets[1].Value.Reveal())
+	require.Equal(t, "raw:canary-file-two-new", secrets[0].Value.Reveal())
+	require.Equal(t, "raw:canary-file-two-old", secrets[1].Value.Reveal())
 	require.Len(t, cfg.Destinations["app"].HTTP.Sign.StandardWebhooks, 2)
 	require.Equal(t, "canary-file-one", cfg.Destinations["app"].HTTP.Bearer.Reveal())
 	require.Equal(t, "canary-file-one", cfg.Destinations["legacy"].HTTP.Basic.Password.Reveal())

@@ -178,7 +178,7 @@ func TestHash(t *testing.T) {
 	const base = `
 gateway: {listen: ":8080"}
 sources: {stripe: {provider: stripe, secrets: [one]}}
-destinations: {app: {http: {url: http://localhost, bearer: one, sign: {standard_webhooks: d2hhdGV2ZXIgaXQgaXM}, headers: {X-Key: one}}}}
+destinations: {app: {http: {url: http://localhost, bearer: one, sign: {standard_webhooks: raw:whatever}, headers: {X-Key: one}}}}
 routes: [{name: all, from: stripe, to: app}]
 `
 	hash := func(old, replacement string) string {
@@ -196,12 +196,12 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Len(t, same, hashLength)
 	require.Equal(t, same, hash("", ""))
 	for old, replacement := range map[string]string{
-		"[one]":                                  "[two, three]",
-		"bearer: one":                            "bearer: two",
-		"X-Key: one":                             "X-Key: two",
-		"standard_webhooks: d2hhdGV2ZXIgaXQgaXM": "standard_webhooks: [d2hhdGV2ZXIgaXQgaXM, ZWxzZWVsc2VlbHNlZWxzZQ]",
-		":8080":                                  ":9090",
-		"gateway:":                               "retention: {dedup: 120d}\ngateway:",
+		"[one]":                           "[two, three]",
+		"bearer: one":                     "bearer: two",
+		"X-Key: one":                      "X-Key: two",
+		"standard_webhooks: raw:whatever": "standard_webhooks: [\"raw:whatever\", \"raw:else\"]",
+		":8080":                           ":9090",
+		"gateway:":                        "retention: {dedup: 120d}\ngateway:",
 	} {
 		require.Equal(t, same, hash(old, replacement), replacement)
 	}

@@ -138,8 +138,9 @@ type Basic struct {
 // Sign says how requests are signed.
 type Sign struct {
 	// Secrets of a Standard Webhooks signature with a webhook-id that stays the
-	// same in every attempt. Each of several signs, so that the receiver can
-	// change from one to the next.
+	// same in every attempt: whsec_ and Base64 of 24 to 64 bytes, or raw: and the
+	// bytes themselves for a receiver that does not decode them. Each of several
+	// signs, so that the receiver can change from one to the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 	// A file that holds the secrets, one in a line, instead of standard_webhooks.
 	StandardWebhooksFile string `yaml:"standard_webhooks_file,omitempty"`

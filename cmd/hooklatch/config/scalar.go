@@ -46,6 +46,9 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 		return
 	}
 	if target.Type() == secretType {
+		if expanded && envReference.FindString(given) == given {
+			d.expanded[path] = given // nothing but the name of a variable
+		}
 		d.secret(node, path, text, target)
 		d.origin.secrets = d.origin.secrets || !expanded && !isPublic(path, text)
 		return
