@@ -40,7 +40,9 @@ source in the configuration, and deliver it to the gateway.
 The body is that of FILE, or "-" for standard input, or a sample of the
 provider. All copies of one call are the same event, unless --new-ids is given:
 the first is accepted and the others are duplicates. A FILE whose provider has
-the id of an event in the body is sent as it is, with the id that is in it.`,
+the id of an event in the body is sent as it is, with the id that is in it.
+With --new-ids and a FILE whose provider has the id in a header that is not
+signed, every delivery but the first looks like a replay, and is marked so.`,
 		Example: "  " + p.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
 			"  " + p.name + " send github push.json --header X-GitHub-Event=push",
 		Args: cobra.RangeArgs(1, 2),

@@ -69,7 +69,7 @@ func newBitbucket(Options) (*Provider, error) {
 }
 
 func sampleBitbucket(eventType, id string, now time.Time) *Request {
-	eventType = cmp.Or(eventType, "repo:push")
+	eventType, id = cmp.Or(eventType, "repo:push"), cmp.Or(id, uuid.NewString())
 	actor := object{"type": "user", "display_name": "Emma", "nickname": "emma", "account_id": "557058:5b1f"}
 	body := object{
 		"actor":      actor,
@@ -78,18 +78,18 @@ func sampleBitbucket(eventType, id string, now time.Time) *Request {
 	at := now.UTC().Format(time.RFC3339)
 	switch kind, _, _ := strings.Cut(eventType, ":"); kind {
 	case "repo":
-		target := object{"type": "commit", "hash": "709d658dc5b6d6afcd46049c2f332ee3f515a67d", "message": "Fix all the bugs\n", "date": at}
+		target := object{"type": "commit", "hash": commitOf(id), "message": "Fix all the bugs\n", "date": at}
 		body["push"] = object{"changes": []object{{
 			"new": object{"type": "branch", "name": "main", "target": target}, "created": false, "forced": false, "closed": false,
 		}}}
 	case "pullrequest":
-		body["pullrequest"] = object{"id": 1, "title": "Fix all the bugs", "state": "OPEN", "author": actor, "created_on": at, "updated_on": at}
+		body["pullrequest"] = object{"id": numberOf(id), "title": "Fix all the bugs", "state": "OPEN", "author": actor, "created_on": at, "updated_on": at}
 	case "issue":
-		body["issue"] = object{"id": 1, "title": "Found a bug", "state": "new", "created_on": at}
+		body["issue"] = object{"id": numberOf(id), "title": "Found a bug", "state": "new", "created_on": at}
 	}
 	return sampleJSON(body,
 		"X-Event-Key", eventType,
-		"X-Request-UUID", cmp.Or(id, uuid.NewString()),
+		"X-Request-UUID", id,
 		"X-Hook-UUID", uuid.NewString(),
 		"X-Attempt-Number", "1",
 		"User-Agent", "Bitbucket-Webhooks/2.0")

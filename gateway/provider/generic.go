@@ -170,7 +170,7 @@ func (g *generic) sample(eventType, id string, now time.Time) *Request {
 	if g.listed && g.list == "" {
 		d.body = nil
 	}
-	d.put(g.inItem(at("/data")), object{"object": "demo", "amount": 4200, "currency": "usd"})
+	d.put(g.inItem(at("/data")), object{"object": "demo", "number": numberOf(id), "amount": 4200, "currency": "usd"})
 	// Longer pointers last, so that none is covered by a shorter one.
 	parts := slices.SortedStableFunc(slices.Values(g.parts), func(a, b Field) int { return cmp.Compare(len(a.Pointer), len(b.Pointer)) })
 	for _, f := range parts {

@@ -65,13 +65,15 @@ func newGitHub(Options) (*Provider, error) {
 
 func sampleGitHub(eventType, id string, now time.Time) *Request {
 	event, action, _ := strings.Cut(cmp.Or(eventType, "push"), ".")
+	id = cmp.Or(id, uuid.NewString())
 	sender := object{"login": "octocat", "id": 583231, "type": "User"}
 	body := object{
 		"repository": object{
 			"id": 1296269, "name": "hello-world", "full_name": "octocat/hello-world", "private": false,
 			"owner": sender, "html_url": "https://github.com/octocat/hello-world", "default_branch": "main",
 		},
-		"sender": sender,
+		"sender":       sender,
+		"installation": object{"id": numberOf(id)},
 	}
 	if action != "" {
 		body["action"] = action
@@ -79,7 +81,7 @@ func sampleGitHub(eventType, id string, now time.Time) *Request {
 	switch event {
 	case "push":
 		commit := object{
-			"id": "6dcb09b5b57875f334f61aebed695e2e4193db5e", "message": "Fix all the bugs", "timestamp": now.UTC().Format(time.RFC3339),
+			"id": commitOf(id), "message": "Fix all the bugs", "timestamp": now.UTC().Format(time.RFC3339),
 			"author": object{"name": "Monalisa Octocat", "email": "octocat@example.com"}, "modified": []string{"README.md"},
 		}
 		body["ref"], body["before"], body["after"] = "refs/heads/main", strings.Repeat("0", 40), commit["id"]
@@ -95,7 +97,7 @@ func sampleGitHub(eventType, id string, now time.Time) *Request {
 	}
 	return sampleJSON(body,
 		"X-GitHub-Event", event,
-		"X-GitHub-Delivery", cmp.Or(id, uuid.NewString()),
+		"X-GitHub-Delivery", id,
 		"X-GitHub-Hook-ID", "109948940",
 		"User-Agent", "GitHub-Hookshot/hooklatch")
 }

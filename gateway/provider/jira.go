@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,15 +61,17 @@ func newJira(Options) (*Provider, error) {
 
 func sampleJira(eventType, id string, now time.Time) *Request {
 	at := now.UTC().Format("2006-01-02T15:04:05.000-0700")
+	id = cmp.Or(id, uuid.NewString())
+	issue := strconv.FormatInt(numberOf(id), 10)
 	return sampleJSON(object{
 		"timestamp": now.UnixMilli(), "webhookEvent": cmp.Or(eventType, "jira:issue_created"), "issue_event_type_name": "issue_created",
 		"user": object{"accountId": "5b10a2844c20165700ede21g", "displayName": "Ada Lovelace", "active": true},
 		"issue": object{
-			"id": "10002", "key": "HL-1", "self": "https://hooklatch-demo.atlassian.net/rest/api/2/issue/10002",
+			"id": issue, "key": "HL-1", "self": "https://hooklatch-demo.atlassian.net/rest/api/2/issue/" + issue,
 			"fields": object{
 				"summary": "Found a bug", "issuetype": object{"name": "Bug"}, "status": object{"name": "To Do"},
 				"project": object{"key": "HL", "name": "Hooklatch"}, "created": at, "updated": at,
 			},
 		},
-	}, "X-Atlassian-Webhook-Identifier", cmp.Or(id, uuid.NewString()))
+	}, "X-Atlassian-Webhook-Identifier", id)
 }

@@ -2,6 +2,9 @@ package provider
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,6 +40,19 @@ func sample(body []byte, contentType string, headers ...string) *Request {
 
 // freshID makes an id nobody used before.
 func freshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+
+// numberOf and commitOf are what a sample calls the thing its event is about. They
+// follow from the id of the event: where that stands in a header only, the
+// signed texts of two events would be equal otherwise, and look like a replay.
+func numberOf(id string) int64 {
+	sum := sha256.Sum256([]byte(id))
+	return int64(binary.BigEndian.Uint32(sum[:]))
+}
+
+func commitOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:20]) // as long as those of git
+}
 
 // draft is a sample whose fields stand where options say.
 type draft struct {

@@ -64,11 +64,12 @@ func newSentry(Options) (*Provider, error) {
 
 func sampleSentry(eventType, id string, now time.Time) *Request {
 	resource, action, _ := strings.Cut(cmp.Or(eventType, "issue.created"), ".")
+	id = cmp.Or(id, strings.ReplaceAll(uuid.NewString(), "-", ""))
 	body := object{
 		"installation": object{"uuid": "a8e5d37a-696c-4c54-adb5-b3f28d64c7de"},
 		"actor":        object{"type": "application", "id": "sentry", "name": "Sentry"},
 		"data": object{resource: object{
-			"id": "1170820242", "shortId": "DEMO-1", "title": "ReferenceError: blooopy is not defined", "level": "error", "status": "unresolved",
+			"id": strconv.FormatInt(numberOf(id), 10), "shortId": "DEMO-1", "title": "ReferenceError: blooopy is not defined", "level": "error", "status": "unresolved",
 			"platform": "javascript", "firstSeen": now.UTC().Format(time.RFC3339Nano), "project": object{"id": "1", "slug": "demo"},
 		}},
 	}
@@ -78,5 +79,5 @@ func sampleSentry(eventType, id string, now time.Time) *Request {
 	return sampleJSON(body,
 		"Sentry-Hook-Resource", resource,
 		"Sentry-Hook-Timestamp", strconv.FormatInt(now.Unix(), 10),
-		"Request-ID", cmp.Or(id, strings.ReplaceAll(uuid.NewString(), "-", "")))
+		"Request-ID", id)
 }

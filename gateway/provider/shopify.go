@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -104,8 +105,10 @@ func (n shopifyHeaders) events(r *Request) ([]Event, error) {
 
 func sampleShopify(eventType, id string, now time.Time) *Request {
 	at := now.UTC().Format(time.RFC3339Nano)
+	id = cmp.Or(id, uuid.NewString())
+	order := numberOf(id)
 	return sampleJSON(object{
-		"id": 820982911946154508, "admin_graphql_api_id": "gid://shopify/Order/820982911946154508", "name": "#1001",
+		"id": order, "admin_graphql_api_id": fmt.Sprintf("gid://shopify/Order/%d", order), "name": "#1001",
 		"order_number": 1001, "email": "jon@example.com", "created_at": at, "updated_at": at, "currency": "USD",
 		"financial_status": "paid", "total_price": "42.00", "subtotal_price": "42.00", "test": true,
 		"customer": object{"id": 115310627314723954, "email": "jon@example.com", "first_name": "Jon", "last_name": "Snow"},
@@ -117,6 +120,6 @@ func sampleShopify(eventType, id string, now time.Time) *Request {
 		"X-Shopify-Shop-Domain", "hooklatch-demo.myshopify.com",
 		"X-Shopify-API-Version", "2026-10",
 		"X-Shopify-Webhook-Id", uuid.NewString(),
-		"X-Shopify-Event-Id", cmp.Or(id, uuid.NewString()),
+		"X-Shopify-Event-Id", id,
 		"X-Shopify-Triggered-At", at)
 }

@@ -56,6 +56,18 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 	})
 }
 
+// A replay is a signed request that comes again under another id. Two samples
+// are two events, so they must not look like one.
+func TestSamplesUnderTwoIDsAreNoReplay(t *testing.T) {
+	t.Parallel()
+	everyProvider(t, func(t *testing.T, p *Provider, _ *Request) {
+		if p.ReplayToken == nil {
+			return
+		}
+		require.NotEqual(t, p.ReplayToken(signedSample(t, p, "", "evt_1")), p.ReplayToken(signedSample(t, p, "", "evt_2")))
+	})
+}
+
 func TestSampleTypes(t *testing.T) {
 	t.Parallel()
 	for name, f := range fixtures() {
