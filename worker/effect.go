@@ -103,12 +103,22 @@ func (w *effectWorker) conclude(ctx context.Context, l *lane, job *river.Job[eff
 	case outbox.ClaimSuperseded:
 		return w.finish(ctx, l, effect, output{Outcome: string(outbox.EffectCancelled)}, "a newer effect of the same object was applied: "+effect.SupersededBy)
 	case outbox.ClaimFinished:
-		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, effect.Error)
+		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, onlyByCommand(effect))
 	case outbox.ClaimMissing:
 		return river.JobCancel(fmt.Errorf("%s: there is no such effect any more", l.Name))
 	case outbox.ClaimGranted: // and nothing was attempted: not possible
 	}
 	return fmt.Errorf("%s: claim answered %q", l.Name, run.status)
+}
+
+// onlyByCommand is for whoever retried the job of a finished effect: what is
+// done with effects, the ledger decides.
+func onlyByCommand(effect *outbox.Effect) string {
+	text := "a retried job does not try it again, this does: hooklatch effects retry " + effect.IdempotencyKey
+	if effect.Error != "" {
+		text += "; it ended with: " + effect.Error
+	}
+	return text
 }
 
 // concludeAttempt tells River how an attempt ended.

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -43,8 +42,8 @@ func (w *Worker) trip(ctx context.Context, l *lane, reason string) {
 	}
 	w.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
-	if err := insertProbe(ctx, l.Name); err != nil {
-		// Upkeep inserts it within 10 seconds.
+	if err := probeFromJob(ctx, l.Name); err != nil {
+		// The pauseKeeper inserts it within 10 seconds.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
 	}
 }
@@ -57,15 +56,19 @@ type probeArgs struct {
 // Kind implements river.JobArgs.
 func (probeArgs) Kind() string { return kindProbe }
 
-// insertProbe makes sure that the destination has a probe job. It is called
-// from a job.
-func insertProbe(ctx context.Context, name string) error {
+// probeFromJob is insertProbe for the context of a job.
+func probeFromJob(ctx context.Context, name string) error {
 	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
 	if err != nil {
 		return err
 	}
-	_, err = client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
-		MaxAttempts: 1, // upkeep inserts another one
+	return insertProbe(ctx, client, name)
+}
+
+// insertProbe makes sure that the destination has a probe job.
+func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string) error {
+	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
+		MaxAttempts: 1, // the pauseKeeper inserts another one
 		Queue:       outbox.QueueUpkeep,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
@@ -76,31 +79,6 @@ func insertProbe(ctx context.Context, name string) error {
 		return fmt.Errorf("insert probe: %w", err)
 	}
 	return nil
-}
-
-// pausesWorker makes the queues agree with the destinations, and sees to it
-// that every open breaker is probed.
-type pausesWorker struct {
-	river.WorkerDefaults[pausesArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *pausesWorker) Work(ctx context.Context, _ *river.Job[pausesArgs]) error {
-	if err := w.outbox.SyncPauses(ctx); err != nil {
-		return err
-	}
-	states, err := w.outbox.Destinations(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, state := range states {
-		if _, known := w.lanes[state.Name]; known && state.Breaker != outbox.BreakerClosed {
-			errs = append(errs, insertProbe(ctx, state.Name))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // probeWorker probes one destination until it works again: it makes an attempt

@@ -51,7 +51,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		river.AddWorkerSafely(workers, &effectWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &partitionsWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &reconcileWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &pausesWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &pausesWorker{}),
 		river.AddWorkerSafely(workers, &probeWorker{Worker: w}),
 	)
 	if err != nil {

@@ -26,7 +26,6 @@ const (
 const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
-	pausesEvery     = 10 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -38,11 +37,6 @@ type reconcileArgs struct{}
 
 // Kind implements river.JobArgs.
 func (reconcileArgs) Kind() string { return kindReconcile }
-
-type pausesArgs struct{}
-
-// Kind implements river.JobArgs.
-func (pausesArgs) Kind() string { return kindPauses }
 
 // periodicJobs are inserted by whichever process leads. ByPeriod keeps a change
 // of leaders from inserting one twice. A run that fails is not repeated: the
@@ -62,7 +56,6 @@ func periodicJobs() []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(partitionsEvery, partitionsArgs{}),
 		every(reconcileEvery, reconcileArgs{}),
-		every(pausesEvery, pausesArgs{}),
 	}
 }
 

@@ -37,6 +37,7 @@ type Worker struct {
 	misuse   []error    // of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
 	finder   *queueFinder // nil unless a handler is for all sources
+	pauses   *pauseKeeper
 }
 
 // New checks the options and compiles all routes. It does not touch the
@@ -147,7 +148,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
-	w.client, w.started = client, true
+	w.client, w.started, w.pauses = client, true, w.keepPauses(client)
 	if all {
 		w.finder = w.findQueues(client, queues)
 	}
@@ -159,12 +160,13 @@ func (w *Worker) Start(ctx context.Context) error {
 // called again, also before Start and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	client, finder := w.client, w.finder
+	client, finder, pauses := w.client, w.finder, w.pauses
 	w.started = true // a Worker that was stopped does not start
 	w.mu.Unlock()
 	if client == nil {
 		return nil
 	}
+	pauses.stop()
 	if finder != nil {
 		finder.stop()
 	}

@@ -1,0 +1,90 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+const (
+	pausesEvery = 10 * time.Second
+	// pausesTimeout bounds one look.
+	pausesTimeout = 10 * time.Second
+)
+
+// pauseKeeper makes the queues agree with the destinations, and sees to it that
+// every open breaker is probed. It is no job: one every ten seconds would be
+// all that people see among the completed jobs. Every process does it, since it
+// changes nothing where all agree.
+type pauseKeeper struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// keepPauses looks at once and then from time to time, until stop.
+func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &pauseKeeper{cancel: cancel}
+	k.done.Go(func() {
+		ticker := time.NewTicker(pausesEvery)
+		defer ticker.Stop()
+		for {
+			if err := w.syncPauses(ctx, client); err != nil && ctx.Err() == nil {
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "pauses of destinations not looked after", errAttr(err))
+			}
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return k
+}
+
+// stop returns when nothing is changed any more. It may be called again.
+func (k *pauseKeeper) stop() {
+	k.cancel()
+	k.done.Wait()
+}
+
+func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
+	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
+	defer cancel()
+	if err := w.outbox.SyncPauses(ctx); err != nil {
+		return err
+	}
+	states, err := w.outbox.Destinations(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, state := range states {
+		if _, known := w.lanes[state.Name]; known && state.Breaker != outbox.BreakerClosed {
+			errs = append(errs, insertProbe(ctx, client, state.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// pausesArgs is the job that did this before. A worker of an older version may
+// still insert it while a fleet is updated.
+type pausesArgs struct{}
+
+// Kind implements river.JobArgs.
+func (pausesArgs) Kind() string { return kindPauses }
+
+// pausesWorker leaves the work to the pauseKeeper of its process.
+type pausesWorker struct {
+	river.WorkerDefaults[pausesArgs]
+}
+
+// Work implements river.Worker.
+func (*pausesWorker) Work(context.Context, *river.Job[pausesArgs]) error { return nil }
