@@ -146,6 +146,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, fmt.Errorf("river client: %w", err)
 	}
 	batchSize, err := opts.MeterProvider.Meter(meterName).Int64Histogram("hooklatch.batch.size",
+		metric.WithUnit("{member}"),
 		metric.WithDescription("Members of one group commit."),
 		metric.WithExplicitBucketBoundaries(1, 2, 4, 8, 16, 32, 64))
 	if err != nil {
@@ -168,7 +169,7 @@ func New(opts Options) (*Outbox, error) {
 	noting.committers, noting.timeout = 1, noteTimeout
 	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
 	o.accepts.release = func(a arrival) { a.release() }
-	o.duplicates = newGroupCommit("note duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
+	o.duplicates = newGroupCommit("note_duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
 	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
 	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])
 	o.settlements = newGroupCommit("settle", common, o.settleBatch, one[Settlement])

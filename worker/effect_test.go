@@ -47,8 +47,8 @@ func TestDispatchToEffect(t *testing.T) {
 
 	stop(t, w)
 	first := map[string]any{"outcome": "dispatched", "source": testSource, "first_attempt": true}
-	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatches", first))
-	require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": "done", "destination": "app", "first_attempt": true}))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", first))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.effect.attempts", map[string]any{"outcome": "done", "destination": "app", "first_attempt": true}))
 	lines := b.lines(t, "effect attempted")
 	require.Len(t, lines, 1)
 	require.Equal(t, "evt_1", lines[0]["event_id"])
@@ -201,8 +201,8 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			stop(t, w)
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`))
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'completed'`))
-			require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": outcomeLate, "first_attempt": true}))
-			require.EqualValues(t, 1, b.counted(t, "hooklatch.effects", map[string]any{"outcome": "done", "first_attempt": false}))
+			require.EqualValues(t, 1, b.counted(t, "hooklatch.effect.attempts", map[string]any{"outcome": outcomeLate, "first_attempt": true}))
+			require.EqualValues(t, 1, b.counted(t, "hooklatch.effect.attempts", map[string]any{"outcome": "done", "first_attempt": false}))
 		})
 	}
 }

@@ -82,8 +82,8 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
 	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
 	stop(t, w)
-	require.EqualValues(t, 1, b.counted(t, "hooklatch.handlers", map[string]any{"outcome": "error", "first_attempt": true}))
-	require.EqualValues(t, 2, b.counted(t, "hooklatch.handlers", map[string]any{"outcome": "done", "first_attempt": false}))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.handler.attempts", map[string]any{"outcome": "error", "first_attempt": true}))
+	require.EqualValues(t, 2, b.counted(t, "hooklatch.handler.attempts", map[string]any{"outcome": "done", "first_attempt": false}))
 }
 
 // What a handler writes, the fence and the completion of the job are one commit
@@ -144,7 +144,7 @@ func TestLastFailureIsRecorded(t *testing.T) {
 	e := b.event(t, "evt_1")
 	require.Equal(t, outbox.EventFailed, e.Outcome)
 	require.Equal(t, "handler of * *: bad body second line\uFFFD", e.Error)
-	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatches", map[string]any{"outcome": "failed"}))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "failed"}))
 }
 
 // A run that stalls past its rescue and wakes up writes nothing more: where the

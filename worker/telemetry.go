@@ -77,9 +77,9 @@ func newTelemetry(o Options) (*telemetry, error) {
 		errs = append(errs, err)
 		return h
 	}
-	t.dispatches = counter("hooklatch.dispatches", "{run}", "Runs of dispatches, by source, outcome and first_attempt.")
-	t.handlers = counter("hooklatch.handlers", "{run}", "Runs of Go handlers, by source, outcome and first_attempt.")
-	t.effects = counter("hooklatch.effects", "{attempt}", "Attempts of effects, by destination, outcome and first_attempt.")
+	t.dispatches = counter("hooklatch.dispatch.attempts", "{attempt}", "Attempts to dispatch an event, by source, outcome and first_attempt.")
+	t.handlers = counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt.")
+	t.effects = counter("hooklatch.effect.attempts", "{attempt}", "Attempts of effects, and effects parked or superseded without one, by destination, outcome and first_attempt.")
 	t.rescued = counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind.")
 	t.reconciled = counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind.")
 	t.trips = counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination.")

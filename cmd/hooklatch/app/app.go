@@ -130,7 +130,9 @@ func New(ctx context.Context, opts Options) (*App, error) {
 // ends after it.
 func (a *App) assemble(ctx context.Context) error {
 	var err error
-	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{ServiceName: "hooklatch", Version: a.opts.Version, Logger: a.opts.Logger})
+	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{
+		ServiceName: "hooklatch", Version: a.opts.Version, Instance: a.opts.Config.Admin.Listen, Logger: a.opts.Logger,
+	})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -37,6 +38,9 @@ type Options struct {
 	ServiceName string
 	// Version is service.version. Empty: none.
 	Version string
+	// Instance tells this process from others of its host and name, and is the
+	// same after a restart: an address it listens on.
+	Instance string
 	// Logger gets what exporters fail with, once SetGlobal is called, and the
 	// failures of /metrics. Defaults to one that discards.
 	Logger *slog.Logger
@@ -71,14 +75,14 @@ func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 		Propagator: propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}),
 		logger:     opts.Logger,
 	}
-	process, err := describe(ctx, opts)
+	service, err := describe(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.startTraces(ctx, process); err != nil {
+	if err := t.startTraces(ctx, service); err != nil {
 		return nil, err
 	}
-	if err := t.startMetrics(ctx, process); err != nil {
+	if err := t.startMetrics(ctx, service); err != nil {
 		return nil, errors.Join(err, t.Stop(ctx))
 	}
 	return t, nil
@@ -108,7 +112,7 @@ func (t *Telemetry) Stop(ctx context.Context) error {
 	return nil
 }
 
-func (t *Telemetry) startTraces(ctx context.Context, process *resource.Resource) error {
+func (t *Telemetry) startTraces(ctx context.Context, service *resource.Resource) error {
 	if !asked("TRACES") {
 		// No spans at all are cheaper than spans that nobody gets.
 		t.TracerProvider = noop.NewTracerProvider()
@@ -118,13 +122,13 @@ func (t *Telemetry) startTraces(ctx context.Context, process *resource.Resource)
 	if err != nil {
 		return fmt.Errorf("telemetry: export traces with %s: %w", given("TRACES"), err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(process))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(service))
 	t.TracerProvider = provider
 	t.stop = append(t.stop, provider.Shutdown)
 	return nil
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, process *resource.Resource) error {
+func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
@@ -136,7 +140,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, process *resource.Resource
 		return fmt.Errorf("telemetry: prometheus exporter: %w", err)
 	}
 	options := []sdkmetric.Option{
-		sdkmetric.WithResource(process),
+		sdkmetric.WithResource(service),
 		sdkmetric.WithReader(pull),
 		sdkmetric.WithView(secondsView),
 	}
@@ -158,22 +162,34 @@ func (t *Telemetry) startMetrics(ctx context.Context, process *resource.Resource
 	return nil
 }
 
-// describe says which process it is. The environment has the last word.
+// instanceNamespace is the namespace OpenTelemetry gives for instance ids that
+// are made of something else.
+//
+// Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
+const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
+
+// instance is service.instance.id: unlike a process id the same after a
+// restart, which would begin every series of metrics anew.
+func instance(opts Options) string {
+	host, _ := os.Hostname() // without a name all of it is the address
+	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
+}
+
+// describe says which service it is. The environment has the last word.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	attributes := []resource.Option{
 		resource.WithTelemetrySDK(),
 		resource.WithHost(),
-		resource.WithProcessPID(),
-		resource.WithAttributes(semconv.ServiceName(opts.ServiceName)),
+		resource.WithAttributes(semconv.ServiceName(opts.ServiceName), semconv.ServiceInstanceID(instance(opts))),
 	}
 	if opts.Version != "" {
 		attributes = append(attributes, resource.WithAttributes(semconv.ServiceVersion(opts.Version)))
 	}
-	process, err := resource.New(ctx, append(attributes, resource.WithFromEnv())...)
+	service, err := resource.New(ctx, append(attributes, resource.WithFromEnv())...)
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: describe this process (OTEL_RESOURCE_ATTRIBUTES): %w", err)
+		return nil, fmt.Errorf("telemetry: describe this service (OTEL_RESOURCE_ATTRIBUTES): %w", err)
 	}
-	return process, nil
+	return service, nil
 }
 
 // asked tells whether the environment asks to export a signal, TRACES or

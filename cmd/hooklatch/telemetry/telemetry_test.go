@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -73,6 +74,26 @@ func TestPrometheus(t *testing.T) { //nolint:paralleltest // sets the environmen
 	require.Contains(t, text, `service_version="v1.2.3"`)
 	require.Contains(t, text, "go_goroutines ")
 	require.Contains(t, text, "process_start_time_seconds ")
+}
+
+func TestARestartContinuesTheSeries(t *testing.T) { //nolint:paralleltest // sets the environment of the process, or its globals
+	quietEnvironment(t)
+	info := func(listen string) string {
+		tel, err := telemetry.Start(t.Context(), telemetry.Options{ServiceName: "hooklatch", Instance: listen})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tel.Stop(context.WithoutCancel(t.Context()))) }()
+		for line := range strings.Lines(scrape(t, tel)) {
+			if strings.HasPrefix(line, "target_info{") {
+				return line
+			}
+		}
+		return ""
+	}
+	first := info("127.0.0.1:8081")
+	require.Contains(t, first, `service_instance_id="`)
+	require.Equal(t, first, info("127.0.0.1:8081"))
+	require.NotEqual(t, first, info("127.0.0.1:9081"), "another process of this host")
+	require.NotContains(t, first, "process_pid", "a process id makes a new series of each restart")
 }
 
 func TestNothingIsExportedUnasked(t *testing.T) { //nolint:paralleltest // sets the environment of the process, or its globals

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// series is a metric as /metrics shows it.
+type series struct {
+	kind   string // counter, gauge or histogram
+	labels []string
+}
+
+// documentedMetrics are those of docs/telemetry.md, by the name they have at
+// /metrics.
+func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[string]bool) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
+	require.NoError(t, err)
+	row := regexp.MustCompile("(?m)^\\| `(hooklatch\\.[a-z._]+)` \\| (counter|gauge|histogram)(?:, (seconds|bytes))? \\| ([^|]*)\\|")
+	atMetrics, names = map[string]series{}, map[string]bool{}
+	for _, found := range row.FindAllStringSubmatch(string(page), -1) {
+		name := strings.ReplaceAll(found[1], ".", "_")
+		if found[3] != "" {
+			name += "_" + found[3]
+		}
+		if found[2] == "counter" {
+			name += "_total"
+		}
+		labels := regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(found[4], -1)
+		one := series{kind: found[2], labels: []string{}}
+		for _, label := range labels {
+			one.labels = append(one.labels, label[1])
+		}
+		slices.Sort(one.labels)
+		require.NotContains(t, atMetrics, name)
+		atMetrics[name], names[found[1]] = one, true
+	}
+	return atMetrics, names
+}
+
+// shownMetrics are ours at /metrics.
+func shownMetrics(text string) map[string]series {
+	shown := map[string]series{}
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (hooklatch_\w+) (\w+)$`).FindAllStringSubmatch(text, -1) {
+		shown[found[1]] = series{kind: found[2], labels: []string{}}
+	}
+	line := regexp.MustCompile(`(?m)^(hooklatch_\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? `)
+	label := regexp.MustCompile(`(\w+)="`)
+	for _, found := range line.FindAllStringSubmatch(text, -1) {
+		one, known := shown[found[1]]
+		if !known {
+			continue
+		}
+		for _, name := range label.FindAllStringSubmatch(found[2], -1) {
+			if name[1] != "le" && !slices.Contains(one.labels, name[1]) {
+				one.labels = append(one.labels, name[1])
+			}
+		}
+		slices.Sort(one.labels)
+		shown[found[1]] = one
+	}
+	return shown
+}
+
+func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
+	t.Parallel()
+	documented, _ := documentedMetrics(t)
+	s := newSystem(t, systemOptions{})
+	must(t, s.args("send", "github", "--id", "push-1", "--times", "2")...)
+	s.waitDone(t, "github", "push-1")
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
+	// The same signed body under another id, as who captured it would send it.
+	body := filepath.Join(t.TempDir(), "push.json")
+	require.NoError(t, os.WriteFile(body, []byte(`{"ref":"refs/heads/main"}`), 0o600))
+	for _, id := range []string{"push-2", "push-3"} {
+		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
+	}
+
+	response := get(t, s.admin+"/metrics")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	shown := shownMetrics(getBody(t, response.Body))
+	for name, one := range shown {
+		require.Equal(t, documented[name], one, name)
+	}
+	// Not without a fault, a retry of the sender or Go handlers.
+	seldom := []string{
+		"hooklatch_breaker_trips_total", "hooklatch_events_held_total", "hooklatch_handler_attempts_total", "hooklatch_provider_retries_total",
+		"hooklatch_reconciled_total", "hooklatch_rescued_total",
+	}
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(documented)) {
+		if _, there := shown[name]; !there {
+			missing = append(missing, name)
+		}
+	}
+	require.Equal(t, seldom, missing)
+}
+
+// What seldom shows stands in the sources.
+func TestThePageHasEveryMetric(t *testing.T) {
+	t.Parallel()
+	_, documented := documentedMetrics(t)
+	made := map[string]bool{}
+	for _, file := range []string{"gateway/meters.go", "worker/telemetry.go", "outbox/outbox.go"} {
+		source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+		require.NoError(t, err)
+		for _, found := range regexp.MustCompile(`"(hooklatch\.[a-z._]+)"`).FindAllStringSubmatch(string(source), -1) {
+			made[found[1]] = true
+		}
+	}
+	require.Equal(t, made, documented)
+}
