@@ -84,7 +84,11 @@ func compileExpression(env *cel.Env, text string, want wanted) (*expression, err
 		var errs []error
 		for _, e := range issues.Errors() {
 			message, _, _ := strings.Cut(e.Message, " expecting {") // a list of all of CEL's tokens
-			errs = append(errs, fmt.Errorf("%s (line %d, column %d)", message, e.Location.Line(), e.Location.Column()+1))
+			errs = append(errs, fmt.Errorf("%s%s (line %d, column %d)", message, nameHint(env, text, message), e.Location.Line(), e.Location.Column()+1))
+		}
+		if hint := spellingHint(text); hint != "" {
+			last := len(errs) - 1
+			errs[last] = fmt.Errorf("%w; %s", errs[last], hint)
 		}
 		return nil, errors.Join(errs...)
 	}

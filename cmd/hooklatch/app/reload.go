@@ -31,14 +31,18 @@ func (a *App) Reload(ctx context.Context) error {
 	if err := a.apply(old, next); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	restart := needRestart(old, next)
+	sections, destinations := needRestart(old, next)
 	// Until the restart the process goes on with what it was made of.
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.Destinations = old.Database, old.Gateway, old.Admin, old.Worker, old.Destinations
 	a.config.Store(&kept)
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources and routes are in effect", slog.String(logkey.Path, next.Path()))
-	if len(restart) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(restart, ", ")))
+	if len(destinations) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
+			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
+	}
+	if len(sections) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
 	}
 	return nil
 }
@@ -79,9 +83,8 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 }
 
 // needRestart names what differs between two configurations and is fixed when a
-// process starts.
-func needRestart(old, next *config.Config) []string {
-	var changed []string
+// process starts: sections, and destinations.
+func needRestart(old, next *config.Config) (sections, destinations []string) {
 	for _, section := range []struct {
 		name      string
 		old, next any
@@ -92,7 +95,7 @@ func needRestart(old, next *config.Config) []string {
 		{"worker", old.Worker, next.Worker},
 	} {
 		if !reflect.DeepEqual(section.old, section.next) {
-			changed = append(changed, section.name)
+			sections = append(sections, section.name)
 		}
 	}
 	names := map[string]bool{}
@@ -104,8 +107,8 @@ func needRestart(old, next *config.Config) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !reflect.DeepEqual(old.Destinations[name], next.Destinations[name]) {
-			changed = append(changed, "destinations."+name)
+			destinations = append(destinations, name)
 		}
 	}
-	return changed
+	return sections, destinations
 }

@@ -72,7 +72,8 @@ worker: {dispatch_workers: 3}
 	require.NoError(t, a.Reload(t.Context()))
 	require.Equal(t, http.StatusNotFound, status(t, a, "stripe"))
 	require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
-	require.Contains(t, logs.String(), `in effect after a restart" reason="worker, destinations.app, destinations.other"`)
+	require.Contains(t, logs.String(), `in effect after a restart" reason=worker`)
+	require.Contains(t, logs.String(), `level=WARN msg="destinations changed: a reload does not put them into effect, a restart does" destination="app, other"`)
 }
 
 func TestReloadOfABadFileChangesNothing(t *testing.T) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,11 +36,29 @@ func (c *Config) checkRoutes(d *decoder) {
 			path := d.element(at+".types", j)
 			if t == "" || strings.ContainsFunc(t, unicode.IsSpace) {
 				d.reportf(path, "%s is not an event type; allowed: text without white space, with * for any text", d.show(path, t))
+			} else if regularExpression.MatchString(t) {
+				d.reportf(path, "%s looks like a regular expression, which would match no type; allowed: text with * for any text%s", d.show(path, t), asGlob(t))
 			}
 		}
 		r.checkOrder(d, at)
 		c.checkTo(d, at, r)
 	}
+}
+
+// regularExpression finds what no type of a sender has and regular expressions
+// do: anchors, escapes, and ".*" that does not end a word. In "invoice.*" the
+// dot is a dot.
+var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
+
+// asGlob says what was probably meant, where that is simple.
+func asGlob(expression string) string {
+	glob := strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
+	glob = regexp.MustCompile(`(^|[^A-Za-z0-9_.\\])\.\*`).ReplaceAllString(glob, "$1*")
+	glob = strings.ReplaceAll(strings.ReplaceAll(glob, `\..*`, ".*"), `\`, "")
+	if glob == "" || strings.ContainsAny(glob, "()[]|+?^$") {
+		return ""
+	}
+	return "; did you mean " + quote(glob) + "?"
 }
 
 func (c *Config) checkFrom(d *decoder, at string, r Route) {

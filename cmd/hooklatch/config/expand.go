@@ -12,6 +12,28 @@ var (
 	envName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
+// bareReference is a variable as a shell takes it and this file does not: the
+// whole text is a $ and a name in capitals. With another $ in front it is a
+// literal.
+var bareReference = regexp.MustCompile(`^\$?\$([A-Z_][A-Z0-9_]*)$`)
+
+// checkBare refuses a variable without braces. The text of a secret field is
+// shown only where it is the name of a variable that is set: anything else may
+// be the secret itself.
+func (d *decoder) checkBare(path, text string, isSecret bool) bool {
+	found := bareReference.FindStringSubmatch(text)
+	if found == nil || strings.HasPrefix(text, "$$") {
+		return true
+	}
+	name := found[1]
+	if _, set := d.env(name); isSecret && !set {
+		d.reportf(path, "is a $ and a name; write ${NAME} for an environment variable, and another $ in front for a text that begins with $")
+		return false
+	}
+	d.reportf(path, "%s is no reference to an environment variable; write ${%s}, or $%s for the text itself", quote(text), name, text)
+	return false
+}
+
 // YAML ends an unquoted scalar inside {...} at the first brace, so ${NAME}
 // would need quotes there. While the file is parsed the braces of references
 // are replaced by two characters of the private use area.
@@ -29,9 +51,12 @@ func maskReferences(text string) string {
 }
 
 // expand replaces every ${NAME} of text by the environment variable NAME, and
-// $${ by a literal ${. Values are taken as they are: what stands in a variable
+// $${ by a literal ${. A text that is $$NAME becomes $NAME. Values are taken as they are: what stands in a variable
 // is not expanded again and cannot change the structure of the file.
 func expand(text string, env LookupEnv) (result string, expanded bool, err error) {
+	if strings.HasPrefix(text, "$$") && bareReference.MatchString(text) {
+		return text[1:], false, nil
+	}
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "${")

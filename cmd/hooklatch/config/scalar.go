@@ -40,6 +40,9 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 		d.reportf(path, "is %s; one value is expected", describe(node))
 		return
 	}
+	if !d.checkBare(path, given, target.Type() == secretType) {
+		return
+	}
 	text, expanded, err := expand(given, d.env)
 	if err != nil {
 		d.reportf(path, "%s", err)
