@@ -162,6 +162,8 @@ func (c *checkup) database(ctx context.Context, p *process, d *databaseFlag, cfg
 	c.findings = append(c.findings, found...)
 	if c.schema(ctx, pool, schema.Name(cfg.Database.Schema)) {
 		c.invariants(ctx, pool, schema.Name(cfg.Database.Schema))
+		c.waiting(ctx, pool, schema.Name(cfg.Database.Schema))
+		c.statements(ctx, pool, cfg)
 	}
 }
 
@@ -224,6 +226,31 @@ func (c *checkup) invariants(ctx context.Context, pool *pgxpool.Pool, name schem
 		return
 	}
 	c.findings = append(c.findings, found...)
+}
+
+// waiting tells of what waits for a worker or for a person.
+func (c *checkup) waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) {
+	found, err := doctor.Waiting(ctx, pool, name)
+	if err != nil {
+		c.add(doctor.Problem, "waiting", err.Error(), "give this role the right to read the tables")
+		return
+	}
+	c.findings = append(c.findings, found...)
+}
+
+// statements lets Postgres look at those of sql destinations.
+func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
+	refused, checked, err := app.PrepareStatements(ctx, pool, cfg)
+	switch {
+	case err != nil:
+		c.add(doctor.Problem, "statements", err.Error(), "see the error above")
+	case len(refused) > 0:
+		for _, one := range refused {
+			c.add(doctor.Problem, one.Check, one.Message, one.Fix)
+		}
+	case checked > 0:
+		c.add(doctor.OK, "statements", fmt.Sprintf("Postgres accepts the %s of sql destinations", counted(checked, "statement")), "")
+	}
 }
 
 func (p *process) printCheckup(c *checkup, asJSON bool) error {

@@ -30,7 +30,7 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
+		accessWarnings(cfg), keyWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
 		[]Warning{{
 			"retention", "retention deletes nothing yet: events, payloads and effects stay in the database",
 			"plan for the disk they need; what the configuration says under retention is checked, and in effect from a later version on",
@@ -63,6 +63,23 @@ func keyWarnings(cfg *config.Config) []Warning {
 				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
 				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key, if it is not meant"})
 			}
+		}
+	}
+	return warnings
+}
+
+// routeWarnings are for sources whose events lead nowhere. Without any route
+// check says so of all.
+func routeWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		routed := cfg.Sources[name].Handlers || len(cfg.Routes) == 0
+		for _, r := range cfg.Routes {
+			routed = routed || slices.Contains(r.From, name) || slices.Contains(r.From, config.AnySource)
+		}
+		if !routed {
+			problem := cfg.Problem("sources."+name, "has no route: its events are stored and skipped")
+			warnings = append(warnings, Warning{"routes", problem.Error(), fmt.Sprintf("add a route with from: %s, or remove the source", name)})
 		}
 	}
 	return warnings

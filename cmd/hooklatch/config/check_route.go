@@ -14,8 +14,8 @@ import (
 // forwardHeaders is what forward.headers may say.
 var forwardHeaders = []string{worker.ForwardNoHeaders, worker.ForwardOriginalHeaders}
 
-// anySource stands for all sources in route.from.
-const anySource = "*"
+// AnySource stands for all sources in route.from.
+const AnySource = "*"
 
 func (c *Config) checkRoutes(d *decoder) {
 	seen := map[string]int{}
@@ -67,14 +67,14 @@ func (c *Config) checkFrom(d *decoder, at string, r Route) {
 	}
 	sources := slices.Sorted(maps.Keys(c.Sources))
 	for i, from := range r.From {
-		if from == anySource || slices.Contains(sources, from) {
+		if from == AnySource || slices.Contains(sources, from) {
 			continue
 		}
 		path := d.element(at+".from", i)
 		if d.reported(path) {
 			continue
 		}
-		d.reportf(path, "%s is not a source; %s", d.show(path, from), d.oneOf(path, from, append(sources, anySource)))
+		d.reportf(path, "%s is not a source; %s", d.show(path, from), d.oneOf(path, from, append(sources, AnySource)))
 	}
 }
 

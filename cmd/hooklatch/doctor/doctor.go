@@ -1,5 +1,5 @@
 // Package doctor finds what is wrong with a database: settings that break the
-// guarantees, and rows that contradict them.
+// guarantees, rows that contradict them, and what waits for somebody.
 package doctor
 
 import (
@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -30,6 +31,10 @@ type Finding struct {
 	Check   string `json:"check"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"` // what to do about it
+
+	// Of what waits.
+	Count int64     `json:"count,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 //go:embed query/*.sql
@@ -59,10 +64,7 @@ func invariants() []invariant {
 		{"links_without_effect", Problem, "every link of an event leads to an effect (I4)", "look for a person or program that deletes from effects"},
 		{"done_without_attempt", Problem, "every effect that is done was confirmed (I6)", "ask the receiver whether it was applied, and look for who changes effects by hand"},
 		{"attempts_beyond_effect", Problem, "no attempt is newer than its effect (I8)", "look for who changes effects by hand, or for a backup that was restored in parts"},
-		{"events_failed", Warning, "no event has failed for good", "repair the cause that `hooklatch events list --state failed` shows, then run: hooklatch events replay --state failed"},
-		{"effects_failed", Warning, "no effect has failed for good", "see what the receiver said with `hooklatch effects list --state failed`, repair it, then retry or cancel each"},
 		{"events_held", Warning, "no event is held as a suspected replay", "see them with `hooklatch events list --state held`; `hooklatch events release` or `hooklatch events drop` decides, by SOURCE EVENT_ID or by filter"},
-		{"effects_parked", Warning, "no effect waits for a person", "see them with `hooklatch effects list --state parked`, then retry or cancel each"},
 	}
 }
 

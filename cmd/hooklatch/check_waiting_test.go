@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A statement on a table that does not exist is found before its first effect,
+// and a source whose events lead nowhere is told of.
+func TestCheckFindsStatementsAndSourcesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `database: {url: %s}
+sources:
+  stripe: {provider: stripe, secrets: [x]}
+  github: {provider: github, secrets: [x]}
+destinations:
+  books:
+    sql:
+      statements:
+        good: SELECT $1::text
+        missing: INSERT INTO ledger_of_nobody VALUES ($1)
+routes:
+  - {name: book, from: stripe, to: books, sql: {statement: good, params: [event.id]}}
+`, scalar(pgtest.URL(t, pool))), 0o600))
+	code, found := runCheck(t, "--config", path)
+	require.Equal(t, exitFailed, code)
+	statements := found.of("statements")
+	require.Len(t, statements, 1, "%+v", statements)
+	require.Equal(t, doctor.Problem, statements[0].Level)
+	require.Contains(t, statements[0].Message, path+":10: ")
+	require.Contains(t, statements[0].Message, `relation "ledger_of_nobody" does not exist (SQLSTATE 42P01)`)
+	routes := found.of("routes")
+	require.Len(t, routes, 1, "%+v", routes)
+	require.Contains(t, routes[0].Message, path+":4: sources.github: has no route: its events are stored and skipped")
+
+	_, err := pool.Exec(t.Context(), `CREATE TABLE ledger_of_nobody (id text)`)
+	require.NoError(t, err)
+	_, found = runCheck(t, "--config", path)
+	require.Equal(t, "Postgres accepts the 2 statements of sql destinations", found.of("statements")[0].Message)
+	require.Equal(t, "nothing waits; no worker runs", found.of("waiting")[0].Message)
+}

@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+//go:embed waiting/*.sql
+var waitingQueries embed.FS
+
+const (
+	timeLayout = "2006-01-02 15:04:05Z"
+	// lateAfter is how long something may be due before it is a finding.
+	lateAfter = time.Minute
+	// reportInterval is how often River says that a queue is worked, and some
+	// time for saying so.
+	reportInterval = 11 * time.Minute
+)
+
+// Waiting finds what waits: how much, since when, why, and what to type. What
+// waits for less than a minute, while a worker runs, is nothing to tell of.
+func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
+	w := &waiting{ctx: ctx, pool: pool, name: name}
+	w.worker()
+	w.setAside()
+	w.failedEvents()
+	w.destinations()
+	w.events()
+	if w.err != nil {
+		return nil, w.err
+	}
+	if len(w.findings) == 0 {
+		w.findings = append(w.findings, Finding{Level: OK, Check: "waiting", Message: w.idle()})
+	}
+	return w.findings, nil
+}
+
+// waiting collects findings until something fails.
+type waiting struct {
+	ctx      context.Context //nolint:containedctx // of one call of Waiting
+	pool     *pgxpool.Pool
+	name     schema.Name
+	findings []Finding
+	err      error
+
+	now        time.Time // by the database's clock
+	works      bool      // a worker runs
+	reportedAt time.Time // when any queue was last worked
+}
+
+// ask runs a query of this package and calls row for each row, which was scanned
+// into into.
+func (w *waiting) ask(query string, args, into []any, row func()) {
+	if w.err != nil {
+		return
+	}
+	text, err := waitingQueries.ReadFile("waiting/" + query + ".sql")
+	if err != nil {
+		w.err = fmt.Errorf("load question: %w", err)
+		return
+	}
+	rows, err := w.pool.Query(w.ctx, w.name.SQL(string(text)), args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, into, func() error {
+			row()
+			return nil
+		})
+	}
+	if err != nil {
+		w.err = fmt.Errorf("look for what waits (%s): %w", query, err)
+	}
+}
+
+func (w *waiting) add(check string, count int64, since time.Time, message, fix string) {
+	w.findings = append(w.findings, Finding{
+		Level: Warning, Check: check, Message: message, Fix: fix, Count: count, Since: since.UTC(),
+	})
+}
+
+// since is a point in time as people read it, and how long ago that was.
+func (w *waiting) since(t time.Time) string {
+	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), roughly(w.now.Sub(t)))
+}
+
+// roughly is a duration in its two largest units.
+func roughly(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+func several(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// waits is "1 effect waits" or "2 effects wait".
+func waits(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " waits"
+	}
+	return fmt.Sprintf("%d %ss wait", n, what)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func (w *waiting) worker() {
+	var reportedAt *time.Time
+	w.ask("worker", nil, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
+}
+
+// idle is what is said when nothing waits.
+func (w *waiting) idle() string {
+	if w.works {
+		return "a worker runs, and nothing waits for longer than " + roughly(lateAfter)
+	}
+	return "nothing waits; no worker runs"
+}
+
+// unserved is why nothing of a queue is worked, empty when it should be.
+func (w *waiting) unserved(reportedAt time.Time) string {
+	switch {
+	case !w.works && w.reportedAt.IsZero():
+		return "no worker has ever run here"
+	case !w.works:
+		return "no worker runs; the last one reported " + w.reportedAt.UTC().Format(timeLayout)
+	case reportedAt.IsZero():
+		return "no worker has ever worked its queue"
+	case w.now.Sub(reportedAt) > reportInterval:
+		return "no worker works its queue " + w.since(reportedAt)
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+-- Unfinished effects by destination: all, those that are due since before the
+-- given time and wait for nothing but a worker, and what holds the destination.
+WITH unfinished AS (
+    SELECT
+        e.destination, e.queue, e.next_attempt_at,
+        e.state <> 'started'
+            AND e.next_attempt_at < $1
+            AND (e.order_key = '' OR NOT EXISTS (
+                SELECT
+                FROM hooklatch.effects AS earlier
+                WHERE earlier.scope = e.scope
+                    AND earlier.order_key = e.order_key
+                    AND earlier.order_key <> ''
+                    AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
+                    AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
+                    AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
+            )) AS is_late
+    FROM hooklatch.effects AS e
+    WHERE e.state IN ('pending', 'started', 'in_doubt')
+), counted AS (
+    SELECT
+        destination, count(*) AS effects,
+        count(*) FILTER (WHERE is_late) AS late,
+        min(next_attempt_at) FILTER (WHERE is_late) AS late_since,
+        (array_agg(queue ORDER BY next_attempt_at) FILTER (WHERE is_late))[1] AS late_queue
+    FROM unfinished
+    GROUP BY destination
+)
+SELECT
+    COALESCE(d.name, c.destination), COALESCE(c.effects, 0), COALESCE(c.late, 0), c.late_since, q.updated_at AS reported_at,
+    COALESCE(d.operator_paused, false), COALESCE(d.paused_by, ''), COALESCE(d.pause_reason, ''), d.paused_at,
+    COALESCE(d.breaker_state <> 'closed', false), COALESCE(d.breaker_reason, ''), d.opened_at, d.probe_at
+FROM counted AS c
+FULL JOIN hooklatch.destinations AS d ON d.name = c.destination
+LEFT JOIN hooklatch.river_queue AS q ON q.name = c.late_queue
+ORDER BY 1

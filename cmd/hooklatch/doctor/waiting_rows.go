@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+)
+
+// came is how effects came to a state that only a person ends.
+func came(state string, count int64) string {
+	switch {
+	case state == "failed":
+		return "failed"
+	case count == 1:
+		return "is " + state
+	}
+	return "are " + state
+}
+
+// span is when the first and the last of several came.
+func (w *waiting) span(first, last *time.Time) string {
+	from, to := orZero(first), orZero(last)
+	text := w.since(from)
+	if to.After(from) {
+		text = fmt.Sprintf("the first %s, the last %s ago", text, roughly(w.now.Sub(to)))
+	}
+	return text
+}
+
+// setAside finds effects that only a person sets going again.
+func (w *waiting) setAside() {
+	var destination, state, why string
+	var count, inDoubt int64
+	var since, latest *time.Time
+	w.ask("effects", nil, []any{&destination, &state, &count, &inDoubt, &since, &latest, &why}, func() {
+		message := fmt.Sprintf("to %q: %s %s, %s%s", destination, several(count, "effect"), came(state, count), w.span(since, latest), because(why))
+		if inDoubt > 0 {
+			message += fmt.Sprintf("\n%d of them may have been applied already", inDoubt)
+		}
+		w.add("effects_"+state, count, orZero(since), message, fmt.Sprintf(
+			"see `hooklatch effects list --state %[1]s --destination %[2]s`, then run: hooklatch effects retry --state %[1]s --destination %[2]s; or cancel them",
+			state, destination))
+	})
+}
+
+// failedEvents finds events that nothing dispatches until they are replayed.
+func (w *waiting) failedEvents() {
+	var source, why string
+	var count int64
+	var since, latest *time.Time
+	w.ask("failed_events", nil, []any{&source, &count, &since, &latest, &why}, func() {
+		w.add("events_failed", count, orZero(since), fmt.Sprintf("of %q: the dispatch of %s failed for good, %s%s",
+			source, several(count, "event"), w.span(since, latest), because(why)),
+			"repair the cause, then run: hooklatch events replay --state failed --source "+source)
+	})
+}
+
+// events finds events that wait for their dispatch.
+func (w *waiting) events() {
+	var queue string
+	var count int64
+	var since time.Time
+	var reportedAt *time.Time
+	w.ask("events", nil, []any{&queue, &count, &since, &reportedAt}, func() {
+		why := w.unserved(orZero(reportedAt))
+		if why == "" && w.now.Sub(since) < lateAfter {
+			return
+		}
+		fix := "run: hooklatch worker; or hooklatch serve"
+		if why == "" {
+			why, fix = "a worker works its queue and does not keep up, or fails", "look at its log, and at the errors of the jobs in River UI"
+		}
+		w.add("events_waiting", count, since, fmt.Sprintf("in queue %q: %s for a dispatch, the oldest %s: %s",
+			queue, waits(count, "event"), w.since(since), why), fix)
+	})
+}
+
+// destinations finds effects that wait, and what holds their destination.
+func (w *waiting) destinations() {
+	var name, pausedBy, pauseReason, breakerReason string
+	var count, late int64
+	var paused, broken bool
+	var lateSince, reportedAt, pausedAt, openedAt, probeAt *time.Time
+	w.ask("destinations", []any{w.now.Add(-lateAfter)}, []any{
+		&name, &count, &late, &lateSince, &reportedAt, &paused, &pausedBy, &pauseReason, &pausedAt, &broken, &breakerReason, &openedAt, &probeAt,
+	}, func() {
+		behind := "; " + waits(count, "effect")
+		if paused {
+			w.add("paused", count, orZero(pausedAt), fmt.Sprintf("%q is paused by %s %s%s%s", name, pausedBy, w.since(orZero(pausedAt)), because(pauseReason), behind),
+				"when it may go on, run: hooklatch destinations resume "+name)
+		}
+		if broken {
+			w.add("breaker", count, orZero(openedAt), fmt.Sprintf("the breaker of %q is open %s%s%s", name, w.since(orZero(openedAt)), because(breakerReason), behind),
+				fmt.Sprintf("repair the receiver; the next probe is at %s, and one that succeeds closes it. See `hooklatch destinations list`",
+					orZero(probeAt).UTC().Format(timeLayout)))
+		}
+		if paused || broken || late == 0 {
+			return
+		}
+		why, fix := w.unserved(orZero(reportedAt)), "run: hooklatch worker; or hooklatch serve"
+		if why == "" {
+			why, fix = "a worker works its queue and does not keep up", "look at its log; or raise concurrency or rate of the destination"
+		}
+		w.add("effects_waiting", late, orZero(lateSince), fmt.Sprintf("to %q: %s for an attempt that is due, the oldest %s: %s",
+			name, waits(late, "effect"), w.since(orZero(lateSince)), why), fix)
+	})
+}

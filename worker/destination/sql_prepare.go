@@ -1,0 +1,57 @@
+package destination
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// StatementError is a statement that Postgres would not run as things are.
+type StatementError struct {
+	Statement string // its name
+	Err       error
+}
+
+func (e *StatementError) Error() string { return e.Err.Error() }
+
+func (e *StatementError) Unwrap() error { return e.Err }
+
+// Prepare lets Postgres look at each statement without running it, as its role,
+// and returns those it refuses: that name a table which is not there, or make no
+// sense. Rights to the tables are only looked at when a statement runs. An error
+// means that nothing was found out.
+func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
+	var refused []*StatementError
+	for _, name := range slices.Sorted(maps.Keys(s.statements)) {
+		err := s.prepare(ctx, conn, s.statements[name].text)
+		if _, answered := errors.AsType[*pgconn.PgError](err); err != nil && !answered {
+			return nil, err
+		}
+		if err != nil {
+			refused = append(refused, &StatementError{Statement: name, Err: sqlError(name, err)})
+		}
+	}
+	return refused, nil
+}
+
+func (s *SQL) prepare(ctx context.Context, conn *pgx.Conn, text string) error {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it changed nothing
+	if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true)"); err != nil {
+		return err
+	}
+	if s.role != "" {
+		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+s.role); err != nil {
+			return err
+		}
+	}
+	_, err = conn.PgConn().Prepare(ctx, "", text, nil)
+	return err
+}
