@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -248,4 +249,65 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 			require.Len(t, batch, 3)
 		}
 	}
+}
+
+// A claim whose COMMIT is never answered started nothing: once the database
+// answers again the effect waits for its attempt, in no doubt, whatever its
+// policy, long before the lease ends.
+func TestUnansweredClaimIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b, sound, f := onFaultyPool(t)
+	b.claims.timeout = 300 * time.Millisecond
+	id := sound.dispatched(t, "evt_1", AtMostOnce)
+	f.Arm(fault.Hang, 1)
+	_, err := b.Claim(t.Context(), claimOf(id))
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.Equal(t, 1, f.Count())
+	require.Eventually(t, func() bool { return sound.effect(t, id).State == EffectPending }, 10*time.Second, time.Millisecond)
+	e := sound.granted(t, id, lease)
+	require.Equal(t, 2, e.Attempt, "the fencing token rises")
+	require.Zero(t, e.MaybeAppliedSince)
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
+}
+
+// Whoever asked has gone when the claim is committed at last.
+func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtMostOnce)
+	run, entered, goOn := b.claims.run, make(chan struct{}), make(chan struct{})
+	b.claims.run = func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+		entered <- struct{}{}
+		<-goOn
+		return run(ctx, tx, batch)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := b.claims.submit(ctx, claimOf(id))
+		left <- err
+	}()
+	<-entered
+	leave()
+	require.ErrorIs(t, <-left, ErrUnavailable)
+	close(goOn)
+	require.NoError(t, b.Stop(t.Context()))
+	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, 1, b.effect(t, id).Attempt)
+}
+
+// A claim that somebody else has by now is none of its business.
+func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	lost := claimOf(id)
+	lost.Lease = time.Nanosecond
+	_, err := b.Claim(t.Context(), lost)
+	require.NoError(t, err)
+	e := b.granted(t, id, lease)
+	require.NoError(t, b.takeBack(t.Context(), lost))
+	require.Equal(t, EffectStarted, b.effect(t, id).State)
+	require.Equal(t, EffectDone, b.settle(t, e, Settlement{Verdict: VerdictDone}).State)
+	require.NoError(t, b.takeBack(t.Context(), lost))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,9 @@ type groupCommit[M, R any] struct {
 	weigh func(M) (items, bytes int)
 	// release is told once of every submitted member that it is no longer held.
 	release func(M)
+	// unheard is told of every member that may be committed without its submitter
+	// knowing, once its transactions have ended.
+	unheard func(M)
 
 	blocked chan struct{} // slots of the lane for members that wait for a lock
 
@@ -59,6 +63,8 @@ type waiting[M, R any] struct {
 	deadline time.Time
 	taken    bool // a committer has it; guarded by groupCommit.mu
 	given    bool // its submitter gave up before that; guarded by groupCommit.mu
+	left     bool // its submitter went while it was taken; guarded by groupCommit.mu
+	doubt    bool // a COMMIT of it has an unknown outcome
 	done     chan outcome[R]
 }
 
@@ -88,6 +94,7 @@ func newGroupCommit[M, R any](
 		run:           run,
 		weigh:         weigh,
 		release:       func(M) {},
+		unheard:       func(M) {},
 		kind:          metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
 		blocked:       make(chan struct{}, maxBlockedLanes),
 	}
@@ -107,26 +114,39 @@ func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
 	}
 	timer := time.NewTimer(g.timeout)
 	defer timer.Stop()
+	var gone error
 	select {
 	case out := <-w.done:
 		return out.result, out.err
 	case <-ctx.Done():
-		return none, fmt.Errorf("%w: outcome not awaited: %w", ErrUnavailable, context.Cause(ctx))
+		gone = fmt.Errorf("%w: outcome not awaited: %w", ErrUnavailable, context.Cause(ctx))
 	case <-timer.C:
+		gone = fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.timeout)
+		if g.giveUp(w) {
+			return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
+		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case out := <-w.done: // it arrived together with the end
+		return out.result, out.err
+	default:
+		w.left = true
+	}
+	return none, gone
+}
+
+// giveUp takes a member out that no committer has taken. It reports whether it
+// did.
+func (g *groupCommit[M, R]) giveUp(w *waiting[M, R]) bool {
 	g.mu.Lock()
 	w.given = !w.taken
 	g.mu.Unlock()
 	if w.given {
 		g.forget(w)
-		return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
 	}
-	select {
-	case out := <-w.done: // it arrived together with the deadline
-		return out.result, out.err
-	default:
-	}
-	return none, fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.timeout)
+	return w.given
 }
 
 // offer commits m some time later without telling anybody. It reports whether
@@ -249,12 +269,18 @@ func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Durat
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	settings := shared(lockWait)
+	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
 	for pause := firstRetryPause; ; pause = min(2*pause, maxRetryPause) {
 		results, err := g.transactOnce(ctx, members, settings)
 		if err == nil || !isTransient(err) {
 			return results, err
 		}
-		settings.confirm = settings.confirm || isAmbiguous(err)
+		if isAmbiguous(err) {
+			settings.confirm = true
+			for _, w := range batch {
+				w.doubt = true
+			}
+		}
 		if isReadOnly(err) {
 			// The server was demoted: every pooled connection still points at it.
 			g.pool.Reset()
@@ -287,8 +313,15 @@ func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, setti
 
 // finish brings a member that a committer took to its end.
 func (g *groupCommit[M, R]) finish(w *waiting[M, R], result R, err error) {
+	m := w.member
 	g.forget(w)
+	g.mu.Lock()
 	w.done <- outcome[R]{result: result, err: err}
+	unheard := w.left && err == nil || w.doubt && err != nil
+	g.mu.Unlock()
+	if unheard {
+		g.unheard(m)
+	}
 }
 
 // forget lets go of a member that will not be committed any more, while the

@@ -124,6 +124,7 @@ type Outbox struct {
 	dispatches  *groupCommit[Dispatch, Dispatched]
 	claims      *groupCommit[Claim, Claimed]
 	settlements *groupCommit[Settlement, Settled]
+	unanswered  *unanswered
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers
@@ -172,6 +173,8 @@ func New(opts Options) (*Outbox, error) {
 	o.duplicates = newGroupCommit("note_duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
 	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
 	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])
+	o.unanswered = newUnanswered(o.takeBack, opts.Logger)
+	o.claims.unheard = o.unanswered.add
 	o.settlements = newGroupCommit("settle", common, o.settleBatch, one[Settlement])
 	return o, nil
 }
@@ -186,6 +189,7 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.accepts.stop(ctx),
 		o.dispatches.stop(ctx),
 		o.claims.stop(ctx),
+		o.unanswered.stop(ctx),
 		o.settlements.stop(ctx),
 		o.duplicates.stop(ctx),
 	)
