@@ -151,3 +151,27 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, EventReceived, e.Outcome)
 }
+
+// A run that stalled since before a replay has an old plan: it is not the
+// dispatch that the replay asked for.
+func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old := b.accepted(t, "stripe", "evt_1")
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: old})
+	require.NoError(t, err)
+	_, err = b.Replay(t.Context(), old.EventRef, ann, ReplayOptions{})
+	require.NoError(t, err)
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: old, Effects: []NewEffect{planned(old, "evt_1")}})
+	require.NoError(t, err)
+	require.False(t, d.Fenced)
+	require.NoError(t, b.FailDispatch(t.Context(), old, "too late"))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+
+	e, err := b.Event(t.Context(), old.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, EventReceived, e.Outcome)
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	require.NoError(t, err)
+	require.True(t, d.Fenced)
+}

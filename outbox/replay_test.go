@@ -134,6 +134,25 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
 }
 
+// One process at a time reconciles: two would enqueue everything twice.
+func TestReconcileHasALock(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "stripe", "waiting")
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	require.NoError(t, err)
+	other := b.begin(t)
+	_, err = other.Exec(t.Context(), b.sql.tryLock, "hooklatch.reconcile")
+	require.NoError(t, err)
+	done, err := b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Zero(t, done)
+	require.NoError(t, other.Rollback(t.Context()))
+	done, err = b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, Reconciled{Events: 1}, done)
+}
+
 func TestEnqueueTx(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

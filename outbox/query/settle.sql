@@ -10,7 +10,8 @@ WITH ended AS (
         retry_seconds, response_status, response_excerpt, error, rotate_key, unauthorized
     )
 ), locked AS (
-    -- Carries ended along: joining it again would compare each row with all.
+    -- Carries ended along: joining it again would compare each row with all. Either
+    -- of attempt and claim_id would do, since every claim has its own of both.
     SELECT ended.*
     FROM hooklatch.effects AS e
     JOIN ended USING (scope, key, generation, attempt, claim_id)

@@ -1,0 +1,207 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// Two batches with the same keys cannot deadlock when both take their locks in
+// key order. lock_timeout is shorter than deadlock_timeout, so "no deadlock" would
+// prove nothing: these tests hold the lock of the middle one of five keys and look
+// which others a batch, given in another order, has taken when it gets there.
+
+// inLine are the places of five keys in a batch, and none of them its own.
+var inLine = [...]int{4, 1, 3, 0, 2}
+
+const middle = 2
+
+func lineKey(i int) string { return fmt.Sprintf("evt_%d", i) }
+
+// blockedBatch runs f in a transaction until it waits for what holder has
+// locked, and ends it, rolled back, when the test is over.
+func (b *bundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
+	t.Helper()
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- f(context.Background(), tx) }()
+	t.Cleanup(func() {
+		ctx := context.Background()
+		require.NoError(t, holder.Rollback(ctx))
+		require.NoError(t, <-ended)
+		require.NoError(t, tx.Rollback(ctx))
+	})
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, tx.Conn().PgConn().PID()) == 1
+	}, 10*time.Second, time.Millisecond)
+}
+
+func (b *bundle) begin(t *testing.T) pgx.Tx {
+	t.Helper()
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	return tx
+}
+
+// free are the rows of a table that nobody has locked.
+func (b *bundle) free(t *testing.T, table, key string) []string {
+	t.Helper()
+	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))
+	require.NoError(t, err)
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return keys
+}
+
+func TestBatchesLockRowsInKeyOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		table, key string
+		batch      func(ctx context.Context, t *testing.T, b *bundle) func(ctx context.Context, tx pgx.Tx) error
+	}{
+		"fence": {"processed_events", "event_id", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
+			var plans []Dispatch
+			for _, i := range inLine {
+				plans = append(plans, Dispatch{Event: b.accepted(t, "stripe", lineKey(i))})
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.fence(ctx, tx, plans); return err }
+		}},
+		"note duplicates": {"processed_events", "event_id", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
+			var notes []duplicateNote
+			for _, i := range inLine {
+				notes = append(notes, duplicateNote{ref: b.accepted(t, "stripe", lineKey(i)).EventRef})
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.noteDuplicateBatch(ctx, tx, notes); return err }
+		}},
+		"claim": {"effects", "key", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
+			var claims []Claim
+			for _, i := range inLine {
+				claims = append(claims, claimOf(b.dispatched(t, lineKey(i), AtLeastOnce)))
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.claimBatch(ctx, tx, claims); return err }
+		}},
+		"settle": {"effects", "key", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
+			var ended []Settlement
+			for _, i := range inLine {
+				ended = append(ended, Settlement{Effect: b.granted(t, b.dispatched(t, lineKey(i), AtLeastOnce), lease), Verdict: VerdictDone})
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.settleBatch(ctx, tx, ended); return err }
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			batch := c.batch(t.Context(), t, b)
+			holder := b.begin(t)
+			_, err := holder.Exec(t.Context(), fmt.Sprintf(`SELECT FROM hooklatch.%s WHERE %s = $1 FOR UPDATE`, c.table, c.key), lineKey(middle))
+			require.NoError(t, err)
+			b.blockedBatch(t, holder, batch)
+			require.Equal(t, []string{lineKey(3), lineKey(4)}, b.free(t, c.table, c.key))
+		})
+	}
+}
+
+// Rows that are new have no lock to look at: whoever inserts the same key waits.
+func TestBatchesInsertInKeyOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		order  func(i, j int) int // of the keys
+		insert func(b *bundle, places ...int) func(ctx context.Context, tx pgx.Tx) error
+	}{
+		"accept": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
+			var batch []arrival
+			for _, i := range places {
+				a, err := newArrival(delivery("stripe", lineKey(i)))
+				if err != nil {
+					return func(context.Context, pgx.Tx) error { return err }
+				}
+				batch = append(batch, a)
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.acceptBatch(ctx, tx, batch); return err }
+		}},
+		"create effects": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
+			return func(ctx context.Context, tx pgx.Tx) error {
+				var plans []Dispatch
+				for _, i := range places {
+					e := &Event{EventRef: EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
+					plans = append(plans, Dispatch{Event: e, Effects: []NewEffect{planned(e, lineKey(i))}})
+				}
+				_, err := b.createEffects(ctx, tx, plans, true)
+				return err
+			}
+		}},
+		"replay guards": {byHash, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
+			return func(ctx context.Context, tx pgx.Tx) error {
+				var batch []arrival
+				for _, i := range places {
+					batch = append(batch, arrival{Delivery: Delivery{Source: "stripe", ReplayGuard: &ReplayGuard{Proof: []byte(lineKey(i))}}})
+				}
+				_, err := b.guardReplays(ctx, tx, batch)
+				return err
+			}
+		}},
+		"content guards": {byHash, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
+			return func(ctx context.Context, tx pgx.Tx) error {
+				var batch []arrival
+				for _, i := range places {
+					d := delivery("stripe", lineKey(i))
+					d.Body, d.ContentWindow = []byte(lineKey(i)), time.Hour
+					a, err := newArrival(d)
+					if err != nil {
+						return err
+					}
+					batch = append(batch, a)
+				}
+				_, err := b.guardContent(ctx, tx, batch, nil)
+				return err
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			keys := []int{0, 1, 2, 3, 4}
+			if c.order != nil {
+				slices.SortFunc(keys, c.order)
+			}
+			batch := make([]int, 0, len(inLine))
+			for _, place := range inLine {
+				batch = append(batch, keys[place])
+			}
+			holder := b.begin(t)
+			require.NoError(t, c.insert(b, keys[middle])(t.Context(), holder))
+			b.blockedBatch(t, holder, c.insert(b, batch...))
+			var waits []int
+			for place, key := range keys {
+				err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+					if _, err := tx.Exec(t.Context(), `SET LOCAL lock_timeout = 50`); err != nil {
+						return err
+					}
+					if err := c.insert(b, key)(t.Context(), tx); err != nil {
+						return err
+					}
+					return pgx.ErrTxClosed // it was free: leave nothing behind
+				})
+				if isLockWait(err) {
+					waits = append(waits, place)
+					continue
+				}
+				require.ErrorIs(t, err, pgx.ErrTxClosed)
+			}
+			require.Equal(t, []int{0, 1, middle}, waits)
+		})
+	}
+}
+
+func byHash(i, j int) int {
+	first, second := sha256.Sum256([]byte(lineKey(i))), sha256.Sum256([]byte(lineKey(j)))
+	return bytes.Compare(first[:], second[:])
+}
