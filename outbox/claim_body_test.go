@@ -2,8 +2,10 @@ package outbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -75,4 +77,33 @@ func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 	})
 	require.ErrorIs(t, err, pgx.ErrTxClosed)
 	require.True(t, bytes.Equal(largeBody, b.granted(t, large, lease).Request.Body))
+}
+
+// A claim that waited for the row answers by what it finds then, not by what it
+// saw before.
+func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	first, second := b.begin(t), b.begin(t)
+	granted, err := b.claimBatch(t.Context(), first, []Claim{claimOf(id)})
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, granted[0].Status)
+	answer := make(chan Claimed, 1)
+	go func() {
+		claimed, err := b.claimBatch(context.Background(), second, []Claim{claimOf(id)})
+		if err != nil {
+			t.Errorf("claim: %v", err)
+			claimed = make([]Claimed, 1)
+		}
+		answer <- claimed[0]
+	}()
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, second.Conn().PgConn().PID()) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, first.Commit(t.Context()))
+	leased := <-answer
+	require.Equal(t, ClaimLeased, leased.Status)
+	require.True(t, granted[0].Effect.LeaseUntil.Equal(leased.Effect.LeaseUntil))
+	require.NoError(t, second.Rollback(t.Context()))
 }

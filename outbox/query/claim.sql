@@ -16,6 +16,8 @@ WITH asked AS (
         e.scope, e.key, e.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
         -- Carried along: joining asked again would compare each row with all.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
+        -- As they are under the lock, which may be newer than the snapshot.
+        e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
         e.state = 'started' AND e.claim_id <> asked.asked_by AND e.lease_until < now() AS lost,
         e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
@@ -68,7 +70,9 @@ WITH asked AS (
         AND e.key = judged.key
         AND e.generation = judged.generation
         AND judged.verdict = 'grant'
-    RETURNING e.*, judged.verdict, judged.lost, judged.own_fault
+    RETURNING
+        e.*, judged.verdict, judged.lost, judged.own_fault,
+        e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at
 ), parked AS (
     UPDATE hooklatch.effects AS e
     SET
@@ -86,7 +90,9 @@ WITH asked AS (
         AND e.key = judged.key
         AND e.generation = judged.generation
         AND judged.verdict = 'park'
-    RETURNING e.*, judged.verdict, judged.lost, judged.own_fault
+    RETURNING
+        e.*, judged.verdict, judged.lost, judged.own_fault,
+        e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at
 ), recorded AS (
     INSERT INTO hooklatch.effect_attempts (
         scope, key, generation, attempt, started_at, finished_at, lost, state, applied, error, job_id, claim_id, key_rotation
@@ -105,9 +111,8 @@ WITH asked AS (
     UNION ALL
     SELECT * FROM parked
     UNION ALL
-    -- As the snapshot shows them, which may be older than what was judged: the job
-    -- asks again. A row carried along from above would have its body read whole.
-    SELECT e.*, judged.verdict, judged.lost, judged.own_fault
+    -- A row carried along from above would have its body read whole.
+    SELECT e.*, judged.verdict, judged.lost, judged.own_fault, judged.now_state, judged.now_lease_until, judged.now_next_attempt_at
     FROM judged
     JOIN hooklatch.effects AS e USING (scope, key, generation)
     WHERE judged.verdict NOT IN ('grant', 'park')
@@ -119,7 +124,7 @@ SELECT
     -- A body is read only for who sends it, and a large one outside the shared transaction.
     CASE WHEN a.verdict = 'grant' AND octet_length(a.request_body) <= 65536 THEN a.request_body END AS request_body,
     a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
-    a.state, a.attempt, a.lease_until, a.next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
+    a.now_state AS state, a.attempt, a.now_lease_until AS lease_until, a.now_next_attempt_at AS next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
     a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
     a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering, a.uncounted_attempts, a.refused_since,
     a.claim_id, a.verdict, a.lost, a.own_fault, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,

@@ -5,7 +5,8 @@ WITH planned AS (
     FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[])
         AS f (source, event_id, generation, outcome, config_hash)
 ), locked AS (
-    -- Carries planned along: joining it again would compare each row with all.
+    -- Carries planned along: joining it again would compare each row with all. It
+    -- compares the generation, as the UPDATE does once more: either would do.
     SELECT planned.*
     FROM hooklatch.processed_events AS p
     JOIN planned USING (source, event_id, generation)
