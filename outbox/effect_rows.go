@@ -91,9 +91,10 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	return nil
 }
 
-// insert returns which of the effects are new.
+// insert returns which of the effects are new, and learns the queues of their
+// destinations.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
-	created, err := collectIDs(tx.Query(ctx, statement,
+	created, err := r.written(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.idempotencyKeys, r.routes, r.destinations, r.queues, r.policies,
 		r.sources, r.eventIDs, r.eventTypes, r.acceptSeqs, r.traceparents,
 		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
@@ -108,7 +109,7 @@ func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (m
 // render makes effects that an earlier plan of a replayed event could not
 // render what this plan says, and returns which.
 func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
-	rendered, err := collectIDs(tx.Query(ctx, statement,
+	rendered, err := r.written(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.destinations, r.queues, r.policies,
 		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
 		r.orderKeys, r.onParks, r.latestKeys, r.occurredAts, r.renderings, r.parked, r.traceparents))
@@ -118,14 +119,17 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (m
 	return rendered, nil
 }
 
-func collectIDs(rows pgx.Rows, err error) (map[EffectID]bool, error) {
+// written reads which effects a statement wrote, and where each of them waits.
+func (r *effectRows) written(rows pgx.Rows, err error) (map[EffectID]bool, error) {
 	if err != nil {
 		return nil, err
 	}
 	ids := make(map[EffectID]bool)
 	var id EffectID
-	_, err = pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation}, func() error {
+	var queue string
+	_, err = pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &queue}, func() error {
 		ids[id] = true
+		r.queues[r.index[id]] = queue
 		return nil
 	})
 	return ids, err

@@ -84,6 +84,13 @@ type statements struct {
 	selectEffects string
 	keysOfEvent   string
 	databaseClock string
+
+	announceWorker    string
+	withdrawWorker    string
+	placeDestinations string
+	unservedQueues    string
+	moveJobs          string
+	redirectJob       string
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -158,6 +165,12 @@ func loadStatements(name schema.Name) (statements, error) {
 		"select_effects":        &s.selectEffects,
 		"keys_of_event":         &s.keysOfEvent,
 		"database_clock":        &s.databaseClock,
+		"announce_worker":       &s.announceWorker,
+		"withdraw_worker":       &s.withdrawWorker,
+		"place_destinations":    &s.placeDestinations,
+		"unserved_queues":       &s.unservedQueues,
+		"move_jobs":             &s.moveJobs,
+		"redirect_job":          &s.redirectJob,
 	} {
 		content, err := queries.ReadFile("query/" + file + ".sql")
 		if err != nil {

@@ -66,7 +66,7 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectJob]) erro
 	w.telemetry.jobStarted(ctx, job.JobRow)
 	l, known := w.lanes[job.Args.Destination]
 	if !known {
-		return fmt.Errorf("%s: this process has no such destination", job.Args.Destination)
+		return w.leaveToOthers(ctx, job)
 	}
 	if err := l.enter(ctx); err != nil {
 		return err
@@ -74,6 +74,21 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectJob]) erro
 	run := w.perform(ctx, l, effectRun{id: job.Args.ID(), jobID: job.ID})
 	l.leave(!run.attempted)
 	return w.conclude(ctx, l, job, run)
+}
+
+// leaveToOthers gives back a job that came here because processes of different
+// configurations share its queue, or shared it once.
+func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectJob]) error {
+	if _, told := w.foreign.LoadOrStore("destination "+job.Args.Destination, true); !told {
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect left to another process",
+			slog.String(logkey.Destination, job.Args.Destination),
+			slog.String(logkey.Queue, job.Queue),
+			slog.String(logkey.Reason, "this process has no such destination; this is logged once"))
+	}
+	if err := w.outbox.Redirect(ctx, job.ID); err != nil {
+		return err
+	}
+	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
 // conclude tells River how the run ended.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
@@ -18,8 +19,11 @@ import (
 
 const (
 	// foreignSnooze is when an event that waits for the handlers of another
-	// process is looked at again. It is spread over twice the time.
-	foreignSnooze = time.Second
+	// process is looked at again, and patientSnooze is that after some looks: then
+	// the other process does not run. Both are spread over twice the time.
+	foreignSnooze = 300 * time.Millisecond
+	patientSnooze = 5 * time.Second
+	foreignLooks  = 30
 	// handlerSlotWait is how long a run waits for others of this process to end.
 	handlerSlotWait = time.Second
 	// findQueuesEvery is how soon a process with handlers of all sources sees a
@@ -35,12 +39,16 @@ var handlerQueues string
 // may. leave ends what enter began.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
 	if outbox.IsHandlersQueue(run.job.Queue) && !d.handlers.knows(event.Source) {
-		if _, told := d.foreign.LoadOrStore(event.Source, true); !told {
+		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
 			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
 				slog.String(logkey.Queue, run.job.Queue),
 				slog.String(logkey.Reason, "it waits for a handler, and this process has none for its source; this is logged once"))...)
 		}
-		return nil, river.JobSnooze(foreignSnooze + rand.N(foreignSnooze)) //nolint:gosec // no secret depends on it
+		wait := foreignSnooze
+		if gjson.GetBytes(run.job.Metadata, "snoozes").Int() >= foreignLooks {
+			wait = patientSnooze
+		}
+		return nil, river.JobSnooze(wait + rand.N(wait)) //nolint:gosec // no secret depends on it
 	}
 	if len(d.handlers.matching(event.Source, event.Type)) == 0 {
 		return func() {}, nil

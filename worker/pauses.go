@@ -19,8 +19,8 @@ const (
 	pausesTimeout = 10 * time.Second
 )
 
-// pauseKeeper makes the queues agree with the destinations, and sees to it that
-// every open breaker is probed. It is no job: one every ten seconds would be
+// pauseKeeper makes the queues agree with the destinations and with the processes
+// that run, and sees to it that every open breaker is probed. It is no job: one every ten seconds would be
 // all that people see among the completed jobs. Every process does it, since it
 // changes nothing where all agree.
 type pauseKeeper struct {
@@ -58,14 +58,12 @@ func (k *pauseKeeper) stop() {
 func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
-	if err := w.outbox.SyncPauses(ctx); err != nil {
-		return err
-	}
+	// Each for itself: one that takes too long must not keep the others.
+	errs := []error{w.syncQueues(ctx), w.outbox.SyncPauses(ctx)}
 	states, err := w.outbox.Destinations(ctx)
 	if err != nil {
-		return err
+		return errors.Join(append(errs, err)...)
 	}
-	var errs []error
 	for _, state := range states {
 		if _, known := w.lanes[state.Name]; known && state.Breaker != outbox.BreakerClosed {
 			errs = append(errs, insertProbe(ctx, client, state.Name))

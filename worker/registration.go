@@ -2,22 +2,20 @@ package worker
 
 import (
 	"context"
-	_ "embed"
-	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
-//go:embed query/move_waiting_jobs.sql
-var moveWaitingJobs string
+// withdrawTimeout bounds the last word of a process.
+const withdrawTimeout = 2 * time.Second
 
-// registerDestinations makes the destinations known to those who enqueue, and
-// brings along what waits in a queue that a destination had before.
-func (w *Worker) registerDestinations(ctx context.Context) error {
+// registered are the destinations as the ledger knows them.
+func (w *Worker) registered() []outbox.Destination {
 	registered := make([]outbox.Destination, 0, len(w.opts.Destinations))
-	var names, queues []string
 	for _, d := range w.opts.Destinations {
 		registered = append(registered, outbox.Destination{
 			Name:       d.Name,
@@ -26,20 +24,79 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 			Policy:     d.Policy,
 			ConfigHash: d.ConfigHash,
 		})
-		names, queues = append(names, d.Name), append(queues, d.Queue)
 	}
+	return registered
+}
+
+// registerDestinations makes the destinations known to those who enqueue, and
+// brings along what waits in a queue that a destination had before.
+func (w *Worker) registerDestinations(ctx context.Context) error {
+	registered := w.registered()
 	if len(registered) == 0 {
 		return nil
 	}
 	if err := w.outbox.RegisterDestinations(ctx, registered); err != nil {
 		return err
 	}
-	var moved int64
-	if err := w.pool.QueryRow(ctx, w.opts.Schema.SQL(moveWaitingJobs), names, queues).Scan(&moved); err != nil {
-		return fmt.Errorf("move waiting jobs to their queues: %w", err)
-	}
+	moved, err := w.outbox.TakeOver(ctx, w.here())
+	w.logMoved(ctx, moved)
+	return err
+}
+
+// syncQueues is upkeep of the queues.
+func (w *Worker) syncQueues(ctx context.Context) error {
+	moved, err := w.outbox.SyncQueues(ctx)
+	w.logMoved(ctx, moved)
+	return err
+}
+
+func (w *Worker) logMoved(ctx context.Context, moved int64) {
 	if moved > 0 {
 		w.telemetry.logger.InfoContext(ctx, "waiting effects moved to the queues of their destinations", slog.Int64(logkey.Count, moved))
 	}
-	return nil
+}
+
+// here is how this process announces itself.
+func (w *Worker) here() outbox.Presence {
+	return outbox.Presence{ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: w.opts.ConfigHash, Destinations: w.registered()}
+}
+
+// presence keeps the announcement of a process fresh.
+type presence struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// stayAnnounced announces the process from time to time, until withdraw.
+func (w *Worker) stayAnnounced() *presence {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &presence{cancel: cancel}
+	p.done.Go(func() {
+		ticker := time.NewTicker(outbox.AnnounceEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+			if err := w.outbox.Announce(ctx, w.here()); err != nil && ctx.Err() == nil {
+				// After a minute others take it that this process is gone.
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
+			}
+		}
+	})
+	return p
+}
+
+// withdraw says that the process works no more. It may be called again. Without
+// a database others find out by themselves.
+func (w *Worker) withdraw(ctx context.Context, p *presence) {
+	p.cancel()
+	p.done.Wait()
+	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
+	defer cancel()
+	if err := w.outbox.Withdraw(ctx, w.opts.ID); err != nil {
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not say that it is gone", errAttr(err))
+	}
 }

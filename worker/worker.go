@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,12 +23,13 @@ type Worker struct {
 	pool      *pgxpool.Pool
 	outbox    *outbox.Outbox
 	telemetry *telemetry
+	made      time.Time
 	lanes     map[string]*lane // by name of the destination
 	routes    atomic.Pointer[routeTable]
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
-	foreign      sync.Map // sources whose handlers are elsewhere, as told once
+	foreign      sync.Map // sources and destinations of other processes, as told once
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
 
@@ -36,6 +38,7 @@ type Worker struct {
 	handlers handlerSet // read without mu once started
 	misuse   []error    // of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
+	presence *presence
 	finder   *queueFinder // nil unless a handler is for all sources
 	pauses   *pauseKeeper
 }
@@ -60,6 +63,7 @@ func New(opts Options) (*Worker, error) {
 		pool:         opts.Pool,
 		outbox:       opts.Outbox,
 		telemetry:    telemetry,
+		made:         time.Now(),
 		lanes:        make(map[string]*lane, len(opts.Destinations)),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
 		// The server ends the transaction of a handler that ignores its context
@@ -149,6 +153,7 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.client, w.started, w.pauses = client, true, w.keepPauses(client)
+	w.presence = w.stayAnnounced()
 	if all {
 		w.finder = w.findQueues(client, queues)
 	}
@@ -160,7 +165,7 @@ func (w *Worker) Start(ctx context.Context) error {
 // called again, also before Start and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	client, finder, pauses := w.client, w.finder, w.pauses
+	client, finder, pauses, presence := w.client, w.finder, w.pauses, w.presence
 	w.started = true // a Worker that was stopped does not start
 	w.mu.Unlock()
 	if client == nil {
@@ -182,8 +187,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
-		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop worker: %w", ctx.Err())
 	}
+	w.withdraw(ctx, presence)
+	return nil
 }

@@ -1,18 +1,23 @@
 -- Creates the effects whose key is new, in key order, and links every event to
 -- its effects, also to those an earlier event had made.
 WITH planned AS (
-    SELECT e.*
+    SELECT
+        e.*,
+        -- Where its effects wait now: the process that made the plan may be of an
+        -- older configuration.
+        COALESCE(d.queue, e.planned_queue) AS queue
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
         $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[],
         $14::text[], $15::text[], $16::jsonb[], $17::text[], $18::bytea[],
         $19::text[], $20::text[], $21::text[], $22::timestamptz[], $23::text[], $24::text[]
     ) AS e (
-        scope, key, generation, idempotency_key, route, destination, queue, policy,
+        scope, key, generation, idempotency_key, route, destination, planned_queue, policy,
         source, event_id, event_type, accept_seq, traceparent,
         request_method, request_url, request_headers, request_type, request_body,
         order_key, on_park, latest_key, occurred_at, request_rendering, parked
     )
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 ), created AS (
     INSERT INTO hooklatch.effects (
         scope, key, generation, idempotency_key, route, destination, queue, policy,
@@ -34,7 +39,7 @@ WITH planned AS (
     -- Both unique indexes must arbitrate: a race on the one that does not would
     -- be an error.
     ON CONFLICT DO NOTHING
-    RETURNING scope, key, generation
+    RETURNING scope, key, generation, queue
 ), linked AS (
     INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
     SELECT l.source, l.event_id, l.scope, l.key, l.generation, l.repeats OR created.key IS NULL
@@ -43,5 +48,5 @@ WITH planned AS (
     LEFT JOIN created USING (scope, key, generation)
     ON CONFLICT (source, event_id, scope, key, generation) DO NOTHING
 )
-SELECT scope, key, generation
+SELECT scope, key, generation, queue
 FROM created

@@ -5,8 +5,9 @@ WITH live AS (
     WHERE j.kind = 'effect'
         AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
 )
-SELECT e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent
+SELECT e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue, e.source, e.event_id, e.event_type, e.traceparent
 FROM hooklatch.effects AS e
+LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 WHERE e.state IN ('pending', 'started', 'in_doubt')
     -- Of an order only the first has a job, and one that is at work.
     AND (e.order_key = '' OR e.state = 'started' OR NOT EXISTS (

@@ -3,9 +3,10 @@ SELECT head.*
 FROM unnest($1::text[], $2::text[]) AS o (scope, order_key)
 CROSS JOIN LATERAL (
     SELECT
-        e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
+        e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue, e.source, e.event_id, e.event_type, e.traceparent,
         e.order_key, e.accept_seq, e.state
     FROM hooklatch.effects AS e
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
     WHERE e.scope = o.scope
         AND e.order_key = o.order_key
         AND e.order_key <> ''

@@ -1,18 +1,19 @@
 -- Makes of effects that could not be rendered what the replayed plan of their
 -- event says. They were never attempted.
 WITH planned AS (
-    SELECT e.*
+    SELECT e.*, COALESCE(d.queue, e.planned_queue) AS queue
     FROM unnest(
         $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[],
         $7::text[], $8::text[], $9::jsonb[], $10::text[], $11::bytea[],
         $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],
         $18::text[]
     ) AS e (
-        scope, key, generation, destination, queue, policy,
+        scope, key, generation, destination, planned_queue, policy,
         request_method, request_url, request_headers, request_type, request_body,
         order_key, on_park, latest_key, occurred_at, request_rendering, parked,
         traceparent
     )
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 ), locked AS (
     SELECT e.scope, e.key, e.generation
     FROM hooklatch.effects AS e
@@ -51,4 +52,4 @@ WHERE e.scope = planned.scope
     AND e.generation = planned.generation
     AND e.request_rendering = 'failed'
     AND e.attempt = 0
-RETURNING e.scope, e.key, e.generation
+RETURNING e.scope, e.key, e.generation, e.queue

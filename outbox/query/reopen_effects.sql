@@ -3,18 +3,20 @@
 -- is left alone. Why they wait now is that somebody ordered it; what failed
 -- stands in their attempts.
 WITH chosen AS (
-    SELECT e.scope, e.key, e.generation
+    SELECT e.scope, e.key, e.generation, COALESCE(d.queue, e.queue) AS queue
     FROM hooklatch.effects AS e
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
     WHERE e.idempotency_key = ANY ($1::text[])
         AND e.state = ANY ($2::text[])
         AND ($3::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= $3)
         AND e.request_rendering <> 'failed'
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE
+    FOR UPDATE OF e
 )
 UPDATE hooklatch.effects AS e
 SET
     state = CASE WHEN e.maybe_applied_since IS NULL THEN 'pending' ELSE 'in_doubt' END,
+    queue = chosen.queue,
     next_attempt_at = now(),
     reopened_at = now(),
     refused_since = NULL,

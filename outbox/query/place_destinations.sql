@@ -1,0 +1,28 @@
+-- Gives each destination the queue in which the running process that started
+-- last works it. A destination that nobody works keeps its queue.
+WITH served AS (
+    SELECT DISTINCT ON (s.destination) s.destination, s.queue
+    FROM hooklatch.workers AS w
+    CROSS JOIN LATERAL unnest(w.destinations, w.queues) AS s (destination, queue)
+    WHERE w.seen_at > now() - make_interval(secs => $1::float8)
+    ORDER BY s.destination, w.started_at DESC, w.id
+), changed AS (
+    SELECT d.name, served.queue
+    FROM hooklatch.destinations AS d
+    JOIN served ON served.destination = d.name
+    WHERE d.queue <> served.queue
+        OR d.served_at IS NULL
+        OR d.served_at < now() - interval '1 minute'
+    ORDER BY d.name COLLATE "C"
+    -- One that somebody changes right now has its turn the next time.
+    FOR UPDATE OF d SKIP LOCKED
+), forgotten AS (
+    DELETE FROM hooklatch.workers
+    WHERE seen_at < now() - interval '1 hour'
+)
+UPDATE hooklatch.destinations AS d
+SET
+    queue = changed.queue,
+    served_at = now()
+FROM changed
+WHERE d.name = changed.name

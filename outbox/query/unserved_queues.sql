@@ -1,0 +1,29 @@
+-- The queues in which jobs wait and no running process takes effects, found by
+-- one step through River's index for each queue and state.
+WITH RECURSIVE waiting AS (
+    (
+        SELECT j.state, j.queue
+        FROM hooklatch.river_job AS j
+        ORDER BY j.state, j.queue
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT following.state, following.queue
+    FROM waiting
+    CROSS JOIN LATERAL (
+        SELECT j.state, j.queue
+        FROM hooklatch.river_job AS j
+        WHERE (j.state, j.queue) > (waiting.state, waiting.queue)
+        ORDER BY j.state, j.queue
+        LIMIT 1
+    ) AS following
+)
+SELECT DISTINCT waiting.queue
+FROM waiting
+WHERE waiting.state IN ('available', 'pending', 'retryable', 'scheduled')
+    AND NOT EXISTS (
+        SELECT
+        FROM hooklatch.workers AS w
+        WHERE w.seen_at > now() - make_interval(secs => $1::float8)
+            AND waiting.queue = ANY (w.queues)
+    )

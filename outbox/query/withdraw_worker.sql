@@ -1,0 +1,2 @@
+DELETE FROM hooklatch.workers
+WHERE id = $1

@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// fleet is configurations with more and more destinations, d0 to dn, and an
+// event type for each. Each effect is done at its second attempt, half a second
+// after its first.
+type fleet struct {
+	*bundle
+
+	refuse       atomic.Bool // events whose id begins with "refused"
+	destinations []Destination
+	routes       []Route
+}
+
+func newFleet(t *testing.T, size int) *fleet {
+	t.Helper()
+	f := &fleet{bundle: setup(t)}
+	var called sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		_, again := called.LoadOrStore(string(body), true)
+		switch {
+		case err == nil && f.refuse.Load() && strings.Contains(string(body), "refused"):
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		case !again:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for i := range size {
+		name := fmt.Sprint("d", i)
+		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: 5 * time.Second})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, sender.Close()) })
+		f.destinations = append(f.destinations, Destination{
+			Name: name, Sender: sender, Breaker: Breaker{Off: true}, Retry: destination.Schedule{Initial: 500 * time.Millisecond, Jitter: -1},
+		})
+		f.routes = append(f.routes, Route{Name: "to-" + name, From: []string{"*"}, Types: []string{name}, To: name})
+	}
+	return f
+}
+
+// start starts a process that knows the first n destinations.
+func (f *fleet) start(t *testing.T, n int) *Worker {
+	t.Helper()
+	b := *f.bundle
+	b.opts.Destinations, b.opts.Routes = f.destinations[:n], f.routes[:n]
+	w := b.worker(t)
+	b.start(t, w)
+	return w
+}
+
+func (f *fleet) send(t *testing.T, id string, to int) {
+	t.Helper()
+	f.take(t, incoming{id: id, eventType: fmt.Sprint("d", to), body: fmt.Sprintf(`{"id":%q}`, id)})
+}
+
+// retry is what an operator orders for the refused effects of the first n
+// destinations.
+func (f *fleet) retry(t *testing.T, n int) {
+	t.Helper()
+	failed, err := f.outbox.Effects(t.Context(), outbox.EffectFilter{State: outbox.EffectFailed, Limit: 100})
+	require.NoError(t, err)
+	for _, e := range failed {
+		var number int
+		_, err := fmt.Sscanf(e.Destination, "d%d", &number)
+		require.NoError(t, err)
+		if number < n {
+			require.NoError(t, f.outbox.Retry(t.Context(), e.IdempotencyKey, outbox.Operator{Who: "ann", Via: "test"}))
+		}
+	}
+}
+
+// The 33rd destination changes the queue of every other. It comes by a rolling
+// deploy: processes with and without it work together, and one of the old is
+// started again after the first of the new. Every effect ends, also those that
+// were refused before and are retried, and Reconcile has nothing to do.
+//
+// HOOKLATCH_LONG=1 begins with one destination, not with 31.
+func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
+	t.Parallel()
+	first, last := 31, 34
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		first = 1
+	}
+	f := newFleet(t, last)
+	f.refuse.Store(true)
+	old := f.start(t, first)
+	for i := range first {
+		f.send(t, fmt.Sprint("refused_", i), i)
+	}
+	waitFor(t, f.bundle, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE state = 'failed'`, first)
+	f.refuse.Store(false)
+
+	var load sync.WaitGroup
+	var known, sent atomic.Int64
+	known.Store(int64(first))
+	done := make(chan struct{})
+	load.Go(func() {
+		for n := int64(0); ; n++ {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+				f.send(t, fmt.Sprint("evt_", n), int(n%known.Load()))
+				sent.Add(1)
+			}
+		}
+	})
+	underLoad := func() {
+		before := sent.Load()
+		require.Eventually(t, func() bool { return sent.Load() >= before+100 }, 30*time.Second, time.Millisecond)
+	}
+	for n := first + 1; n <= last; n++ {
+		added := f.start(t, n)
+		underLoad()
+		again := f.start(t, n-1)
+		f.retry(t, 5*(n-first))
+		underLoad()
+		stop(t, old)
+		underLoad()
+		stop(t, again)
+		old = added
+		known.Store(int64(n))
+	}
+	close(done)
+	load.Wait()
+	f.retry(t, first)
+
+	require.Eventually(t, func() bool {
+		return f.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0 &&
+			f.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'done'`) == 0
+	}, 25*time.Second, 20*time.Millisecond, "effects wait where nobody works: Reconcile would not find them, since they have a job")
+	require.EqualValues(t, int64(first)+sent.Load(), f.count(t, `SELECT count(*) FROM hooklatch.effects`))
+	require.Zero(t, f.counted(t, "hooklatch.reconciled", nil))
+	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
+}
+
+// A process finds an effect of a destination it does not have in a queue that
+// both used before. It leaves it to those that have it.
+func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2)
+	f.destinations[0].Queue, f.destinations[1].Queue = "common", "common"
+	w := f.start(t, 2)
+	require.NoError(t, f.outbox.SetPaused(t.Context(), "d1", true, outbox.Operator{Who: "ann", Via: "test"}))
+	f.send(t, "evt_1", 1)
+	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND metadata ? 'snoozes'`)
+	stop(t, w)
+	_, err := f.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = now() WHERE kind = 'effect'`)
+	require.NoError(t, err)
+
+	f.start(t, 1) // has d0 only, in the common queue
+	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND (metadata ->> 'snoozes')::integer >= 2`)
+	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+	f.destinations[1].Queue = ""
+	require.NoError(t, f.outbox.SetPaused(t.Context(), "d1", false, outbox.Operator{Who: "ann", Via: "test"}))
+	f.start(t, 2)
+	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+}
