@@ -178,3 +178,27 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 1, calls.Load())
 }
+
+// An ordered effect is the oldest that is due, but an earlier event of its source
+// is not dispatched yet. The probe takes another.
+func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *Destination) { d.Breaker.ProbeIn = time.Millisecond })
+	b.opts.Routes = []Route{
+		{Name: "ordered", From: []string{"*"}, Types: []string{"ordered"}, To: "app", OrderBy: "'one'"},
+		{Name: "free", From: []string{"*"}, Types: []string{"free"}, To: "app"},
+	}
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
+	b.accept(t, "evt_1", true) // no process has its handler
+	b.take(t, incoming{id: "evt_2", eventType: "ordered", body: `{}`})
+	b.start(t, w)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'ordered'`)
+	b.take(t, incoming{id: "evt_3", eventType: "free", body: `{}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'app' AND breaker_state = 'closed'`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'free' AND state = 'done'`)
+	require.EqualValues(t, 1, calls.Load(), "the ordered one waits for evt_1")
+}
