@@ -39,6 +39,9 @@ type DestinationState struct {
 	Epoch         int64     // counts the changes of pause and breaker
 
 	QueuePaused bool // what River is told
+
+	ServedBy int       // running processes that have it in their configuration
+	ServedAt time.Time // when there was one; zero: never
 }
 
 // Paused tells whether no attempt but probes may start.
@@ -129,17 +132,18 @@ func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 
 // Destinations lists all destinations that were ever registered, by name.
 func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listDestinations)
+	rows, err := o.readPool.Query(ctx, o.sql.listDestinations, presumedGone.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}
 	destinations, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DestinationState, error) {
 		var d DestinationState
-		var pausedAt, openedAt, probeAt *time.Time
+		var pausedAt, openedAt, probeAt, servedAt *time.Time
 		err := row.Scan(&d.Name, &d.Kind, &d.Queue, &d.SharedQueue, &d.RegisteredAt,
 			&d.OperatorPaused, &d.PausedBy, &d.PauseReason, &pausedAt,
-			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused)
-		d.PausedAt, d.OpenedAt, d.ProbeAt = orZero(pausedAt), orZero(openedAt), orZero(probeAt)
+			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused,
+			&d.ServedBy, &servedAt)
+		d.PausedAt, d.OpenedAt, d.ProbeAt, d.ServedAt = orZero(pausedAt), orZero(openedAt), orZero(probeAt), orZero(servedAt)
 		return d, err
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func StatesFor(action Action) []EffectState {
 		return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectFailed, EffectParked}
 	case ActionParkEffect:
 		return []EffectState{EffectPending, EffectStarted, EffectInDoubt}
-	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination:
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (o *Outbox) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 	case ActionParkEffect:
 		result = "parked"
 		affected, err = o.putAside(ctx, tx, o.sql.parkEffects, chosen, by.did(result))
-	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination:
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}
 	return consequence{result: result, affected: int64(affected)}, err

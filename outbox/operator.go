@@ -72,6 +72,7 @@ const (
 	ActionDropEvent         Action = "event.drop"
 	ActionPauseDestination  Action = "destination.pause"
 	ActionResumeDestination Action = "destination.resume"
+	ActionRetireDestination Action = "destination.retire"
 )
 
 // instruction is one action on one target, for the operator log.

@@ -91,6 +91,9 @@ type statements struct {
 	unservedQueues    string
 	moveJobs          string
 	redirectJob       string
+	waitingEffects    string
+	waitsFor          string
+	retireDestination string
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -171,6 +174,9 @@ func loadStatements(name schema.Name) (statements, error) {
 		"unserved_queues":       &s.unservedQueues,
 		"move_jobs":             &s.moveJobs,
 		"redirect_job":          &s.redirectJob,
+		"waiting_effects":       &s.waitingEffects,
+		"waits_for":             &s.waitsFor,
+		"retire_destination":    &s.retireDestination,
 	} {
 		content, err := queries.ReadFile("query/" + file + ".sql")
 		if err != nil {

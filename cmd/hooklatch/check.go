@@ -18,7 +18,8 @@ import (
 
 // checkup collects what check finds.
 type checkup struct {
-	findings []doctor.Finding
+	findings     []doctor.Finding
+	configuredBy *config.Config // nil without a configuration that can be read
 }
 
 func (c *checkup) add(level doctor.Level, check, message, fix string) {
@@ -72,6 +73,7 @@ func (c *checkup) configuration(p *process, g *globals, d *databaseFlag) *config
 		c.add(doctor.OK, "configuration", fmt.Sprintf("%s: %s, %s, %s", cfg.Path(),
 			counted(len(cfg.Sources), "source"), counted(len(cfg.Destinations), "destination"), counted(len(cfg.Routes), "route")), "")
 		c.configured(p, d, cfg)
+		c.configuredBy = cfg
 		return cfg
 	}
 	if !c.problems(err) {
@@ -164,6 +166,9 @@ func (c *checkup) database(ctx context.Context, p *process, d *databaseFlag, cfg
 		c.invariants(ctx, pool, schema.Name(cfg.Database.Schema))
 		c.waiting(ctx, pool, schema.Name(cfg.Database.Schema))
 		c.statements(ctx, pool, cfg)
+		if c.configuredBy != nil {
+			c.unserved(ctx, pool, c.configuredBy)
+		}
 	}
 }
 

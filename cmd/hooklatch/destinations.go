@@ -17,12 +17,13 @@ func newDestinations(p *process, g *globals) *cobra.Command {
 	var database databaseFlag
 	cmd := &cobra.Command{
 		Use:   "destinations",
-		Short: "List, pause and resume destinations",
+		Short: "List, pause, resume and retire destinations",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newDestinationsList(p, g, &database), newDestinationsPause(p, g, &database), newDestinationsResume(p, g, &database))
+	cmd.AddCommand(newDestinationsList(p, g, &database), newDestinationsPause(p, g, &database), newDestinationsResume(p, g, &database),
+		newDestinationsRetire(p, g, &database))
 	return cmd
 }
 
@@ -33,7 +34,8 @@ func newDestinationsList(p *process, g *globals, database *databaseFlag) *cobra.
 		Short: "List destinations, and which are paused and why",
 		Long: `List all destinations that a worker ever registered: whether their effects go out,
 the state of their circuit breaker, how many of their effects failed or are
-parked, and who or what paused them.`,
+parked, how many running processes have them in their configuration, and who or
+what paused them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
@@ -72,6 +74,8 @@ type destinationView struct {
 	QueuePaused    bool                `json:"queue_paused"` // what River is told
 	Failed         int64               `json:"failed"`       // effects that were refused for good
 	Parked         int64               `json:"parked"`
+	ServedBy       int                 `json:"served_by"` // running processes that have it in their configuration
+	ServedAt       *time.Time          `json:"served_at"` // when there was one
 }
 
 func viewOfDestination(d outbox.DestinationState, n outbox.Unsuccessful) destinationView {
@@ -80,6 +84,7 @@ func viewOfDestination(d outbox.DestinationState, n outbox.Unsuccessful) destina
 		Paused: d.Paused(), OperatorPaused: d.OperatorPaused, PausedBy: d.PausedBy, PauseReason: d.PauseReason, PausedAt: timeOrNil(d.PausedAt),
 		Breaker: d.Breaker, BreakerReason: d.BreakerReason, OpenedAt: timeOrNil(d.OpenedAt), ProbeAt: timeOrNil(d.ProbeAt),
 		QueuePaused: d.QueuePaused, Failed: n.Failed, Parked: n.Parked,
+		ServedBy: d.ServedBy, ServedAt: timeOrNil(d.ServedAt),
 	}
 }
 
@@ -95,7 +100,7 @@ func (p *process) printDestinations(destinations []outbox.DestinationState, coun
 		_, err := fmt.Fprintln(p.stdout, "no destinations: a worker registers those of its configuration when it starts")
 		return err
 	}
-	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "WHY")
+	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "WHY")
 	for _, d := range destinations {
 		state := "active"
 		if d.Paused() {
@@ -103,9 +108,21 @@ func (p *process) printDestinations(destinations []outbox.DestinationState, coun
 		}
 		n := counts[d.Name]
 		t.row(d.Name, d.Kind, d.Queue, state, string(d.Breaker),
-			strconv.FormatInt(n.Failed, 10), strconv.FormatInt(n.Parked, 10), whyPaused(d))
+			strconv.FormatInt(n.Failed, 10), strconv.FormatInt(n.Parked, 10), servedBy(d), whyPaused(d))
 	}
 	return t.flush()
+}
+
+// servedBy tells how many processes have a destination, or when the last was
+// seen: then it is in no configuration any more, or nothing runs.
+func servedBy(d outbox.DestinationState) string {
+	switch {
+	case d.ServedBy > 0:
+		return counted(d.ServedBy, "worker")
+	case d.ServedAt.IsZero():
+		return "nobody"
+	}
+	return "nobody since " + shown(d.ServedAt)
 }
 
 // whyPaused tells of an operator's pause and of the breaker, which are

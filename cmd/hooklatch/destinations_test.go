@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
@@ -14,14 +15,14 @@ import (
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	require.Regexp(t, `(?m)^app +http +dst_app +active +closed +0 +0 +-$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app +http +dst_app +active +closed +0 +0 +1 worker +-$`, must(t, s.args("destinations", "list")...))
 	require.Equal(t, "app is paused\n", must(t, s.args("destinations", "pause", "app", "--reason", "they move house")...))
-	require.Regexp(t, `(?m)^app +http +dst_app +paused +closed +0 +0 +paused by \S+ at .*: they move house$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app +http +dst_app +paused +closed +0 +0 +1 worker +paused by \S+ at .*: they move house$`, must(t, s.args("destinations", "list")...))
 
 	o, err := outbox.New(outbox.Options{Pool: s.pool})
 	require.NoError(t, err)
 	require.NoError(t, o.Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
-	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
 	require.NoError(t, o.CloseBreaker(t.Context(), "app"))
 	var listed []destinationView
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
@@ -49,7 +50,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 		}
 	}
 	require.Equal(t, key+" is parked\n", must(t, s.args("effects", "park", key, "--reason", "ask Ann")...))
-	require.Regexp(t, `(?m)^app .* closed +0 +1 +paused by `, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^app .* closed +0 +1 +1 worker +paused by `, must(t, s.args("destinations", "list")...))
 	shown := must(t, s.args("effects", "show", key)...)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending$`, shown)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)
@@ -70,4 +71,38 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", verb, "nobody")...))
 		require.Contains(t, c.stderr.String(), "there is no destination nobody; see them with: hooklatch destinations list")
 	}
+}
+
+// A destination that is gone from the configuration is shown as such, found by
+// check, and retired; one that is served is not.
+func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	for _, statement := range []string{
+		`INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, served_at) VALUES ('crm', 'http', 'dst_crm', '', '2026-01-02 03:04:05Z')`,
+		`SELECT hooklatch.enqueue('crm', 'one', '{}'), hooklatch.enqueue('crm', 'two', '{}')`,
+	} {
+		_, err := s.pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.Regexp(t, `(?m)^crm +http +dst_crm +active +closed +0 +0 +nobody since 2026-01-02T?.* +-$`, must(t, s.args("destinations", "list")...))
+	_, found := runCheck(t, s.args()...)
+	unserved := found.of("effects_unserved")
+	require.Len(t, unserved, 1)
+	require.Regexp(t, `^2 effects wait since \S+ for destination "crm", which is not in the configuration$`, unserved[0].Message)
+	require.Equal(t, "add it again, or run: hooklatch destinations retire crm", unserved[0].Fix)
+
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", "retire", "app")...))
+	require.Contains(t, c.stderr.String(), "app is in the configuration of a running process: take it out and restart")
+	require.Equal(t, "crm is retired; 2 effects parked\n", must(t, s.args("destinations", "retire", "crm", "--as", "ann", "--reason", "we left them")...))
+	require.NotContains(t, must(t, s.args("destinations", "list")...), "crm")
+	require.Regexp(t, `(?m)ann +cli +destination.retire +crm +1 +retired +we left them$`, must(t, s.args("audit")...))
+	_, found = runCheck(t, s.args()...)
+	require.Equal(t, doctor.OK, found.of("effects_unserved")[0].Level)
+	_, err := s.pool.Exec(t.Context(), `SELECT hooklatch.enqueue('crm', 'three', '{}')`)
+	require.ErrorContains(t, err, "unknown destination 'crm'")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", "retire", "nobody")...))
+	require.Contains(t, c.stderr.String(), "there is no destination nobody")
 }

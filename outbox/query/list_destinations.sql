@@ -8,7 +8,15 @@ SELECT
     ) AS shared_queue,
     d.registered_at, d.operator_paused, d.paused_by, d.pause_reason, d.paused_at,
     d.breaker_state, d.breaker_reason, d.opened_at, d.probe_at, d.epoch,
-    q.paused_at IS NOT NULL AS queue_paused
+    q.paused_at IS NOT NULL AS queue_paused,
+    serving.running, GREATEST(d.served_at, serving.seen_at) AS served_at
 FROM hooklatch.destinations AS d
 LEFT JOIN hooklatch.river_queue AS q ON q.name = d.queue
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) FILTER (WHERE w.seen_at > now() - make_interval(secs => $1::float8)) AS running,
+        max(w.seen_at) AS seen_at
+    FROM hooklatch.workers AS w
+    WHERE d.name = ANY (w.destinations)
+) AS serving
 ORDER BY d.name COLLATE "C"

@@ -90,7 +90,11 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if a.worker == nil {
 		return nil
 	}
-	return a.worker.Start(ctx)
+	if err := a.worker.Start(ctx); err != nil {
+		return err
+	}
+	a.warnOfUnserved(ctx, a.config.Load())
+	return nil
 }
 
 // Ready tells whether this process can do its work: it was prepared, it does

@@ -44,6 +44,9 @@ func (a *App) Reload(ctx context.Context) error {
 	if len(sections) > 0 {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
 	}
+	if a.worker != nil {
+		a.warnOfUnserved(ctx, next)
+	}
 	return nil
 }
 

@@ -1,0 +1,37 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A destination that vanished with effects waiting for it is told of where an
+// operator looks: at the start, and at a reload that takes it away.
+func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('app', 'http', 'dst_app', ''), ('gone', 'http', 'dst_gone', '')`)
+	require.NoError(t, err)
+	// app is paused, so that its effect waits although it is served.
+	_, err = pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET operator_paused = true WHERE name = 'app'`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `SELECT hooklatch.enqueue('app', 'k1', '{}'), hooklatch.enqueue('gone', 'k1', '{}'), hooklatch.enqueue('gone', 'k2', '{}')`)
+	require.NoError(t, err)
+
+	f := newFile(t, pgtest.URL(t, pool))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.Regexp(t, `level=WARN msg="2 effects wait since \S+ for destination \\"gone\\", which is not in the configuration" destination=gone count=2 `+
+		`reason="add it again, or run: hooklatch destinations retire gone"`, logs.String())
+	require.NotContains(t, logs.String(), "destination=app")
+
+	f.write(t, `
+sources: {stripe: {provider: stripe, secrets: [one]}}
+`)
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// unserved finds effects that wait for a destination or a route this
+// configuration does not have.
+func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
+	const check = "effects_unserved"
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
+	var waiting []outbox.Waiting
+	if err == nil {
+		waiting, err = o.Waiting(ctx)
+	}
+	if err != nil {
+		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		return
+	}
+	found := app.FindUnserved(cfg, waiting)
+	for _, u := range found {
+		c.add(doctor.Warning, check, u.String(), u.Fix())
+	}
+	if len(found) == 0 {
+		c.add(doctor.OK, check, "every waiting effect has its destination in the configuration", "")
+	}
+}

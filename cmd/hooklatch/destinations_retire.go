@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// retiredView is what retire did, as --json prints it.
+type retiredView struct {
+	Destination string `json:"destination"`
+	Parked      int64  `json:"parked"`
+}
+
+func newDestinationsRetire(p *process, g *globals, database *databaseFlag) *cobra.Command {
+	var by operatorFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "retire NAME",
+		Short: "Park what waits for a destination that is gone for good",
+		Long: `Forget a destination that is gone from the configuration for good: what waits for
+it is parked, and hooklatch.enqueue refuses it from then on. A destination that a
+running process still has is refused: take it out of the configuration first, and
+restart.
+
+Interrupted, it does the rest when it is repeated. A destination that comes back
+into the configuration is known again when a worker starts with it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+				told := time.Now()
+				parked, err := o.Retire(cmd.Context(), name, by.operator(), func(at outbox.EffectsProgress) {
+					if time.Since(told) > progressInterval {
+						told = time.Now()
+						fmt.Fprintf(p.stderr, "%s parked\n", counted(int(at.Changed), "effect"))
+					}
+				})
+				switch {
+				case errors.Is(err, outbox.ErrUnknownDestination):
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", printable(name), p.name)
+				case errors.Is(err, outbox.ErrServed):
+					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
+						printable(name), p.name)
+				case err != nil:
+					return err
+				case asJSON:
+					return printJSON(p.stdout, retiredView{Destination: name, Parked: parked})
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s is retired; %s parked\n", name, counted(int(parked), "effect"))
+				return err
+			})
+		},
+	}
+	by.register(cmd)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,6 @@
+-- What waits, by where it goes and why.
+SELECT e.destination, e.route, count(*), min(e.created_at), count(*) FILTER (WHERE e.request_rendering = 'late')
+FROM hooklatch.effects AS e
+WHERE e.state IN ('pending', 'started', 'in_doubt')
+GROUP BY e.destination, e.route
+ORDER BY e.destination COLLATE "C", e.route COLLATE "C"

@@ -1,0 +1,110 @@
+package outbox
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann := Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
+	app := Destination{Name: "app", Kind: "http", Queue: "dst_app"}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app}))
+	require.NoError(t, b.Announce(t.Context(), Presence{ID: "one", Destinations: []Destination{app}}))
+	enqueue := func(key string) (added bool, err error) {
+		err = b.pool.QueryRow(t.Context(), `SELECT hooklatch.enqueue('app', $1, '{}')`, key).Scan(&added)
+		return added, err
+	}
+	for _, key := range []string{"one", "two", "three"} {
+		added, err := enqueue(key)
+		require.NoError(t, err)
+		require.True(t, added)
+	}
+	waiting, err := b.Waiting(t.Context())
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.EqualValues(t, 3, waiting[0].Effects)
+
+	_, err = b.Retire(t.Context(), "app", ann, nil)
+	require.ErrorIs(t, err, ErrServed)
+	require.NoError(t, b.Withdraw(t.Context(), "one"))
+	parked, err := b.Retire(t.Context(), "app", ann, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, parked)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'destination.retire' AND target = 'app' AND who = 'ann'`))
+
+	_, err = enqueue("four")
+	require.ErrorContains(t, err, "unknown destination 'app'")
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: "four"}, Destination: "app"})
+		return err
+	}), ErrUnknownDestination)
+	_, err = b.Retire(t.Context(), "app", ann, nil)
+	require.ErrorIs(t, err, ErrUnknownDestination)
+
+	// A retry all the same: it waits, and can be parked by retiring again.
+	keys, err := b.Effects(t.Context(), EffectFilter{State: EffectParked})
+	require.NoError(t, err)
+	require.NoError(t, b.Retry(t.Context(), keys[0].IdempotencyKey, ann))
+	parked, err = b.Retire(t.Context(), "app", ann, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, parked)
+
+	// Who has it again registers it anew.
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app}))
+	added, err := enqueue("four")
+	require.NoError(t, err)
+	require.True(t, added)
+}
+
+func TestDestinationsTellWhoServesThem(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	app, crm := Destination{Name: "app", Kind: "http", Queue: "dst_app"}, Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app, crm}))
+	for _, id := range []string{"one", "two"} {
+		require.NoError(t, b.Announce(t.Context(), Presence{ID: id, Destinations: []Destination{app}}))
+	}
+	states, err := b.Destinations(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, states[0].ServedBy)
+	require.False(t, states[0].ServedAt.IsZero())
+	require.Zero(t, states[1].ServedBy)
+	require.True(t, states[1].ServedAt.IsZero())
+
+	_, err = b.SyncQueues(t.Context())
+	require.NoError(t, err)
+	for _, id := range []string{"one", "two"} {
+		require.NoError(t, b.Withdraw(t.Context(), id))
+	}
+	states, err = b.Destinations(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, states[0].ServedBy)
+	require.False(t, states[0].ServedAt.IsZero(), "when it was served last is known afterwards")
+}
+
+// The process that started last decides where effects wait, whoever registered
+// the destination last.
+func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	queue := func() (queue string) {
+		_, err := b.SyncQueues(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT queue FROM hooklatch.destinations WHERE name = 'app'`).Scan(&queue))
+		return queue
+	}
+	in := func(queue string) []Destination { return []Destination{{Name: "app", Kind: "http", Queue: queue}} }
+	require.NoError(t, b.Announce(t.Context(), Presence{ID: "new", Running: 1, Destinations: in("new")}))
+	require.NoError(t, b.Announce(t.Context(), Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
+	require.NoError(t, b.RegisterDestinations(t.Context(), in("old")))
+	require.Equal(t, "new", queue())
+	require.NoError(t, b.Withdraw(t.Context(), "new"))
+	require.Equal(t, "old", queue())
+	require.NoError(t, b.Withdraw(t.Context(), "old"))
+	require.Equal(t, "old", queue(), "without a process it stays")
+}
