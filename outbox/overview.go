@@ -41,7 +41,7 @@ type Unsuccessful struct {
 // Unsuccessful counts effects by destination; one without any is left out. It
 // reads the whole table.
 func (o *Outbox) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
-	rows, err := o.pool.Query(ctx, o.sql.countUnsuccessful)
+	rows, err := o.readPool.Query(ctx, o.sql.countUnsuccessful)
 	if err != nil {
 		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
 	}
