@@ -69,6 +69,7 @@ type Options struct {
 	ListenHint string
 	// Token is asked for everywhere but at /healthz and /readyz: as bearer
 	// token, or as password of HTTP basic authentication with any user name.
+	// An address that is wrong about it ten times is throttled.
 	// Empty: nothing is asked, and only requests to a loopback host name are
 	// answered, so that no web site can reach the page through a browser.
 	Token secret.Value
@@ -105,6 +106,7 @@ type Admin struct {
 	probe        singleflight.Group
 	readiness    readiness
 	authFailures *rate.Limiter
+	guesses      *guesses
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -138,6 +140,7 @@ func New(opts Options) (*Admin, error) {
 		template:     newPageTemplate(),
 		startedAt:    opts.Now(),
 		authFailures: rate.NewLimiter(1, 10), // log lines a second, and at once
+		guesses:      newGuesses(opts.Now),
 	}
 	a.handler = a.routes()
 	a.server = &http.Server{

@@ -31,26 +31,41 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 			writeJSON(w, http.StatusMisdirectedRequest, problem{"call this address as localhost, or set admin.token"})
 			return
 		}
-		if !a.authorized(r) {
-			if presented(r) != "" && a.authFailures.Allow() {
-				a.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "admin request refused",
-					slog.String(logkey.Reason, "wrong_token"), slog.String(logkey.Remote, r.RemoteAddr))
-			}
+		switch a.judge(r) {
+		case right:
+			next.ServeHTTP(w, r)
+		case throttled:
+			w.Header().Set("Retry-After", "10")
+			writeJSON(w, http.StatusTooManyRequests, problem{"too many wrong tokens from this address, try again later"})
+		case wrong:
 			w.Header().Set("WWW-Authenticate", `Basic realm="hooklatch", charset="UTF-8"`)
 			writeJSON(w, http.StatusUnauthorized, problem{"unauthorized"})
-			return
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
-// authorized tells whether r carries the token, or none is asked for. Hashes
-// are compared, so that neither content nor length shows in the time it takes.
-func (a *Admin) authorized(r *http.Request) bool {
+// judge tells whether r may go on: it carries the token, or none is asked for.
+// A request without any is no guess.
+func (a *Admin) judge(r *http.Request) verdict {
 	if a.opts.Token.IsZero() {
-		return true
+		return right
 	}
-	got, want := sha256.Sum256([]byte(presented(r))), sha256.Sum256([]byte(a.opts.Token.Reveal()))
+	given := presented(r)
+	if given == "" {
+		return wrong
+	}
+	found := a.guesses.judge(r.RemoteAddr, func() bool { return a.isToken(given) })
+	if found != right && a.authFailures.Allow() {
+		a.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "admin request refused",
+			slog.String(logkey.Reason, "wrong_token"), slog.String(logkey.Remote, r.RemoteAddr))
+	}
+	return found
+}
+
+// isToken compares hashes, so that neither content nor length shows in the time
+// it takes.
+func (a *Admin) isToken(given string) bool {
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(a.opts.Token.Reveal()))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 

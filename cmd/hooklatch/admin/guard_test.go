@@ -1,10 +1,14 @@
 package admin_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 )
 
 func paths() []string {
@@ -37,10 +41,11 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 		basic(token, ""), basic("", "wrong"), func(r *http.Request) { r.URL.RawQuery = "token=" + token },
 	}
 	operator := []func(*http.Request){bearer("Bearer " + token), bearer("bearer  " + token), basic("", token), basic("anyone", token)}
-	for _, path := range paths() {
+	for n, path := range paths() {
 		public := path == "/healthz" || path == "/readyz"
+		stranger := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("203.0.113.%d:1", n) } // one each: guesses are throttled
 		for i, as := range nobody {
-			got := get(t, a, path, as)
+			got := get(t, a, path, as, stranger)
 			if public {
 				require.Equal(t, http.StatusOK, got.Code, "%s %d", path, i)
 				continue
@@ -58,6 +63,49 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(t, a, "/nothing", operator[0]).Code)
 	anyHost := func(r *http.Request) { r.Host = "admin.example.com" }
 	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
+}
+
+// Whoever guesses is refused after ten tries, also with the right token, and
+// goes on at one a second. Nobody at another address notices.
+func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	a := newAdmin(t, func(o *admin.Options) {
+		withToken(o)
+		o.Now = func() time.Time { return now }
+	})
+	as := func(remote, given string) int {
+		return get(t, a, "/api/overview", func(r *http.Request) {
+			r.RemoteAddr = remote
+			if given != "" {
+				r.Header.Set("Authorization", "Bearer "+given)
+			}
+		}).Code
+	}
+	const guesser, operator = "203.0.113.1:1", "203.0.113.2:1"
+	for range 10 {
+		require.Equal(t, http.StatusUnauthorized, as(guesser, "guess"))
+	}
+	for range 300 {
+		require.Equal(t, http.StatusTooManyRequests, as(guesser, "guess"))
+	}
+	require.Equal(t, http.StatusTooManyRequests, as(guesser, token), "it is not even looked at")
+	require.Equal(t, http.StatusUnauthorized, as(guesser, ""), "no token is no guess")
+	require.Equal(t, http.StatusOK, as(operator, token))
+	now = now.Add(time.Second)
+	require.Equal(t, http.StatusUnauthorized, as(guesser, "guess"))
+	require.Equal(t, http.StatusTooManyRequests, as(guesser, "guess"))
+	now = now.Add(time.Second)
+	require.Equal(t, http.StatusOK, as(guesser, token))
+
+	for n := range 10 { // the /64 of one subscriber counts as one address
+		require.Equal(t, http.StatusUnauthorized, as(fmt.Sprintf("[2001:db8::%x]:1", n+1), "guess"))
+	}
+	require.Equal(t, http.StatusTooManyRequests, as("[2001:db8::ffff]:1", "guess"))
+	for n := range 10_000 { // and however many there are, the right token from elsewhere counts
+		as(fmt.Sprintf("10.%d.%d.1:1", n/256, n%256), "guess")
+	}
+	require.Equal(t, http.StatusOK, as(operator, token))
 }
 
 func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
