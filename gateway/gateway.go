@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -57,6 +58,10 @@ type Options struct {
 
 	// Listen is the TCP address of Start. Defaults to DefaultListen.
 	Listen string
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its
+	// GetCertificate may change certificates while the gateway runs. Nil: plain
+	// HTTP, for a proxy that ends TLS.
+	TLS *tls.Config
 	// PublicURL is how senders reach this gateway: scheme and host, and the
 	// path prefix a proxy strips, if any. Senders that sign their URL are
 	// verified against it. Nil: scheme and host of the request, and, from a

@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -49,8 +51,38 @@ func (g *Gateway) newServer() *http.Server {
 		IdleTimeout:       g.opts.IdleTimeout,
 		// net/http adds 4096 bytes of its own to what is asked for.
 		MaxHeaderBytes: g.opts.MaxHeaderBytes,
-		ErrorLog:       slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn),
+		Protocols:      http1(),
+		ErrorLog:       slog.NewLogLogger(serverLog{g.opts.Logger.Handler()}, slog.LevelWarn),
 	}
+}
+
+func http1() *http.Protocols {
+	only := new(http.Protocols)
+	only.SetHTTP1(true)
+	return only
+}
+
+// overHTTP1 is a configuration without HTTP/2, in which one connection carries
+// many deliveries and the limits of connections mean little.
+func overHTTP1(given *tls.Config) *tls.Config {
+	config := given.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
+	return config
+}
+
+// serverLog is the log of net/http. What a stranger can fill it with, failed
+// handshakes, is for those who look for them.
+type serverLog struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (l serverLog) Handle(ctx context.Context, record slog.Record) error {
+	if strings.HasPrefix(record.Message, "http: TLS handshake error") {
+		if record.Level = slog.LevelDebug; !l.Enabled(ctx, record.Level) {
+			return nil
+		}
+	}
+	return l.Handler.Handle(ctx, record)
 }
 
 // Start binds the address of Options.Listen and serves until Stop. The error
@@ -69,6 +101,9 @@ func (g *Gateway) Start() error {
 		return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
 	}
 	listener = limitedListener{Listener: listener, connections: g.connections}
+	if g.opts.TLS != nil {
+		listener = tls.NewListener(listener, overHTTP1(g.opts.TLS))
+	}
 	g.listener = listener
 	g.serving.Go(func() {
 		// net.ErrClosed: Stop closes the listener before the server.

@@ -119,6 +119,7 @@ func joined(err error) bool {
 // configured warns of what is allowed and seldom meant.
 func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 	c.sources(cfg, time.Now())
+	c.certificates(cfg, time.Now())
 	tooFew, warning := app.CheckConns(cfg)
 	c.problems(tooFew)
 	if warning != nil {

@@ -22,6 +22,9 @@ func newTarget(cfg *config.Config, source, base string) (target, error) {
 	given := base != ""
 	if !given {
 		base = "http://" + reachable(cfg.Gateway.Listen)
+		if cfg.Gateway.TLS != nil {
+			base = "https://" + reachable(cfg.Gateway.Listen)
+		}
 	}
 	called, err := url.Parse(base)
 	if err != nil || called.Host == "" || (called.Scheme != "http" && called.Scheme != "https") {

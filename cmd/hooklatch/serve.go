@@ -26,8 +26,8 @@ func newServe(p *process, g *globals, kind serveKind) *cobra.Command {
 
 It waits for a database that is away and goes on when it is back. SIGTERM and
 SIGINT drain: nothing new is taken, what is in flight is finished. A second
-signal exits at once. SIGHUP reads the configuration again and puts sources and
-routes into effect; a file with mistakes changes nothing.`,
+signal exits at once. SIGHUP reads the configuration again and puts sources,
+routes and certificates into effect; a file with mistakes changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := g.logger(p, slog.LevelInfo)

@@ -88,8 +88,8 @@ func (l *listenFlags) override(cfg *config.Config) {
 		cfg.Gateway.Listen = l.gateway
 	}
 	if l.admin != "" {
-		if cfg.Admin.ConsoleURL == "http://"+cfg.Admin.Listen {
-			cfg.Admin.ConsoleURL = "http://" + l.admin
+		if scheme, isDefault := strings.CutSuffix(cfg.Admin.ConsoleURL, cfg.Admin.Listen); isDefault {
+			cfg.Admin.ConsoleURL = scheme + l.admin
 		}
 		cfg.Admin.Listen = l.admin
 	}

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"html/template"
@@ -64,6 +65,8 @@ type Options struct {
 	// Listen is the TCP address of Start. Defaults to DefaultListen. An address
 	// that is not on loopback needs a Token.
 	Listen string
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Nil: plain HTTP.
+	TLS *tls.Config
 	// ListenHint completes "set ..." in the error about a taken address: how
 	// the user changes it. Defaults to naming admin.listen.
 	ListenHint string
@@ -192,6 +195,9 @@ func (a *Admin) Start() error {
 	}
 	if err != nil {
 		return fmt.Errorf("admin: address %s: %w", a.opts.Listen, err)
+	}
+	if a.opts.TLS != nil {
+		listener = tls.NewListener(listener, a.opts.TLS)
 	}
 	a.listener = listener
 	a.serving.Go(func() {

@@ -88,15 +88,16 @@ func (o Options) validate() error {
 // App is gateway, worker or both in one process, with the admin listener. It is
 // used once: New, Start, Stop.
 type App struct {
-	opts      Options
-	telemetry *telemetry.Telemetry
-	pools     pools
-	migrator  *schema.Migrator
-	outbox    *outbox.Outbox
-	gate      *gate
-	gateway   *gateway.Gateway // nil when it does not run
-	worker    *worker.Worker   // nil when it does not run
-	admin     *admin.Admin
+	opts         Options
+	telemetry    *telemetry.Telemetry
+	pools        pools
+	migrator     *schema.Migrator
+	outbox       *outbox.Outbox
+	gate         *gate
+	gateway      *gateway.Gateway // nil when it does not run
+	worker       *worker.Worker   // nil when it does not run
+	admin        *admin.Admin
+	certificates certificates
 
 	config   atomic.Pointer[config.Config] // in effect
 	reload   sync.Mutex                    // one reload at a time
@@ -157,6 +158,9 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	a.teardown.Add("outbox", outboxTimeout, a.outbox.Stop)
+	if err := a.loadCertificates(); err != nil {
+		return err
+	}
 	if err := a.makeAdmin(); err != nil {
 		return err
 	}
@@ -207,10 +211,10 @@ func (a *App) logStart(ctx context.Context) {
 		slog.String(logkey.Version, a.opts.Version),
 		slog.String(logkey.Config, cfg.Path()),
 		slog.String(logkey.ConfigHash, cfg.Hash()),
-		slog.String(logkey.Admin, "http://"+a.admin.Addr().String()),
+		slog.String(logkey.Admin, a.certificates.scheme("admin.tls")+a.admin.Addr().String()),
 	}
 	if a.gateway != nil {
-		attrs = append(attrs, slog.String(logkey.Gateway, "http://"+a.gateway.Addr().String()))
+		attrs = append(attrs, slog.String(logkey.Gateway, a.certificates.scheme("gateway.tls")+a.gateway.Addr().String()))
 	}
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "started", attrs...)
 }

@@ -12,6 +12,7 @@ func (a *App) makeAdmin() error {
 	a.admin, err = admin.New(admin.Options{
 		Listen:       a.opts.Config.Admin.Listen,
 		ListenHint:   a.opts.AdminHint,
+		TLS:          a.certificates.config("admin.tls"),
 		Token:        a.opts.Config.Admin.Token,
 		Ready:        a.Ready,
 		Metrics:      a.telemetry.Metrics,
@@ -61,7 +62,7 @@ func (a *App) makeGateway() error {
 	a.gate = &gate{accepter: a.outbox}
 	a.gateway, err = gateway.New(gateway.Options{
 		Accepter: a.gate, Sources: sources,
-		Listen: cfg.Gateway.Listen, PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
+		Listen: cfg.Gateway.Listen, TLS: a.certificates.config("gateway.tls"), PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
 		MaxBody: int64(cfg.Gateway.MaxBody), MaxBuffered: int64(cfg.Gateway.MaxBuffered),
 		MaxInFlight: cfg.Gateway.MaxInFlight, MaxInFlightPerSource: cfg.Gateway.MaxInFlightPerSource,
 		MaxUnprovenPerAddress: cfg.Gateway.MaxUnprovenPerAddress, MaxConnections: cfg.Gateway.MaxConnections,

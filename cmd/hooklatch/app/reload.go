@@ -9,12 +9,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
-// Reload reads the configuration again and puts sources and routes into effect,
+// Reload reads the configuration again and puts sources, routes and certificates into effect,
 // all or nothing: after an error everything is as it was. It logs what of the
 // new configuration needs a restart.
 func (a *App) Reload(ctx context.Context) error {
@@ -27,16 +28,25 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	pairs, err := KeyPairs(next)
+	if err == nil {
+		err = refuseExpired(next, pairs, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
 	old := a.config.Load()
 	if err := a.apply(old, next); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	a.certificates.use(pairs)
 	sections, destinations := needRestart(old, next)
 	// Until the restart the process goes on with what it was made of.
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.Destinations = old.Database, old.Gateway, old.Admin, old.Worker, old.Destinations
+	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
 	a.config.Store(&kept)
-	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources and routes are in effect", slog.String(logkey.Path, next.Path()))
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes and certificates are in effect", slog.String(logkey.Path, next.Path()))
 	if len(destinations) > 0 {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
 			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
@@ -85,16 +95,27 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	return routeProblems(next, err)
 }
 
+// reloaded is which files of a listener are in effect after a reload: other
+// ones are, but whether it speaks TLS at all is fixed when it starts.
+func reloaded(old, next *config.KeyPair) *config.KeyPair {
+	if old == nil || next == nil {
+		return old
+	}
+	return next
+}
+
 // needRestart names what differs between two configurations and is fixed when a
 // process starts: sections, and destinations.
 func needRestart(old, next *config.Config) (sections, destinations []string) {
+	oldGateway, oldAdmin := old.Gateway, old.Admin
+	oldGateway.TLS, oldAdmin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
 	for _, section := range []struct {
 		name      string
 		old, next any
 	}{
 		{"database", old.Database, next.Database},
-		{"gateway", old.Gateway, next.Gateway},
-		{"admin", old.Admin, next.Admin},
+		{"gateway", oldGateway, next.Gateway},
+		{"admin", oldAdmin, next.Admin},
 		{"worker", old.Worker, next.Worker},
 	} {
 		if !reflect.DeepEqual(section.old, section.next) {

@@ -59,10 +59,13 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 }
 
 // CheckConfig finds what the file alone does not tell: secrets no sender can
-// use, expressions and templates that do not compile. Its error joins
+// use, certificates that cannot be used, expressions and templates that do not
+// compile. Its error joins
 // config.Problems.
 func CheckConfig(cfg *config.Config) error {
 	_, sourceErr := sourcesOf(cfg)
+	_, pairErr := KeyPairs(cfg)
+	sourceErr = errors.Join(sourceErr, pairErr)
 	made, err := destinationsOf(cfg, noop.NewTracerProvider())
 	if err != nil {
 		return errors.Join(sourceErr, err)

@@ -60,6 +60,7 @@ func (db Database) check(d *decoder) {
 
 func (g Gateway) check(d *decoder) {
 	d.address("gateway.listen", g.Listen)
+	g.TLS.check(d, "gateway.tls")
 	d.webURL("gateway.public_url", g.PublicURL)
 	d.positive("gateway.max_body", int64(g.MaxBody))
 	d.positive("gateway.max_header", int64(g.MaxHeader))
@@ -113,7 +114,18 @@ func (a Admin) check(d *decoder, g Gateway) {
 	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
 		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
 	}
+	a.TLS.check(d, "admin.tls")
 	d.webURL("admin.console_url", a.ConsoleURL)
+}
+
+func (k *KeyPair) check(d *decoder, at string) {
+	switch {
+	case k == nil:
+	case k.CertFile == "":
+		d.missingf(at, "cert_file", "has no cert_file, the PEM file of the certificate")
+	case k.KeyFile == "":
+		d.missingf(at, "key_file", "has no key_file, the PEM file of the private key")
+	}
 }
 
 func (w Worker) check(d *decoder) {

@@ -129,6 +129,15 @@ func (c *Config) Given(path string) bool {
 	return given
 }
 
+// File is how this process reaches a file that the configuration names: a
+// relative path starts at the directory of the configuration.
+func (c *Config) File(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.origin.file), name)
+}
+
 // Problem makes an error about a field of this configuration, for checks that
 // are made elsewhere: path is like "routes[0].when". Its position is that of
 // the field, or of the nearest one around it.

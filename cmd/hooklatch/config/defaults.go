@@ -42,7 +42,7 @@ func (c *Config) fillIn() {
 	c.Gateway.DrainTimeout = cmp.Or(c.Gateway.DrainTimeout, 10*time.Second)
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, "127.0.0.1:8081")
-	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, consoleURL(c.Admin.Listen))
+	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
 
 	c.Worker.DispatchWorkers = cmp.Or(c.Worker.DispatchWorkers, 50)
 	c.Worker.HandlerWorkers = cmp.Or(c.Worker.HandlerWorkers, 20)
@@ -119,14 +119,18 @@ func (t TLS) port() int {
 	return 587
 }
 
-// consoleURL is how a browser on the same machine reaches the admin listener.
-func consoleURL(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
+// url is how a browser on the same machine reaches the admin listener.
+func (a Admin) url() string {
+	host, port, err := net.SplitHostPort(a.Listen)
 	if err != nil || port == "0" {
 		return ""
 	}
 	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http"
+	if a.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
 }

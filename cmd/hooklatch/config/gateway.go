@@ -11,6 +11,9 @@ import (
 type Gateway struct {
 	// Address to listen on, host:port. Defaults to :8080, every address.
 	Listen string `yaml:"listen,omitempty"`
+	// Certificate and key, for a gateway that ends TLS itself. Defaults to plain
+	// HTTP, for a proxy that does.
+	TLS *KeyPair `yaml:"tls,omitempty"`
 	// The URL under which senders reach the gateway, without /webhooks. Senders
 	// that sign the URL sign this one; without it the request's own is taken.
 	PublicURL string `yaml:"public_url,omitempty"`
@@ -62,8 +65,11 @@ type Admin struct {
 	// Address to listen on, host:port. Anything but a loopback address needs a
 	// token. Defaults to 127.0.0.1:8081.
 	Listen string `yaml:"listen,omitempty"`
-	// Token that console, API and metrics ask for. Defaults to none, which only
-	// a loopback address allows.
+	// Certificate and key. Defaults to plain HTTP.
+	TLS *KeyPair `yaml:"tls,omitempty"`
+	// Token that console, API and metrics ask for. A client address that was
+	// wrong about it ten times is answered 429. Defaults to none, which only a
+	// loopback address allows.
 	Token secret.Value `yaml:"token,omitempty"`
 	// A file that holds the token, instead of token.
 	TokenFile string `yaml:"token_file,omitempty"`
@@ -82,4 +88,13 @@ type Worker struct {
 	// How long a stopping worker lets its jobs finish before it cancels them.
 	// Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
+}
+
+// KeyPair names the certificate of a listener. Both files are read again at
+// each reload.
+type KeyPair struct {
+	// PEM file with the certificate, followed by those that lead to its root.
+	CertFile string `yaml:"cert_file"`
+	// PEM file with the private key of the first of them.
+	KeyFile string `yaml:"key_file"`
 }

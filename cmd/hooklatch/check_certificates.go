@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+)
+
+// renewBefore is how long before its end a certificate is warned of.
+const renewBefore = 14 * 24 * time.Hour
+
+// certificates warns of what senders or people will refuse to talk to.
+func (c *checkup) certificates(cfg *config.Config, now time.Time) {
+	pairs, err := app.KeyPairs(cfg)
+	if err != nil {
+		return // a problem of the configuration, which told it
+	}
+	for _, path := range slices.Sorted(maps.Keys(pairs)) {
+		ends, begins := pairs[path].Ends(), pairs[path].Begins()
+		const renew = "renew it, and reload: kill -HUP"
+		switch {
+		case now.After(ends):
+			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s has expired on %s", path, shown(ends)), renew)
+		case now.Before(begins):
+			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s is valid from %s on only", path, shown(begins)), "wait, or use the one before")
+		case now.Add(renewBefore).After(ends):
+			c.add(doctor.Warning, "certificates", fmt.Sprintf("the certificate of %s expires on %s", path, shown(ends)), renew)
+		default:
+			c.add(doctor.OK, "certificates", fmt.Sprintf("the certificate of %s is valid until %s", path, shown(ends)), "")
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app/selfsigned"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+)
+
+// certify writes a certificate and its key to dir.
+func certify(t *testing.T, dir string, from, until time.Time) (cert, key string) {
+	t.Helper()
+	cert, key, err := selfsigned.Write(dir, from, until)
+	require.NoError(t, err)
+	return cert, key
+}
+
+func TestCheckSaysHowLongACertificateLasts(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	now := time.Now()
+	for _, test := range []struct {
+		name        string
+		from, until time.Duration
+		level       doctor.Level
+		message     string
+	}{
+		{"long", -day, 15 * day, doctor.OK, "the certificate of gateway.tls is valid until "},
+		{"soon", -day, 13 * day, doctor.Warning, "the certificate of gateway.tls expires on "},
+		{"expired", -2 * day, -day, doctor.Problem, "the certificate of gateway.tls has expired on "},
+		{"not yet", day, 90 * day, doctor.Problem, "the certificate of gateway.tls is valid from "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			certify(t, dir, now.Add(test.from), now.Add(test.until))
+			cfg, err := config.Parse(filepath.Join(dir, "hooklatch.yaml"), []byte("gateway: {tls: {cert_file: tls.crt, key_file: tls.key}}"), nil)
+			require.NoError(t, err)
+			c := &checkup{}
+			c.certificates(cfg, now)
+			require.Len(t, c.findings, 1)
+			require.Equal(t, test.level, c.findings[0].Level)
+			require.Contains(t, c.findings[0].Message, test.message)
+		})
+	}
+}
+
+func TestCheckRefusesACertificateThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	certify(t, dir, time.Now(), time.Now().Add(time.Hour))
+	_, key := certify(t, other, time.Now(), time.Now().Add(time.Hour))
+	path := filepath.Join(dir, "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "admin: {tls: {cert_file: tls.crt, key_file: %q}}\n", key), 0o600))
+	code, found := runCheck(t, "--config", path)
+	require.Equal(t, exitFailed, code)
+	problems := found.of("configuration")
+	require.Len(t, problems, 1)
+	require.Equal(t, path+":1: admin.tls: cannot be used: tls: private key does not match public key", problems[0].Message)
+}
