@@ -103,7 +103,7 @@ func p99(took []time.Duration) time.Duration {
 	return took[len(took)*99/100]
 }
 
-func median(values []time.Duration) time.Duration {
+func median[T int | float64 | time.Duration](values []T) T {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
