@@ -17,8 +17,9 @@ import (
 
 // Folders with a package.json and a lock.
 const (
-	sdkPackages    = "npm"
-	enqueueExample = "../../../docs/examples/enqueue/node"
+	sdkPackages     = "npm"
+	enqueueExample  = "../../../docs/examples/enqueue/node"
+	receiverExample = "../../../docs/examples/receiver/typescript"
 )
 
 const (
@@ -126,7 +127,7 @@ func copyFiles(t *testing.T, from, to string, names ...string) {
 // The lock must work with any registry, so it names none.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{sdkPackages, enqueueExample} {
+	for _, folder := range []string{sdkPackages, enqueueExample, receiverExample} {
 		lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 		require.NoError(t, err)
 		require.NotContains(t, string(lock), `"resolved"`, "run npm in the directory of .npmrc")

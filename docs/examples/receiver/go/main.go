@@ -1,0 +1,74 @@
+// A receiver of what Hooklatch sends: it proves the sender and applies every
+// webhook-id once.
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const tolerance = 5 * time.Minute
+
+// verify proves a request over the bytes as they came. Parse them afterwards.
+func verify(key []byte, header http.Header, body []byte, now time.Time) bool {
+	id, timestamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+		return false
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	// Several signatures while the secret is changed: one has to match.
+	for _, given := range strings.Fields(header.Get("Webhook-Signature")) {
+		if hmac.Equal([]byte(given), []byte(want)) {
+			return true
+		}
+	}
+	return false
+}
+
+func main() {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("APP_SECRET"), "whsec_"))
+	if err != nil {
+		log.Fatal("APP_SECRET is not whsec_ and Base64")
+	}
+	// In your program this is a table with a unique webhook_id. Insert with ON
+	// CONFLICT DO NOTHING, in the transaction of your own writes.
+	var mu sync.Mutex
+	applied := map[string]bool{}
+
+	http.HandleFunc("POST /hooks", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 32<<20))
+		if err != nil || !verify(key, r.Header, body, time.Now()) {
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		what, id := "applied", r.Header.Get("Webhook-Id")
+		if applied[id] {
+			what = "known"
+		}
+		applied[id] = true // and what the event asks for, in the same transaction
+		fmt.Println(what, id, r.Header.Get("Content-Type"), len(body))
+		w.WriteHeader(http.StatusNoContent) // the same answer both times
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("listening", listener.Addr().(*net.TCPAddr).Port)
+	log.Fatal(http.Serve(listener, nil))
+}
