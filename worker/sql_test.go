@@ -122,3 +122,37 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 		})
 	}
 }
+
+// A schema of the connection's search_path, in which somebody else may create
+// objects, decides nothing.
+func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		path []string
+		want string
+	}{"by default": {nil, "public"}, "as configured": {[]string{"App Schema", "public"}, "App Schema"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			for _, statement := range []string{
+				`CREATE SCHEMA evil`, `CREATE SCHEMA "App Schema"`,
+				`CREATE TABLE public.marks (place text)`, `CREATE TABLE evil.marks (place text)`, `CREATE TABLE "App Schema".marks (place text)`,
+				`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = evil, public', current_database()); END $$`,
+			} {
+				_, err := b.pool.Exec(t.Context(), statement)
+				require.NoError(t, err, statement)
+			}
+			b.pool.Reset() // connections with the setting
+			sender, err := destination.NewSQL(destination.SQLOptions{
+				Name: "marks", Statements: map[string]string{"mark": `INSERT INTO marks (place) VALUES (current_setting('search_path'))`}, SearchPath: one.path,
+			})
+			require.NoError(t, err)
+			b.opts.Destinations = []Destination{{Name: "marks", Sender: sender}}
+			b.opts.Routes = []Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &SQLStatement{}}}
+			events := b.start(t, b.worker(t))
+			b.accept(t, "evt_1", false)
+			require.Equal(t, "done", outputOf(t, next(t, events, outbox.KindEffect, river.EventKindJobCompleted)).Outcome)
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM "`+one.want+`".marks`))
+		})
+	}
+}

@@ -47,6 +47,11 @@ type SQLOptions struct {
 	// Role is the Postgres role the statements run as; the role of the pool
 	// must be a member of it. Empty: the role of the pool.
 	Role string
+	// SearchPath are the schemas in which the statements find names without one,
+	// in that order. Default: public. Whatever the connection or its role says is
+	// not used: whoever may create objects in a schema of the path decides what
+	// an unqualified name means.
+	SearchPath []string
 	// Timeout bounds one statement. Default: 5 s.
 	Timeout time.Duration
 	// TracerProvider gets a span for each statement; nil: none.
@@ -58,6 +63,7 @@ type SQL struct {
 	name       string
 	statements map[string]sqlText
 	role       string // quoted; empty: that of the pool
+	searchPath string // quoted
 	timeout    time.Duration
 	tracer     trace.Tracer
 }
@@ -93,6 +99,17 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 		}
 		s.statements[name] = sqlText{text: text, params: countParams(text)}
 	}
+	schemas := o.SearchPath
+	if len(schemas) == 0 {
+		schemas = []string{"public"}
+	}
+	for _, name := range schemas {
+		if name == "" || strings.ContainsRune(name, 0) {
+			return fail("a schema of the search path is empty, or has a NUL character")
+		}
+		s.searchPath += pgx.Identifier{name}.Sanitize() + ", "
+	}
+	s.searchPath += "pg_temp" // last: it would be the first
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}
@@ -172,7 +189,8 @@ func recordSQL(span trace.Span, err error) {
 
 func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, error) {
 	limit := strconv.FormatInt(s.timeout.Milliseconds(), 10)
-	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)", limit); err != nil {
+	const prepare = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true), set_config('search_path', $2, true)"
+	if _, err := tx.Exec(ctx, prepare, limit, s.searchPath); err != nil {
 		return "", err
 	}
 	if s.role != "" {

@@ -86,7 +86,7 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 	}
 	if s := d.SQL; s != nil {
 		return destination.NewSQL(destination.SQLOptions{
-			Name: name, Statements: s.Statements, Role: s.Role, Timeout: d.Timeout, TracerProvider: tracers,
+			Name: name, Statements: s.Statements, Role: s.Role, SearchPath: s.SearchPath, Timeout: d.Timeout, TracerProvider: tracers,
 		})
 	}
 	h := d.HTTP

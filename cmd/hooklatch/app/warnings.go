@@ -30,7 +30,8 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), databaseWarnings(cfg, database),
+		accessWarnings(cfg), keyWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg),
+		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 		[]Warning{{
 			"retention", "retention deletes nothing yet: events, payloads and effects stay in the database",
 			"plan for the disk they need; what the configuration says under retention is checked, and in effect from a later version on",
@@ -108,6 +109,23 @@ func roleWarnings(cfg *config.Config) []Warning {
 		if s := cfg.Destinations[name].SQL; s != nil && s.Role == "" {
 			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, those to the ledger included")
 			warnings = append(warnings, Warning{"roles", problem.Error(), "give role: the name of a role that may do what the statements do and no more"})
+		}
+	}
+	return warnings
+}
+
+// searchPathWarnings are for statements that may rely on the search_path of the
+// connection, as they once could.
+func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
+	parsed, err := pgx.ParseConfig(cmp.Or(database, cfg.Database.URL).Reveal())
+	if err != nil || parsed.RuntimeParams["search_path"] == "" && !strings.Contains(parsed.RuntimeParams["options"], "search_path") {
+		return nil
+	}
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		if s := cfg.Destinations[name].SQL; s != nil && s.SearchPath == nil {
+			problem := cfg.Problem("destinations."+name+".sql", "finds names without a schema in public, and no more in the search_path of the connection")
+			warnings = append(warnings, Warning{"search_path", problem.Error(), "write search_path: [NAME, public] with the schemas of the statements"})
 		}
 	}
 	return warnings

@@ -78,3 +78,17 @@ func TestWarnsThatRetentionDeletesNothing(t *testing.T) {
 	t.Parallel()
 	require.Len(t, about("retention", Warnings(parse(t, "{}"), secret.Value{})), 1)
 }
+
+func TestWarnsOfASearchPathThatStatementsNoLongerUse(t *testing.T) {
+	t.Parallel()
+	const destinations = "destinations: {mine: {sql: {statements: {note: SELECT 1}, search_path: [app]}}, ours: {sql: {statements: {note: SELECT 1}}}}"
+	for url, want := range map[string]int{
+		"postgres://localhost/x?search_path=app":                1,
+		"postgres://localhost/x?options=-c%20search_path%3Dapp": 1,
+		"postgres://localhost/x":                                0,
+		"postgres://localhost/x?options=-c%20work_mem%3D64MB":   0,
+	} {
+		cfg := parse(t, "database: {url: \""+url+"\"}\n"+destinations)
+		require.Len(t, about("search_path", Warnings(cfg, secret.Value{})), want, url)
+	}
+}

@@ -176,6 +176,9 @@ type SQLDestination struct {
 	// Postgres role the statements run as, of which that of database.url must
 	// be a member. Defaults to that of database.url.
 	Role string `yaml:"role,omitempty"`
+	// Schemas in which the statements find names without one, in that order;
+	// the search_path of the connection is not used. Defaults to public.
+	SearchPath []string `yaml:"search_path,omitempty"`
 }
 
 // TLS is how the connection to a mail server is encrypted.
