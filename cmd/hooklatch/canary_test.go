@@ -50,6 +50,8 @@ func TestNoSecretGetsOut(t *testing.T) {
 		return s.counts(t, 0, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) &&
 			s.counts(t, 0, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR state = 'started'`)
 	}, patience, tick)
+	// No link leads to a page that does not exist.
+	require.True(t, s.counts(t, 0, `SELECT count(*) FROM hooklatch.river_job WHERE metadata ? 'event_url' OR metadata ? 'effect_url'`))
 	// A bad signature.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe?token="+canary, strings.NewReader("{}"))
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func withOutbox(ctx context.Context, p *process, g *globals, d *databaseFlag, f 
 	if err := migrator.Validate(ctx); err != nil {
 		return err
 	}
-	o, err := outbox.New(outbox.Options{Pool: pool, Schema: name, ConsoleURL: cfg.Admin.ConsoleURL})
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: name})
 	if err != nil {
 		return err
 	}

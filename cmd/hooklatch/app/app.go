@@ -151,7 +151,6 @@ func (a *App) assemble(ctx context.Context) error {
 	a.outbox, err = outbox.New(outbox.Options{
 		Pool: a.pools.work, AcceptPool: a.pools.accept, ReadPool: a.pools.read, Schema: name,
 		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout,
-		ConsoleURL:    a.opts.Config.Admin.ConsoleURL,
 		Logger:        a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
 	})
 	if err != nil {

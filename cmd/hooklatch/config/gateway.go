@@ -74,7 +74,8 @@ type Admin struct {
 	// A file that holds the token, instead of token.
 	TokenFile string `yaml:"token_file,omitempty"`
 	// URL under which people reach the console, for the links in jobs and
-	// alerts. Defaults to the address above.
+	// alerts, which are not written before it has pages they could lead to.
+	// Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
 }
 
