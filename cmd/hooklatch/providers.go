@@ -152,7 +152,7 @@ func snippetOf(p *provider.Provider) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)
 	if !p.Keyless {
-		fmt.Fprintf(&b, "    secrets: [\"${%s_SECRET}\"]\n", strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")))
+		fmt.Fprintf(&b, "    secrets: [\"${%s}\"]\n", provider.SecretVariable(p.Name))
 	}
 	for line := range strings.Lines(provider.Example(p.Name)) {
 		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))

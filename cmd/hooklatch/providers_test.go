@@ -45,7 +45,7 @@ func TestProvidersShowsOne(t *testing.T) {
 		"GitHub (github)\n",
 		"keep dedup     at least 3d (3d of manual resends)\n",
 		"https://hooks.example.com/in/webhooks/code",
-		"configuration\n  sources:\n    github:\n      provider: github\n      secrets: [\"${GITHUB_SECRET}\"]\n",
+		"configuration\n  sources:\n    github:\n      provider: github\n      secrets: [\"${GITHUB_WEBHOOK_SECRET}\"]\n",
 		"configured sources\n  code  https://hooks.example.com/in/webhooks/code\n",
 	} {
 		require.Contains(t, text, want)

@@ -94,7 +94,7 @@ func newPage(t *testing.T, name string) page {
 	pg := page{
 		Provider: p.Provider,
 		Source:   name,
-		Secret:   "${" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_SECRET}",
+		Secret:   "${" + SecretVariable(name) + "}",
 		State: map[Confirmation]string{
 			Confirmed:   "**Confirmed.** What this page says is in the sender's documentation, or in its own libraries and their tests.",
 			Secondary:   "**Secondary.** Some of what this page says was found only in code and texts of others that quote the sender.",

@@ -3,9 +3,12 @@ package provider
 import (
 	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // newStripe knows Stripe's snapshot and thin events.
@@ -37,11 +40,15 @@ func newStripe(o Options) (*Provider, error) {
 			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
 			Setup: []string{
 				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",
-				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each.",
+				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each. An API key (`sk_...`, `rk_...`) is not it.",
+				"On your own machine `stripe listen --forward-to localhost:8080/webhooks/stripe` needs no public URL. The `whsec_...` it prints is another " +
+					"secret than that of the endpoint in the dashboard: `hooklatch dev --secret stripe=whsec_...` takes it.",
 			},
 			Notes: []string{
 				"Stripe may make two events for one change. They have two ids; a route key on `data.object.id` and the type joins them.",
 				"Events come in any order.",
+				"Connect: events of connected accounts come to an endpoint of their own, made with \"events on connected accounts\", which has its own secret. " +
+					"Give it a source of its own, or both secrets to one. `account` of the body says whose event it is.",
 				"To roll the secret give both: Stripe signs with the old one for up to 24 hours.",
 			},
 			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
@@ -50,12 +57,27 @@ func newStripe(o Options) (*Provider, error) {
 		Verify:      s.verify,
 		Events:      f.events,
 		Methods:     []string{http.MethodPost},
-		CheckSecret: s.secret.check,
+		CheckSecret: checkStripeSecret(s.secret),
 		Sign:        s.sign,
 		Sample:      sampleStripe,
 		ReplayToken: s.replayToken,
 		RetryWindow: 3 * day, ResendWindow: 30 * day,
 	}, nil
+}
+
+// checkStripeSecret refuses what stands beside the signing secret in Stripe's
+// dashboard: with an API key here no delivery would ever be proven, and the key
+// to the account would be in one more place.
+func checkStripeSecret(spelling keySpelling) func(secret.Value) error {
+	return func(s secret.Value) error {
+		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {
+			if strings.HasPrefix(s.Reveal(), prefix) {
+				return fmt.Errorf("a key that begins with %s is one of Stripe's API, not the signing secret of an endpoint, which begins with whsec_; "+
+					"find that with the endpoint under Developers > Webhooks, or in what `stripe listen` prints", prefix)
+			}
+		}
+		return spelling.check(s)
+	}
 }
 
 const day = 24 * time.Hour
