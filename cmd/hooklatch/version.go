@@ -1,12 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
+
+// version is that of a build without a repository, such as that of the image:
+// the linker sets it, and nobody else.
+var version string
 
 // build is what the binary knows about itself.
 type build struct {
@@ -24,9 +29,7 @@ func readBuild() build {
 	if !ok {
 		return b
 	}
-	if info.Main.Version != "" {
-		b.Version = info.Main.Version
-	}
+	b.Version = cmp.Or(version, info.Main.Version, b.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
