@@ -1,0 +1,24 @@
+package schema_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// Postgres lets everybody execute a new function: each migration that makes
+// one has to say who may. River's own are called by index expressions, in the
+// name of whoever inserts a job.
+func TestNobodyButTheOwnerMayExecuteOurFunctions(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	var open []string
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		SELECT COALESCE(array_agg(p.oid::regprocedure::text ORDER BY p.proname), '{}')
+		FROM pg_proc AS p
+		WHERE p.pronamespace = 'hooklatch'::regnamespace AND p.proname NOT LIKE 'river%'
+			AND has_function_privilege('public', p.oid, 'EXECUTE')`).Scan(&open))
+	require.Empty(t, open)
+}
