@@ -72,7 +72,7 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 			t.Parallel()
 			b := setup(t, func(o *gateway.Options) {
 				behindProxy(o)
-				o.MaxInFlight, o.MaxUnprovenPerAddress = 100, 4
+				o.MaxInFlight, o.MaxUnprovenPerAddress = 100, 3
 				o.Sources = append(o.Sources, source("payments", signer()))
 			})
 			b.dribble(t, "orders", test.first)
@@ -84,12 +84,11 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 			require.Equal(t, http.StatusOK, b.post(t, "payments", event("b", 100), forwardedFor(test.same)).status, "another source")
 
 			b.dribble(t, "payments", test.same)
-			b.dribble(t, "payments", test.same)
-			b.requireInFlight(t, 4)
-			requireUnavailable(t, b.dribble(t, "payments", test.same))
+			b.requireInFlight(t, 3)
+			requireUnavailable(t, b.dribble(t, "payments", test.same)) // 3 of 3
 
 			require.NoError(t, last.Close())
-			b.requireInFlight(t, 3)
+			b.requireInFlight(t, 2)
 			require.Equal(t, http.StatusOK, b.post(t, "orders", event("c", 100), forwardedFor(test.same)).status, "its place is free again")
 		})
 	}
@@ -181,5 +180,6 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		open(t, b, 6)
 		closed(t, b.dial(t))
+		require.Equal(t, map[string]int64{"": 1}, b.counts(t, "hooklatch.connections.refused"))
 	})
 }

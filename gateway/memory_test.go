@@ -120,6 +120,20 @@ func TestSourceTakesHalfOfTheMemory(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
+// All sources together stay within the budget.
+func TestAllBodiesStayWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) {
+		o.MaxBuffered, o.MaxBody = 8*mib, 4*mib+64*kib
+		o.Sources = append(o.Sources, source("payments", signer()), source("refunds", signer()))
+	})
+	b.upload(t, "orders", 4*mib+64*kib, 2*mib)
+	b.upload(t, "payments", 4*mib+64*kib, 2*mib)
+	b.requireBuffered(t, 8*mib)
+	require.Equal(t, http.StatusServiceUnavailable, b.post(t, "refunds", event("a", 65*kib)).status)
+	require.Equal(t, http.StatusOK, b.post(t, "refunds", event("a", 64*kib)).status, "whose first 64 KiB are outside it")
+}
+
 // Two bodies that fit when they begin and no longer do when they grow.
 func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	t.Parallel()
