@@ -82,7 +82,8 @@ func New(opts Options) (*Worker, error) {
 // type matches; in eventType "*" stands for any run of characters. Several
 // handlers of one event run in the order they were registered, in one
 // transaction. The gateway must be told which sources have handlers
-// (outbox.Delivery.Handlers). It panics after Start.
+// (outbox.Delivery.Handlers). With "*", the first event of a source may wait a
+// second or two until its queue is found. It panics after Start.
 func (w *Worker) Handle(source, eventType string, fn func(ctx context.Context, tx pgx.Tx, e outbox.Event) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
