@@ -135,16 +135,21 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) 
 	return nil
 }
 
-// dispatch plans the event and commits the plan.
-func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (outbox.Dispatched, error) {
+// dispatch plans the event and commits the plan. A panic is an error of the
+// event, so that its last attempt is recorded like any other.
+func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (dispatched outbox.Dispatched, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError(v)
+		}
+	}()
 	table := d.routes.Load()
 	effects := plan(event, table)
 	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash, Traceparent: tracing.Parent(ctx)}
 	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
-	dispatched, err := d.outbox.Dispatch(ctx, planned)
-	if err != nil {
+	if dispatched, err = d.outbox.Dispatch(ctx, planned); err != nil {
 		return outbox.Dispatched{}, err
 	}
 	d.logParked(ctx, run, planned, dispatched)
