@@ -22,6 +22,8 @@ const (
 	// away for longer than it repeats by itself. The pause doubles.
 	settleTries = 3
 	settlePause = 100 * time.Millisecond
+	// minSettle is what an attempt keeps of its lease for its settlement.
+	minSettle = ledgerSlack / 2
 )
 
 // effectRun is one run of T3, and what came of it.
@@ -36,6 +38,7 @@ type effectRun struct {
 	effect    outbox.Effect
 	attempted bool // the claim was granted; what follows is set
 	called    bool // the destination was called
+	leaseEnds time.Time
 	sent      destination.Outcome
 	duration  time.Duration
 	settled   outbox.Settled
@@ -65,6 +68,8 @@ func (w *Worker) perform(ctx context.Context, l *lane, run effectRun) effectRun 
 	if sender, ok := l.Sender.(destination.Transactional); ok {
 		return w.performInTx(ctx, l, sender, claim, run)
 	}
+	// The lease begins when the ledger grants it: no sooner than now.
+	run.leaseEnds = time.Now().Add(claim.Lease)
 	claimed, err := w.outbox.Claim(ctx, claim)
 	run.status, run.woken, run.ownFault, run.effect = claimed.Status, claimed.Woken, claimed.OwnFault, claimed.Effect
 	if claimed.Status != outbox.ClaimGranted {
@@ -225,6 +230,10 @@ func (w *Worker) send(ctx context.Context, l *lane, run *effectRun) {
 			return
 		}
 	}
+	if time.Until(run.leaseEnds) < l.Timeout+minSettle {
+		run.sent = destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: errLeaseShort}
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	defer func() {
@@ -235,6 +244,10 @@ func (w *Worker) send(ctx context.Context, l *lane, run *effectRun) {
 	run.called = true
 	run.sent = l.Sender.Send(ctx, &run.effect)
 }
+
+// errLeaseShort ends an attempt before its call: another could begin while the
+// receiver is still at it.
+var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
 
 // settle records the outcome even when the job's time is over: what is not
 // settled is in doubt. It may be repeated.
