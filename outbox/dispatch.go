@@ -91,7 +91,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 		return Dispatched{}, nil
 	}
 	if handle != nil {
-		if err := handle(ctx, tx); err != nil {
+		if err := handle(ContextWithEvent(ctx, d.Event), tx); err != nil {
 			return Dispatched{}, err
 		}
 	}

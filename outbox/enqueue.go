@@ -17,6 +17,9 @@ import (
 // It reports whether the key was new for the destination: a key that was used
 // before enqueues nothing. After an error the caller must roll back. Errors:
 // ErrUnknownDestination.
+//
+// With the context of a handler, or another that ContextWithEvent made, the
+// effect is linked to that event, also when its key was used before.
 func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, error) {
 	var queue string
 	var policy Policy
@@ -38,9 +41,10 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
 	var rows effectRows
-	if err := rows.add(e, nil, tracing.Parent(ctx)); err != nil {
+	if err := rows.add(e, eventOf(ctx), tracing.Parent(ctx)); err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
+	rows.acceptSeqs[0] = nil // it has its place in an order by when it was enqueued
 	created, err := rows.insert(ctx, tx, o.sql.createEffects)
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)

@@ -22,7 +22,8 @@ import (
 // It must use nothing but tx for what must happen once, must not commit or
 // roll back, and must return when ctx is done. An error rolls everything back,
 // and the event is dispatched again later. ctx carries the span of the
-// dispatch, but none of River's values.
+// dispatch and the event, to which EnqueueTx links what it enqueues, but none of
+// River's values.
 type HandlerFunc func(ctx context.Context, tx pgx.Tx, e outbox.Event) error
 
 // registration is one call of Worker.Handle.
@@ -72,7 +73,7 @@ func (s handlerSet) matching(source, eventType string) handlerSet {
 func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *outbox.Event, run dispatchRun, t *telemetry) error {
 	for _, r := range s {
 		start := time.Now()
-		err := r.call(hideRiver(ctx), tx, *e)
+		err := r.call(hideRiver(ctx, e), tx, *e)
 		outcome := outcomeDone
 		if err != nil {
 			outcome = outcomeError
@@ -119,8 +120,9 @@ type hiddenContext struct {
 	values context.Context
 }
 
-func hideRiver(ctx context.Context) context.Context {
-	return hiddenContext{Context: ctx, values: trace.ContextWithSpan(context.Background(), trace.SpanFromContext(ctx))}
+func hideRiver(ctx context.Context, e *outbox.Event) context.Context {
+	values := trace.ContextWithSpan(outbox.ContextWithEvent(context.Background(), e), trace.SpanFromContext(ctx))
+	return hiddenContext{Context: ctx, values: values}
 }
 
 // Value implements context.Context.

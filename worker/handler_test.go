@@ -39,6 +39,38 @@ func (b *bundle) written(t *testing.T) int {
 	return b.count(t, `SELECT count(*) FROM public.written`)
 }
 
+// What a handler enqueues is the event's as much as what a route makes of it.
+func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	b.opts.Routes = nil
+	w := b.worker(t)
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
+			EffectID: outbox.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
+			Request: outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
+		})
+		return err
+	})
+	b.start(t, w)
+	b.accept(t, "evt_1", true)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	b.accept(t, "evt_2", true)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND outcome = 'dispatched'`)
+	for id, suppressed := range map[string]bool{"evt_1": false, "evt_2": true} {
+		links, err := b.outbox.EffectsOfEvent(t.Context(), outbox.EventRef{Source: testSource, EventID: id})
+		require.NoError(t, err)
+		require.Len(t, links, 1, id)
+		require.Equal(t, "order-1001", links[0].Key)
+		require.Equal(t, suppressed, links[0].Suppressed)
+	}
+	line := b.lines(t, "effect attempted")[0]
+	require.Equal(t, testSource, line["source"])
+	require.Equal(t, "evt_1", line["event_id"])
+	require.Equal(t, "invoice.paid", line["event_type"])
+}
+
 func TestHandlersShareOneTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

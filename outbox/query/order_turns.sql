@@ -24,7 +24,8 @@ SELECT
     ) OR EXISTS (
         SELECT
         FROM hooklatch.processed_events AS p
-        WHERE p.source = e.source
+        WHERE e.route <> '' -- what a handler enqueued has its place already
+            AND p.source = e.source
             AND p.outcome = 'received'
             AND p.accept_seq < e.accept_seq
     ) AS early,
