@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hooklatch/hooklatch/outbox"
@@ -20,7 +21,7 @@ func CompileCondition(text string) (func(e *outbox.Event) (bool, error), error) 
 		return nil, err
 	}
 	return func(e *outbox.Event) (bool, error) {
-		yes, err := condition.evalBool(newEventScope(e))
+		yes, err := condition.evalBool(newEventScope(context.Background(), e))
 		if err != nil {
 			return false, fmt.Errorf("evaluate condition for %s: %w", e.EventRef, err)
 		}

@@ -90,7 +90,10 @@ func (m *emailRequest) build(scope *eventScope) (outbox.Request, error) {
 		return outbox.Request{}, fmt.Errorf("email.recipient: %w", err)
 	}
 	message := destination.Message{To: to}
-	data := scope.templateData()
+	data, err := scope.templateData()
+	if err != nil {
+		return outbox.Request{}, fmt.Errorf("email: %w", err)
+	}
 	for _, part := range []struct {
 		template template
 		into     *string

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ var eventViewType = reflect.TypeFor[*eventView]()
 // parsed when something first asks for it: a forward of the raw body never
 // does. It belongs to one goroutine.
 type eventScope struct {
+	ctx     context.Context // of the run that evaluates
+	meter   meter           // of the evaluation that runs
+	maxBody int64           // of what is parsed; 0: any
 	event   *outbox.Event
 	view    *eventView
 	headers map[string]string
@@ -39,7 +43,7 @@ type eventScope struct {
 
 var _ cel.Activation = (*eventScope)(nil)
 
-func newEventScope(e *outbox.Event) *eventScope {
+func newEventScope(ctx context.Context, e *outbox.Event) *eventScope {
 	view := &eventView{
 		ID:         e.EventID,
 		Type:       e.Type,
@@ -51,7 +55,7 @@ func newEventScope(e *outbox.Event) *eventScope {
 	if view.OccurredAt.IsZero() {
 		view.OccurredAt = view.ReceivedAt
 	}
-	return &eventScope{event: e, view: view}
+	return &eventScope{ctx: ctx, event: e, view: view}
 }
 
 // ResolveName implements cel.Activation.
@@ -65,6 +69,8 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 		return s.lowerHeaders(), true
 	case "current":
 		return s.current, true
+	case meterName:
+		return &s.meter, true
 	}
 	return nil, false
 }
@@ -73,7 +79,10 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 func (s *eventScope) Parent() cel.Activation { return nil }
 
 // templateData gives templates the same names.
-func (s *eventScope) templateData() map[string]any {
+func (s *eventScope) templateData() (map[string]any, error) {
+	if err := s.loadBody(); err != nil {
+		return nil, err
+	}
 	return map[string]any{
 		"event": map[string]any{
 			"id":          s.view.ID,
@@ -86,7 +95,17 @@ func (s *eventScope) templateData() map[string]any {
 		"body":    s.parsedBody(),
 		"headers": s.lowerHeaders(),
 		"current": s.current,
+	}, nil
+}
+
+// loadBody parses the body. One larger than its source takes, from the time when
+// it took more, is not for expressions.
+func (s *eventScope) loadBody() error {
+	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
+		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)
 	}
+	s.parsedBody()
+	return nil
 }
 
 // lowerHeaders joins repeated headers with ", ", as RFC 9110 section 5.3 allows.

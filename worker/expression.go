@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
@@ -18,6 +20,10 @@ const (
 	// costLimit bounds one evaluation, in CEL's units: about one for each step
 	// and for each ten characters that a function reads.
 	costLimit = 1_000_000
+	// evalTimeout bounds one evaluation beside the parsing of the body. CEL asks for
+	// it every interruptEvery steps of a loop.
+	evalTimeout    = 250 * time.Millisecond
+	interruptEvery = 100
 	// maxExpression bounds the text of one expression, in code points.
 	maxExpression = 10_000
 )
@@ -27,6 +33,9 @@ type expressionEnvs struct {
 	dispatch *cel.Env // event, body and headers
 	render   *cel.Env // and current
 }
+
+// errTooLong is about the machine and not about the event: trying again may help.
+var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
 // newExpressionEnvs declares what expressions see, and the functions of CEL's
 // strings, lists, math, sets and encoders extensions and of optional types.
@@ -75,7 +84,10 @@ func (w wanted) allows(t *cel.Type) bool {
 }
 
 // expression is a compiled CEL expression.
-type expression struct{ program cel.Program }
+type expression struct {
+	program  cel.Program
+	usesBody bool
+}
 
 // compileExpression type-checks text. Its errors are one line each.
 func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
@@ -95,19 +107,55 @@ func compileExpression(env *cel.Env, text string, want wanted) (*expression, err
 	if !want.allows(ast.OutputType()) {
 		return nil, fmt.Errorf("yields %s, it must be %s", cel.FormatCELType(ast.OutputType()), want.name)
 	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit))
-	if err != nil {
-		return nil, fmt.Errorf("plan expression: %w", err)
-	}
-	return &expression{program: program}, nil
-}
-
-func (e *expression) eval(view *eventScope) (ref.Val, error) {
-	value, _, err := e.program.Eval(view)
+	program, err := planExpression(env, ast.NativeRep())
 	if err != nil {
 		return nil, err
 	}
+	usesBody := false
+	celast.PostOrderVisit(ast.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		usesBody = usesBody || e.Kind() == celast.IdentKind && e.AsIdent() == "body"
+	}))
+	return &expression{program: program, usesBody: usesBody}, nil
+}
+
+// planExpression makes a program whose evaluation is bounded.
+func planExpression(env *cel.Env, ast *celast.AST) (cel.Program, error) {
+	guard, err := guardCalls(env)
+	if err != nil {
+		return nil, err
+	}
+	program, err := env.PlanProgram(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit),
+		cel.CustomDecoratorV2(guard), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil, fmt.Errorf("plan expression: %w", err)
+	}
+	return program, nil
+}
+
+// eval fails with errTooLong, or the cause of the scope's context, when that is
+// what ended it; all else is about the event.
+func (e *expression) eval(view *eventScope) (ref.Val, error) {
+	if e.usesBody {
+		if err := view.loadBody(); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(view.ctx, evalTimeout, errTooLong)
+	defer cancel()
+	view.meter = meter{left: maxWork}
+	value, _, err := e.program.ContextEval(ctx, view)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
 	return value, nil
+}
+
+// isInterrupted tells whether an evaluation ended for no fault of its event.
+func isInterrupted(err error) bool {
+	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (e *expression) evalBool(view *eventScope) (bool, error) {

@@ -44,13 +44,17 @@ func (w *Worker) renderLate(ctx context.Context, l *lane, effect *outbox.Effect)
 	if r.To != l.Name {
 		return unrenderable("route %q leads to %q now", r.Name, r.To)
 	}
-	scope := newEventScope(event)
+	scope := newEventScope(ctx, event)
+	scope.maxBody = w.opts.maxBody(event.Source)
 	if r.refetch != nil {
 		if out := r.refetch.read(ctx, scope); out != nil {
 			return out
 		}
 	}
 	request, err := r.request.build(scope)
+	if isInterrupted(err) {
+		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("route %q: %w", r.Name, err)}
+	}
 	if err != nil {
 		return unrenderable("route %q: %w", r.Name, err)
 	}

@@ -60,6 +60,11 @@ type Options struct {
 	// every event they dispatch or skip.
 	ConfigHash string
 
+	// MaxBody is how many bytes of payload expressions and templates see of an
+	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
+	// for every source.
+	MaxBody func(source string) int64
+
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 	// TracerProvider and MeterProvider default to the global ones.
@@ -176,6 +181,13 @@ func (o Options) withDefaults() Options {
 	o.RescueAfter = cmp.Or(o.RescueAfter, o.JobTimeout+rescueSlack)
 	o.ID = cmp.Or(o.ID, clientID())
 	return o
+}
+
+func (o Options) maxBody(source string) int64 {
+	if o.MaxBody == nil {
+		return 0
+	}
+	return o.MaxBody(source)
 }
 
 // jobTimeout is what a run needs at the slowest destination.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,18 +18,23 @@ const maxKey = 255
 // hashedKeyPrefix marks the key that replaces one the ledger cannot hold.
 const hashedKeyPrefix = "sha256:"
 
-// plan decides which effects an event has. It is a pure function: no I/O, no
-// clock, the same answer for the same event and routes. What cannot be
-// evaluated for this event is an effect that is parked with the reason, never
-// a route that silently does not match; no other effect waits behind it.
-func plan(e *outbox.Event, table *routeTable) []outbox.NewEffect {
-	scope := newEventScope(e)
+// plan decides which effects an event has. It does no I/O and gives the same
+// answer for the same event and routes. What cannot be evaluated for this event
+// is an effect that is parked with the reason, never a route that silently does
+// not match; no other effect waits behind it. The one error is that an
+// evaluation took too long, or was interrupted: then nothing is decided.
+func plan(ctx context.Context, e *outbox.Event, table *routeTable, maxBody int64) ([]outbox.NewEffect, error) {
+	scope := newEventScope(ctx, e)
+	scope.maxBody = maxBody
 	var effects []outbox.NewEffect
 	for _, r := range table.routes {
 		if !r.wants(e.Source, e.Type) {
 			continue
 		}
 		effect, wanted, err := r.plan(scope)
+		if isInterrupted(err) {
+			return nil, fmt.Errorf("route %q: %w", r.Name, err)
+		}
 		if err != nil {
 			effect.Request = outbox.Request{}
 			effect.Parked = oneLine(fmt.Sprintf("route %q: %s", r.Name, err))
@@ -37,7 +43,7 @@ func plan(e *outbox.Event, table *routeTable) []outbox.NewEffect {
 			effects = append(effects, effect)
 		}
 	}
-	return effects
+	return effects, nil
 }
 
 // plan returns the effect also with an error, as far as it is known.

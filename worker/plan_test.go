@@ -83,8 +83,11 @@ func TestPlan(t *testing.T) {
 			loadYAML(t, file, &c)
 			table, err := compileRoutes(c.Routes, planDestinations(t), "test")
 			require.NoError(t, err)
-			effects := plan(c.event(), table)
-			require.Equal(t, effects, plan(c.event(), table), "the same plan every time")
+			effects, err := plan(t.Context(), c.event(), table, 0)
+			require.NoError(t, err)
+			again, err := plan(t.Context(), c.event(), table, 0)
+			require.NoError(t, err)
+			require.Equal(t, effects, again, "the same plan every time")
 			if c.Error != "" {
 				require.Len(t, effects, 1)
 				require.Equal(t, c.Error, effects[0].Parked)
@@ -229,7 +232,7 @@ func FuzzParsePayload(f *testing.F) {
 	whole, err := compileExpression(envs.render, "body", wantAny)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		scope := newEventScope(&outbox.Event{ContentType: contentType, Body: body})
+		scope := newEventScope(t.Context(), &outbox.Event{ContentType: contentType, Body: body})
 		value, err := whole.eval(scope)
 		require.NoError(t, err)
 		encoded, err := encodeJSON(value)
@@ -237,7 +240,7 @@ func FuzzParsePayload(f *testing.F) {
 			return // a number out of range
 		}
 		require.True(t, json.Valid(encoded), "what is rendered is JSON: %q", encoded)
-		again, err := whole.eval(newEventScope(&outbox.Event{Body: encoded}))
+		again, err := whole.eval(newEventScope(t.Context(), &outbox.Event{Body: encoded}))
 		require.NoError(t, err)
 		encodedAgain, err := encodeJSON(again)
 		require.NoError(t, err)

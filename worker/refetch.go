@@ -124,6 +124,9 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 	if err == nil {
 		err = checkURL(url)
 	}
+	if isInterrupted(err) {
+		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("refetch.url: %w", err)}
+	}
 	if err != nil {
 		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: &unrenderableError{fmt.Errorf("refetch.url: %w", err)}}
 	}

@@ -71,6 +71,6 @@ func TestRenderingIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	endless := compileEmail(envs.render, &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ range 1000000000 }}xxxx{{ end }}", Text: "x"},
 		func(_, _ string, err error) { require.NoError(t, err) })
-	_, err = endless.build(newEventScope((&planCase{}).event()))
+	_, err = endless.build(newEventScope(t.Context(), (&planCase{}).event()))
 	require.ErrorIs(t, err, errTooLarge)
 }

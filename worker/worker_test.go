@@ -111,8 +111,9 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	b.accept(t, "evt_1", false)
-	effects := plan(b.event(t, "evt_1"), w.routes.Load())
-	_, err := b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
+	effects, err := plan(t.Context(), b.event(t, "evt_1"), w.routes.Load(), 0)
+	require.NoError(t, err)
+	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
 	require.NoError(t, err)
 
 	b.opts.Destinations[0].Queue = "after"

@@ -41,6 +41,7 @@ func (a *App) makeWorker() error {
 		Routes: routesOf(cfg), Destinations: made.list, ConfigHash: cfg.Hash(),
 		Logger: a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
 		DispatchWorkers: cfg.Worker.DispatchWorkers, HandlerWorkers: cfg.Worker.HandlerWorkers, SoftStop: cfg.Worker.SoftStop,
+		MaxBody: func(source string) int64 { return a.config.Load().MaxBodyOf(source) },
 	})
 	if err != nil {
 		return routeProblems(cfg, err)

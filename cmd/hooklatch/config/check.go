@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
-	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -84,26 +83,12 @@ func (g Gateway) check(d *decoder) {
 // checkMemory wants room for at least one body of every source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		s := c.Sources[name]
-		limit := max(int64(c.Gateway.MaxBody), providerCap(s))
-		if s.MaxBody > 0 {
-			limit = int64(s.MaxBody)
-		}
+		limit := c.MaxBodyOf(name)
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
 				c.Gateway.MaxBuffered, name, Size(limit), Size(2*limit))
 		}
 	}
-}
-
-// providerCap is the largest body a source's sender is known to send, 0 when
-// there is none or the source is wrong.
-func providerCap(s Source) int64 {
-	p, err := provider.New(s.Provider, s.Options)
-	if err != nil {
-		return 0
-	}
-	return p.MaxBody
 }
 
 func (a Admin) check(d *decoder, g Gateway) {

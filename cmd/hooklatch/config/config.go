@@ -42,8 +42,9 @@ type Config struct {
 	// Which events lead to which effect at which destination.
 	Routes []Route `yaml:"routes,omitempty"`
 
-	origin   *origin
-	warnings Problems
+	origin    *origin
+	warnings  Problems
+	maxBodies map[string]int64 // of the sources
 }
 
 // origin remembers where each path of the file stood.

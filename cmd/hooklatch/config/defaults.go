@@ -52,6 +52,7 @@ func (c *Config) fillIn() {
 		c.Sources[name] = s.withDefaults()
 	}
 	c.fillInRetention()
+	c.fillInMaxBodies()
 	for name, dest := range c.Destinations {
 		c.Destinations[name] = dest.withDefaults()
 	}

@@ -1,0 +1,29 @@
+package config
+
+import "github.com/hooklatch/hooklatch/gateway/provider"
+
+// MaxBodyOf is the largest body that a source takes, in bytes; 0 for a source
+// that is not configured.
+func (c *Config) MaxBodyOf(source string) int64 { return c.maxBodies[source] }
+
+// fillInMaxBodies asks each provider once: making one is not cheap.
+func (c *Config) fillInMaxBodies() {
+	c.maxBodies = make(map[string]int64, len(c.Sources))
+	for name, s := range c.Sources {
+		limit := int64(s.MaxBody)
+		if limit <= 0 {
+			limit = max(int64(c.Gateway.MaxBody), providerCap(s))
+		}
+		c.maxBodies[name] = limit
+	}
+}
+
+// providerCap is the largest body a source's sender is known to send, 0 when
+// there is none or the source is wrong.
+func providerCap(s Source) int64 {
+	p, err := provider.New(s.Provider, s.Options)
+	if err != nil {
+		return 0
+	}
+	return p.MaxBody
+}

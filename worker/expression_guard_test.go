@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// What is too much for an expression parks its effect, and no other.
+func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
+	t.Parallel()
+	for name, when := range map[string]string{
+		"distinct":         `body.list.distinct().size() > 0`,
+		"contains":         `sets.contains(body.list, body.list)`,
+		"split and join":   `body.text.split("").join(body.text).size() > 0`,
+		"hidden by an or":  `body.list.distinct().size() > 0 || true`,
+		"too much at once": `body.text.matches(body.text)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.to(t, func(http.ResponseWriter, *http.Request) {})
+			b.opts.Routes = append(b.opts.Routes, Route{Name: "greedy", From: []string{"*"}, To: "app", When: when})
+			b.start(t, b.worker(t))
+			b.take(t, incoming{id: "evt_1", body: `{"list":[` + strings.Repeat(`"x",`, 80_000) + `"y"],"text":"` + strings.Repeat("a", 60_000) + `"}`})
+			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'everything' AND state = 'done'`)
+			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'greedy' AND state = 'parked'
+				AND error LIKE 'route "greedy": when: %has too much to do: an expression may work through 16 MiB'`)
+			require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+		})
+	}
+}
+
+// Time is the machine's affair: the event is dispatched again.
+func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
+	t.Parallel()
+	table, err := compileRoutes([]Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}}, planDestinations(t), "")
+	require.NoError(t, err)
+	e := (&planCase{}).event()
+	e.ContentType, e.Body = jsonContentType, []byte(`{"list":[`+strings.Repeat("1,", 1000)+`1]}`)
+	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errTooLong)
+	defer cancel()
+	effects, err := plan(ctx, e, table, 0)
+	require.ErrorIs(t, err, errTooLong)
+	require.Empty(t, effects)
+}
+
+// A body that its source would not take any more is not for expressions; sent on
+// as it is, it does no harm.
+func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
+	t.Parallel()
+	routes := []Route{
+		{Name: "reads", From: []string{"*"}, To: "app", When: `body.a == "x"`},
+		{Name: "forwards", From: []string{"*"}, To: "app", When: `event.type != "none"`},
+		{Name: "mails", From: []string{"*"}, To: "mail", Email: &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ .body.a }}", Text: "x"}},
+	}
+	table, err := compileRoutes(routes, planDestinations(t), "")
+	require.NoError(t, err)
+	e := (&planCase{}).event()
+	e.Source, e.ContentType, e.Body = "shop", jsonContentType, []byte(`{"a":"x"}`)
+	for limit, parked := range map[int64]bool{0: false, 9: false, 8: true} {
+		effects, err := plan(t.Context(), e, table, limit)
+		require.NoError(t, err)
+		require.Len(t, effects, 3)
+		for i, r := range routes {
+			require.Equal(t, parked && r.Name != "forwards", effects[i].Parked != "", "%s at %d: %s", r.Name, limit, effects[i].Parked)
+		}
+	}
+	effects, err := plan(t.Context(), e, table, 8)
+	require.NoError(t, err)
+	require.Equal(t, `route "reads": when: body has 9 bytes, and source "shop" takes 8 (max_body)`, effects[0].Parked)
+}
+
+// Guarded calls answer as CEL's own do.
+func TestGuardedCallsAnswerAsCELDoes(t *testing.T) {
+	t.Parallel()
+	envs, err := newExpressionEnvs()
+	require.NoError(t, err)
+	scope := newEventScope(t.Context(), &outbox.Event{ContentType: jsonContentType, Body: []byte(`{"n":3,"s":"a,b","l":["a","b","a"],"m":{"k":1.0}}`)})
+	for text, want := range map[string]bool{
+		`body.n == 3.0 && body.n != "3" && body.m == {"k": 1}`:                          true,
+		`"a" in body.l && !("c" in body.l) && "k" in body.m && body.n in [1, 2, 3]`:     true,
+		`body.s.split(",") == ["a", "b"] && body.l.join("-") == "a-b-a"`:                true,
+		`body.l.distinct() == ["a", "b"] && sets.contains(body.l, ["a"])`:               true,
+		`body.s.matches("^a,.$") && body.s.matches(body.s) && !body.s.matches("c")`:     true,
+		`body.s.replace(",", "") + "c" == "abc" && "%s-%d".format([body.s, 1]) != ""`:   true,
+		`body.l.map(x, x + "!") == ["a!", "b!", "a!"] && body.l.sort()[0] == "a"`:       true,
+		`string(body.n) == "3" && int("4") == 4 && base64.encode(b"a") == "YQ=="`:       true,
+		`timestamp("2026-01-02T03:04:05Z").getFullYear() == 2026 && body.s.size() == 3`: true,
+		`body.missing == 1 || true`: true,
+	} {
+		e, err := compileExpression(envs.dispatch, text, wantBool)
+		require.NoError(t, err, text)
+		got, err := e.evalBool(scope)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{`body.missing == 1`, `body.n.split(",") == []`, `body.n.matches("a")`, `body.n + "a" == ""`} {
+		e, err := compileExpression(envs.dispatch, text, wantBool)
+		require.NoError(t, err, text)
+		_, err = e.evalBool(scope)
+		require.Error(t, err, text)
+	}
+	_, err = compileExpression(envs.dispatch, `body.s.matches("(")`, wantBool)
+	require.Error(t, err)
+}

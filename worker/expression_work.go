@@ -1,0 +1,271 @@
+package worker
+
+import (
+	"math/bits"
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// Weights in bytes of work. They make 16 MiB about a tenth of a second and a few
+// times as much memory, whichever function it is.
+const (
+	valueWeight = 32 // of a value, beside the bytes of a text
+	// scanWeight divides what functions read at the speed of memory.
+	scanWeight = 16
+	// A character of a pattern is compiled to so much.
+	patternWeight = 4096
+	// A byte of a document that is parsed becomes so much.
+	jsonWeight, yamlWeight = 24, 512
+)
+
+// workRule says how much a call will do before it does it. It may stop counting
+// where that is more than limit.
+type workRule func(args []ref.Val, limit int) int
+
+// workOf is the rule of a function, nil for one whose work does not depend on the
+// sizes of its arguments. Known is false for a function nobody has thought about;
+// the rule takes it for one that compares everything with everything.
+func workOf(function string) (rule workRule, known bool) {
+	switch function {
+	case "!_", "-_", "_%_", "_*_", "_/_", "_-_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "_?_:_",
+		"@not_strictly_false", "__not_strictly_false__", "_[_]", "_[?_]", "_?._", "size", "type", "dyn", "first", "last",
+		"or", "orValue", "hasValue", "value", "optional.none", "optional.of", "optional.ofNonZeroValue", "optional.unwrap", "unwrapOpt",
+		"math.abs", "math.bitAnd", "math.bitNot", "math.bitOr", "math.bitShiftLeft", "math.bitShiftRight", "math.bitXor",
+		"math.ceil", "math.floor", "math.isFinite", "math.isInf", "math.isNaN", "math.round", "math.sign", "math.sqrt", "math.trunc",
+		"startsWith", "endsWith":
+		return nil, true
+	case "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes",
+		"getMonth", "getSeconds", "bool", "double", "duration", "int", "timestamp", "uint", "bytes", "string",
+		"base64.decode", "base64.decodeUrl", "base64.encode", "base64.encodeUrl", "math.@max", "math.@min",
+		"charAt", "lowerAscii", "upperAscii", "trim", "substring", "strings.quote":
+		return linear(1), true
+	case "json.encode", "format":
+		return linear(4), true
+	case "yaml.encode":
+		return linear(yamlWeight / valueWeight), true
+	case "flatten":
+		return linear(2), true
+	case "json.parse":
+		return linear(jsonWeight), true
+	case "yaml.parse":
+		return linear(yamlWeight), true
+	case "contains":
+		return func(args []ref.Val, limit int) int {
+			return (sizeOf(args[0], limit) + sizeOf(args[1], limit)) / scanWeight
+		}, true
+	case "_+_":
+		return concatWork, true
+	case "_==_", "_!=_":
+		return equalWork, true
+	case "@in", "_in_", "in":
+		return memberWork, true
+	case "indexOf", "lastIndexOf":
+		// They compare at every place.
+		return func(args []ref.Val, limit int) int {
+			return mul(sizeOf(args[0], limit), 2+textLen(args[1])/8)
+		}, true
+	case "split":
+		return splitWork, true
+	case "join":
+		return joinWork, true
+	case "replace":
+		return replaceWork, true
+	case "matches":
+		return matchWork, true
+	case "lists.range":
+		return func(args []ref.Val, _ int) int {
+			n, _ := args[0].(types.Int)
+			return mul(int(max(n, 0)), valueWeight)
+		}, true
+	case "slice":
+		return func(args []ref.Val, _ int) int { return mul(countOf(args[0]), valueWeight) }, true
+	case "reverse":
+		return func(args []ref.Val, limit int) int {
+			if _, isText := args[0].(types.String); isText {
+				return sizeOf(args[0], limit)
+			}
+			return mul(countOf(args[0]), valueWeight)
+		}, true
+	case "sort", "@sortByAssociatedKeys":
+		return func(args []ref.Val, limit int) int {
+			keys := args[len(args)-1]
+			return mul(sizeOf(keys, limit), bits.Len(uint(countOf(keys)))) //nolint:gosec // a count
+		}, true
+	case "distinct":
+		return func(args []ref.Val, limit int) int { return mul(sizeOf(args[0], limit), countOf(args[0])) / 2 }, true
+	case "sets.contains", "sets.intersects", "sets.equivalent", "hasAll", "hasAny", "hasOnly", "hasExactly":
+		return func(args []ref.Val, limit int) int {
+			return mul(countOf(args[0]), sizeOf(args[1], limit)) + mul(countOf(args[1]), sizeOf(args[0], limit))
+		}, true
+	}
+	return allWithAll, false
+}
+
+// linear is for functions that look at everything once, and make as much.
+func linear(weight int) workRule {
+	return func(args []ref.Val, limit int) int {
+		work := 0
+		for _, arg := range args {
+			work += mul(sizeOf(arg, limit), weight)
+		}
+		return work
+	}
+}
+
+func allWithAll(args []ref.Val, limit int) int {
+	size := 0
+	for _, arg := range args {
+		size += sizeOf(arg, limit)
+	}
+	return mul(size, size)
+}
+
+// concatWork is for texts: lists are joined without a look at their elements.
+func concatWork(args []ref.Val, limit int) int {
+	switch args[0].(type) {
+	case types.String, types.Bytes:
+		return sizeOf(args[0], limit) + sizeOf(args[1], limit)
+	}
+	return 0
+}
+
+// equalWork is what the smaller one has: what differs in kind or length is told
+// apart at once.
+func equalWork(args []ref.Val, limit int) int {
+	for _, arg := range args {
+		switch arg.(type) {
+		case types.String, types.Bytes:
+			return min(textLen(args[0]), textLen(args[1])) / scanWeight
+		case traits.Lister, traits.Mapper:
+		default:
+			return 0
+		}
+	}
+	if countOf(args[0]) != countOf(args[1]) {
+		return 0
+	}
+	small := sizeOf(args[0], limit)
+	return mul(min(small, sizeOf(args[1], small)), 2)
+}
+
+func memberWork(args []ref.Val, limit int) int {
+	if _, isMap := args[1].(traits.Mapper); isMap {
+		return sizeOf(args[0], limit) / scanWeight
+	}
+	return sizeOf(args[1], limit)
+}
+
+func splitWork(args []ref.Val, limit int) int {
+	pieces := occurrences(args[0], args[1]) + 1
+	if len(args) > 2 {
+		pieces = atMost(pieces, args[2])
+	}
+	return sizeOf(args[0], limit) + mul(pieces, 2*valueWeight)
+}
+
+func joinWork(args []ref.Val, limit int) int {
+	work := mul(sizeOf(args[0], limit), 2)
+	if len(args) > 1 {
+		work += mul(countOf(args[0]), textLen(args[1]))
+	}
+	return work
+}
+
+func replaceWork(args []ref.Val, limit int) int {
+	places := occurrences(args[0], args[1])
+	if len(args) > 3 {
+		places = atMost(places, args[3])
+	}
+	return sizeOf(args[0], limit) + mul(places, valueWeight+textLen(args[2]))
+}
+
+// matchWork multiplies: each character is tried with each state of the pattern.
+func matchWork(args []ref.Val, _ int) int {
+	pattern, _ := args[1].(types.String)
+	compile := mul(len(pattern), patternWeight)
+	if compile > maxWork {
+		return compile
+	}
+	states, err := types.RegexProgramSize(string(pattern))
+	if err != nil {
+		return compile // the call says the same
+	}
+	return compile + statesWork(states, args)
+}
+
+func statesWork(states int, args []ref.Val) int { return mul(states, 2*textLen(args[0])) }
+
+// occurrences counts the places of part in text; of an empty part all between two
+// characters.
+func occurrences(text, part ref.Val) int {
+	t, _ := text.(types.String)
+	p, _ := part.(types.String)
+	return strings.Count(string(t), string(p))
+}
+
+// atMost is n, or the limit that a caller gave, where negative is none.
+func atMost(n int, limit ref.Val) int {
+	given, isInt := limit.(types.Int)
+	if !isInt || given < 0 {
+		return n
+	}
+	return min(n, int(given))
+}
+
+func textLen(v ref.Val) int {
+	switch v := v.(type) {
+	case types.String:
+		return len(v)
+	case types.Bytes:
+		return len(v)
+	}
+	return 0
+}
+
+// countOf is 0 for what has no elements.
+func countOf(v ref.Val) int {
+	switch v.(type) {
+	case traits.Lister, traits.Mapper:
+		if sizer, ok := v.(traits.Sizer); ok {
+			n, _ := sizer.Size().(types.Int)
+			return int(n)
+		}
+	}
+	return 0
+}
+
+// sizeOf weighs a value with all that is in it. It stops where it is more than
+// limit.
+func sizeOf(v ref.Val, limit int) int {
+	size := valueWeight + textLen(v)
+	switch v := v.(type) {
+	case traits.Mapper:
+		for it := v.Iterator(); size <= limit && it.HasNext() == types.True; {
+			key := it.Next()
+			size += sizeOf(key, limit-size)
+			if value, found := v.Find(key); found {
+				size += sizeOf(value, limit-size)
+			}
+		}
+	case traits.Lister:
+		for it := v.Iterator(); size <= limit && it.HasNext() == types.True; {
+			size += sizeOf(it.Next(), limit-size)
+		}
+	}
+	return size
+}
+
+// mul multiplies what is not negative, and stops far below an overflow.
+func mul(a, b int) int {
+	const most = 1 << 50
+	if a == 0 || b == 0 {
+		return 0
+	}
+	if a > most/b {
+		return most
+	}
+	return a * b
+}
