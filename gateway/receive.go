@@ -133,7 +133,7 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	}
 	r := rx.echo.Request()
 	rx.bodyRead, rx.bodySize = true, len(body)
-	return &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body}, nil
+	return &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body, Client: rx.origin.address}, nil
 }
 
 // prove notes that the sender is known: it no longer counts against its address.

@@ -11,8 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,10 @@ import (
 // that AWS signs for, so the secrets of a source are the topics it takes.
 // Source: docs.aws.amazon.com/sns, "Verifying the signatures of Amazon SNS
 // messages"; aws/aws-js-sns-message-validator.
-type sns struct{ fetcher *fetcher }
+type sns struct {
+	fetcher *fetcher
+	roots   *x509.CertPool // nil: those of the system
+}
 
 const (
 	snsNotification = "Notification"
@@ -40,7 +44,13 @@ const (
 const snsCertificateTTL = day
 
 var (
-	snsHost  = regexp.MustCompile(`^sns\.[a-zA-Z0-9-]{3,}\.amazonaws\.com(\.cn)?$`)
+	// A region is us-east-1 or us-gov-west-1: other hosts of that form are
+	// buckets that anybody can have (sns.s3-us-west-2.amazonaws.com).
+	snsHost = regexp.MustCompile(`^sns\.[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?$`)
+	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
+	// snsName is in the certificate: sns.amazonaws.com, or that of some regions
+	// (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
+	snsName  = regexp.MustCompile(`^sns(-signing)?([.-][a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`)
 	snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 
 	errNoTopic     = errors.New("the secret is not the ARN of a topic (arn:aws:sns:<region>:<account>:<name>)")
@@ -49,7 +59,8 @@ var (
 )
 
 func newSNS(o Options) (*Provider, error) {
-	s := &sns{fetcher: newFetcherFor(o, snsHost.MatchString)}
+	s := &sns{fetcher: newFetcherFor(o, snsHost.MatchString), roots: o.Roots}
+	s.fetcher.budget = &fetchBudget{}
 	f := facts{id: verbatim(at("/MessageId")), kind: at("/Type"), occurred: Clock{Pointer: "/Timestamp", Unit: string(rfc3339)}}
 	return &Provider{
 		Name:        "aws-sns",
@@ -82,6 +93,8 @@ func aboutSNS() About {
 		},
 		Notes: []string{
 			"Raw message delivery has no signature and is refused.",
+			"The certificate must come from `sns.<region>.amazonaws.com` under the name AWS gives it, and be made out to SNS. AWS serves it without " +
+				"the authorities that vouch for it, so that its host does; where they come with it they are checked.",
 			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
 			"The type of every event is Notification: what it is about stands in Message, often as JSON in a text. UnsubscribeConfirmation " +
 				"is an event as well: the subscription is gone.",
@@ -143,13 +156,14 @@ func (s *sns) verify(ctx context.Context, r *Request, secrets []secret.Value, no
 	if err != nil || own {
 		return Verified{SecretIndex: index}, err
 	}
-	key, err := s.key(ctx, m.certificate, now)
+	key, err := s.key(ctx, r.Client, m.certificate, now)
 	if err != nil {
 		return Verified{}, err
 	}
 	if provesRSA(key, m.hash, m.signed, m.signature) != nil {
 		return Verified{}, &VerifyError{Reason: ReasonWrongSignature}
 	}
+	s.fetcher.proven(m.certificate)
 	return Verified{SecretIndex: index}, nil
 }
 
@@ -251,24 +265,34 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	return signed, nil
 }
 
-// key returns the key of the certificate at rawURL. That it comes from the
-// host of SNS is what vouches for it.
-func (s *sns) key(ctx context.Context, rawURL string, now time.Time) (*rsa.PublicKey, error) {
-	if u, err := url.Parse(rawURL); err != nil || !strings.HasSuffix(u.Path, ".pem") || u.RawQuery != "" || u.Fragment != "" {
+// key returns the key of the certificate at rawURL, which must be of SNS. That
+// it comes from the host of SNS vouches for it; where AWS serves the chain with
+// it, the authorities of the system must too.
+func (s *sns) key(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+	if !isDocument(rawURL, snsPath) {
 		return nil, &VerifyError{Reason: ReasonForeignURL, Detail: "SigningCertURL is not that of a certificate"}
 	}
-	document, err := s.fetcher.cached(ctx, rawURL, snsCertificateTTL, now)
+	document, err := s.fetcher.cached(ctx, client, rawURL, snsCertificateTTL, now)
+	if errors.Is(err, errNoDocument) {
+		return nil, &VerifyError{Reason: ReasonForeignURL, Detail: "the sender has no such certificate"}
+	}
 	if err != nil {
 		return nil, err
 	}
 	refuse := func(why string) error { return &VerifyError{Reason: ReasonWrongCertificate, Detail: why} }
-	block, _ := pem.Decode(document)
+	block, rest := pem.Decode(document)
 	if block == nil {
 		return nil, refuse("is not PEM")
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return nil, refuse("cannot be read")
+	}
+	if !slices.ContainsFunc(append(certificate.DNSNames, certificate.Subject.CommonName), snsName.MatchString) {
+		return nil, refuse("is of another name")
+	}
+	if next, _ := pem.Decode(rest); next != nil {
+		return certificates{roots: s.roots}.rsaKey(document, now)
 	}
 	if now.Before(certificate.NotBefore) || now.After(certificate.NotAfter) {
 		return nil, refuse("is not valid at this time")

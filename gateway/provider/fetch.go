@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +24,7 @@ import (
 const (
 	fetchTimeout  = 5 * time.Second
 	maxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
-	maxFetching   = 4         // at the same time, for one source
+	maxFetching   = 16        // at the same time, for one source, of what is not kept yet
 	maxKept       = 64        // documents; a sender that names more has something in mind
 	maxFetchedURL = 2048
 )
@@ -30,6 +32,9 @@ const (
 var (
 	errFetchBusy     = errors.New("too many fetches at the same time")
 	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
+	// errNoDocument says that the sender has nothing at a URL. Where the URL came
+	// with a request, that is no fault of ours.
+	errNoDocument = errors.New("there is no such document")
 )
 
 // fetcher gets documents that a proof needs (certificates, sets of keys) or
@@ -41,6 +46,9 @@ type fetcher struct {
 	allows    func(host string) bool
 	flights   singleflight.Group
 	slots     chan struct{}
+	// budget is for URLs that requests name. Nil: all come from the
+	// configuration, or from what is proven.
+	budget *fetchBudget
 
 	mu   sync.Mutex
 	kept map[string]kept
@@ -50,8 +58,9 @@ type fetcher struct {
 type kept struct {
 	document  []byte // nil: never fetched
 	fetchedAt time.Time
-	triedAt   time.Time // without success
+	triedAt   time.Time
 	failure   error
+	pinned    bool // it has proven something
 }
 
 const (
@@ -102,7 +111,9 @@ func guardedTransport() *http.Transport {
 // older one is returned once more while a new one is fetched, and for a day
 // when that does not succeed. Errors: *VerifyError (foreign_url) for a URL that
 // is not the sender's; any other error is a fault of ours or of the network.
-func (f *fetcher) cached(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+//
+// client is who makes us ask, for the budget; not valid when that is unknown.
+func (f *fetcher) cached(ctx context.Context, client netip.Prefix, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
 		return nil, err
@@ -118,8 +129,20 @@ func (f *fetcher) cached(ctx context.Context, rawURL string, ttl time.Duration, 
 		return k.document, nil
 	case justFailed:
 		return nil, k.failure
+	case f.budget != nil && !k.pinned && !f.budget.take(client, now):
+		return nil, errFetchBudget
 	}
 	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// proven keeps a document for as long as it is used: it has proven a request.
+func (f *fetcher) proven(rawURL string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k, found := f.kept[rawURL]; found && !k.pinned {
+		k.pinned = true
+		f.kept[rawURL] = k
+	}
 }
 
 // refreshed returns a document fetched at most ttl before now, and waits for
@@ -161,15 +184,26 @@ func (f *fetcher) own(rawURL string) error {
 	return nil
 }
 
+// isDocument tells whether a URL leads to a document of that path and says
+// nothing else: a query or a second spelling would make one more URL of it.
+func isDocument(rawURL string, path *regexp.Regexp) bool {
+	u, err := url.Parse(rawURL)
+	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
+		u.Port() == "" && u.Host == strings.ToLower(u.Host) && strings.HasPrefix(rawURL, "https://")
+}
+
 // flight starts to fetch a URL, or joins the fetch that is under way. It
 // outlives a caller who stops waiting.
 func (f *fetcher) flight(ctx context.Context, rawURL string, now time.Time) <-chan singleflight.Result {
+	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
-		select {
-		case f.slots <- struct{}{}:
-			defer func() { <-f.slots }()
-		default:
-			return nil, errFetchBusy
+		if k.document == nil { // what is kept is fetched again whatever strangers ask for
+			select {
+			case f.slots <- struct{}{}:
+				defer func() { <-f.slots }()
+			default:
+				return nil, errFetchBusy
+			}
 		}
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
@@ -205,7 +239,11 @@ func (f *fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // a store that lists nothing says 403
+		return nil, fmt.Errorf("%w: status %d from %s", errNoDocument, response.StatusCode, request.URL.Hostname())
+	default:
 		return nil, fmt.Errorf("status %d from %s", response.StatusCode, request.URL.Hostname())
 	}
 	document, err := io.ReadAll(io.LimitReader(response.Body, maxFetched+1))
@@ -228,8 +266,9 @@ func (f *fetcher) look(rawURL string) (kept, error) {
 	return f.kept[rawURL], nil
 }
 
-// keep remembers what came of a fetch, in place of the oldest URL when there
-// are too many.
+// keep remembers what came of a fetch. When there are too many, the one of least
+// worth makes room: a failure before a document, a document before one that has
+// proven something, and of equals the oldest.
 func (f *fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -241,11 +280,22 @@ func (f *fetcher) keep(rawURL string, document []byte, err error, now time.Time)
 	if len(f.kept) <= maxKept {
 		return
 	}
-	oldest := rawURL
-	for key, other := range f.kept {
-		if other.triedAt.Before(f.kept[oldest].triedAt) {
-			oldest = key
+	least := rawURL
+	for other := range f.kept {
+		if f.kept[other].worth() < f.kept[least].worth() ||
+			f.kept[other].worth() == f.kept[least].worth() && f.kept[other].triedAt.Before(f.kept[least].triedAt) {
+			least = other
 		}
 	}
-	delete(f.kept, oldest)
+	delete(f.kept, least)
+}
+
+func (k kept) worth() int {
+	switch {
+	case k.pinned:
+		return 2
+	case k.document != nil:
+		return 1
+	}
+	return 0
 }

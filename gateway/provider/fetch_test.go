@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func TestFetchIsCached(t *testing.T) {
 	s := newSender(t, says("one"))
 	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
 	cached := func(age time.Duration) (string, error) {
-		document, err := f.cached(t.Context(), keysURL, time.Hour, testNow.Add(age))
+		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow.Add(age))
 		return string(document), err
 	}
 	for range 3 {
@@ -132,7 +133,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 5 {
 		callers.Go(func() {
-			_, err := f.cached(ctx, keysURL, time.Hour, testNow)
+			_, err := f.cached(ctx, netip.Prefix{}, keysURL, time.Hour, testNow)
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("canceled caller got %v", err)
 			}
@@ -143,7 +144,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	callers.Wait()
 	close(release)
 	require.Eventually(t, func() bool {
-		document, err := f.cached(t.Context(), keysURL, time.Hour, testNow)
+		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
 		return err == nil && string(document) == "late"
 	}, 5*time.Second, time.Millisecond)
 	require.EqualValues(t, 1, s.requests.Load())
@@ -160,7 +161,7 @@ func TestFetchRefusesForeignURLs(t *testing.T) {
 		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
 		"https://keys.example.com\n/", "https://keys.example.com./",
 	} {
-		_, err := f.cached(t.Context(), rawURL, time.Hour, testNow)
+		_, err := f.cached(t.Context(), netip.Prefix{}, rawURL, time.Hour, testNow)
 		refused, ok := errors.AsType[*VerifyError](err)
 		require.True(t, ok, "%q: %v", rawURL, err)
 		require.Equal(t, ReasonForeignURL, refused.Reason, rawURL)
@@ -194,14 +195,14 @@ func TestFetchRefusesAnswers(t *testing.T) {
 			t.Parallel()
 			s := newSender(t, c.respond)
 			f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
-			_, err := f.cached(t.Context(), keysURL, time.Hour, testNow)
+			_, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*VerifyError))
 			require.EqualValues(t, 1, s.requests.Load())
 		})
 	}
 	s := newSender(t, says(strings.Repeat("x", maxFetched)))
-	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), keysURL, time.Hour, testNow)
+	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
 	require.NoError(t, err)
 	require.Len(t, document, maxFetched)
 }
@@ -222,7 +223,7 @@ func TestFetchKeepsFew(t *testing.T) {
 	s := newSender(t, says("x"))
 	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
 	for i := range maxKept + 10 {
-		_, err := f.cached(t.Context(), "https://a.example.com/"+strconv.Itoa(i), time.Hour, testNow.Add(time.Duration(i)*time.Second))
+		_, err := f.cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, testNow.Add(time.Duration(i)*time.Second))
 		require.NoError(t, err)
 	}
 	require.Len(t, f.kept, maxKept)

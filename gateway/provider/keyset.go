@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -64,7 +65,7 @@ func keysByURL(f *fetcher, rawURL string) keyFinder {
 		return parsed, nil
 	}
 	return func(ctx context.Context, id string, now time.Time) ([]publishedKey, error) {
-		keys, err := read(f.cached(ctx, rawURL, keysFor, now))
+		keys, err := read(f.cached(ctx, netip.Prefix{}, rawURL, keysFor, now))
 		if err != nil {
 			return nil, err
 		}

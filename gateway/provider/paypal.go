@@ -12,7 +12,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net/http"
-	"net/url"
+	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,9 +42,8 @@ const (
 	paypalAlgorithm = "Paypal-Auth-Algo"
 	paypalCertURL   = "Paypal-Cert-Url"
 
-	paypalCertPath = "/v1/notifications/certs/"
-	paypalSigns    = "SHA256withRSA"
-	paypalKeep     = day // how long a certificate is kept; its URL names one for good
+	paypalSigns = "SHA256withRSA"
+	paypalKeep  = day // how long a certificate is kept; its URL names one for good
 
 	// paypalTolerance is how long PayPal tries. Each attempt has a time of its
 	// own, so that this is room for doubt.
@@ -51,6 +51,8 @@ const (
 )
 
 var (
+	paypalCertPath = regexp.MustCompile(`^/v1/notifications/certs/[A-Za-z0-9_-]{1,100}$`)
+
 	errPayPalID  = errors.New("the secret does not begin with a webhook id: letters, digits and _, at most 50")
 	errPayPalKey = errors.New("signing needs a private key behind the webhook id")
 )
@@ -68,6 +70,7 @@ func newPayPal(o Options) (*Provider, error) {
 		version:  at("/resource_version"),
 		occurred: Clock{Pointer: "/create_time"},
 	}
+	p.fetch.budget = &fetchBudget{}
 	return &Provider{
 		Name:  "paypal",
 		Title: "PayPal",
@@ -204,7 +207,7 @@ func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value,
 	if err != nil {
 		return Verified{}, err
 	}
-	matched := -1
+	matched, byPublished := -1, false
 	var published *rsa.PublicKey // fetched when the first secret needs it
 	var unusable error
 	for i, s := range secrets {
@@ -216,14 +219,14 @@ func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value,
 		public, _ := publicOf(key).(*rsa.PublicKey)
 		if public == nil {
 			if published == nil {
-				if published, err = p.publishedKey(ctx, c.certURL, now); err != nil {
+				if published, err = p.publishedKey(ctx, r.Client, c.certURL, now); err != nil {
 					return Verified{}, err
 				}
 			}
 			public = published
 		}
 		if matched < 0 && provesRSA(public, crypto.SHA256, c.message(webhook, r.Body), c.signature) == nil {
-			matched = i // everything compared here is public
+			matched, byPublished = i, public == published // everything compared here is public
 		}
 	}
 	switch {
@@ -231,6 +234,9 @@ func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value,
 		return Verified{}, unusable
 	case matched < 0:
 		return Verified{}, &VerifyError{Reason: ReasonWrongSignature}
+	}
+	if byPublished {
+		p.fetch.proven(c.certURL)
 	}
 	if err := within(c.signedAt, now, p.tolerance); err != nil {
 		return Verified{}, err
@@ -240,11 +246,14 @@ func (p *paypal) verify(ctx context.Context, r *Request, secrets []secret.Value,
 
 // publishedKey returns the key of the certificate at rawURL, if that is one of
 // PayPal's.
-func (p *paypal) publishedKey(ctx context.Context, rawURL string, now time.Time) (*rsa.PublicKey, error) {
-	if u, err := url.Parse(rawURL); err != nil || !strings.HasPrefix(u.Path, paypalCertPath) {
+func (p *paypal) publishedKey(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+	if !isDocument(rawURL, paypalCertPath) {
 		return nil, &VerifyError{Reason: ReasonForeignURL, Detail: "not the path of a certificate"}
 	}
-	document, err := p.fetch.cached(ctx, rawURL, paypalKeep, now)
+	document, err := p.fetch.cached(ctx, client, rawURL, paypalKeep, now)
+	if errors.Is(err, errNoDocument) {
+		return nil, &VerifyError{Reason: ReasonForeignURL, Detail: "the sender has no such certificate"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +277,7 @@ func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([
 	}
 	for _, rawURL := range leaf.IssuingCertificateURL {
 		// It is published over http; the same host has it over https.
-		issuer, err := p.issuers.cached(ctx, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
+		issuer, err := p.issuers.cached(ctx, netip.Prefix{}, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
 		if _, foreign := errors.AsType[*VerifyError](err); foreign {
 			continue
 		}
@@ -317,5 +326,5 @@ func samplePayPal(eventType, id string, now time.Time) *Request {
 			"id": "2GG279541U471931P", "status": "COMPLETED", "amount": amount, "final_capture": true, "create_time": at, "update_time": at,
 			"seller_receivable_breakdown": object{"gross_amount": amount},
 		},
-	}, paypalCertURL, "https://api.paypal.com"+paypalCertPath+"CERT-360caa42-fca2a594-90621ecd", "User-Agent", "PayPal/AUHD-214.0-58843070")
+	}, paypalCertURL, "https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-90621ecd", "User-Agent", "PayPal/AUHD-214.0-58843070")
 }

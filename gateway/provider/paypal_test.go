@@ -130,12 +130,11 @@ func TestPayPalByCertificate(t *testing.T) {
 			require.Zero(t, transport.fetched[certURL], certURL)
 		}
 	}
-	for _, certURL := range []string{"https://api.paypal.com/v1/notifications/certs/none", "https://api.paypal.com/v1/notifications/certs/lost"} {
-		err := verify(certURL, "WEBHOOK_ID")
-		require.ErrorContains(t, err, "fetch from the sender")
-		var refused *VerifyError
-		require.NotErrorAs(t, err, &refused, "PayPal is told to come back")
-	}
+	refusedFor(t, ReasonForeignURL, verify("https://api.paypal.com/v1/notifications/certs/none", "WEBHOOK_ID"))
+	err := verify("https://api.paypal.com/v1/notifications/certs/lost", "WEBHOOK_ID")
+	require.ErrorContains(t, err, "fetch from the sender")
+	var refused *VerifyError
+	require.NotErrorAs(t, err, &refused, "PayPal is told to come back")
 }
 
 // TestPayPalSecrets reads a webhook id with or without a key, and quotes

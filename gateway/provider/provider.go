@@ -5,6 +5,7 @@ package provider
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -129,6 +130,9 @@ type Request struct {
 	URL    *url.URL
 	Header http.Header
 	Body   []byte
+	// Client is what limits per client count by: the address of who sent the
+	// request, or its network. Not valid when it is unknown.
+	Client netip.Prefix
 }
 
 // Event is one event of a delivery.

@@ -1,0 +1,144 @@
+package provider
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// asStranger is a request whose signature is worth nothing, and that has its
+// certificate fetched from rawURL.
+func asStranger(p *Provider, rawURL string, client netip.Prefix) *Request {
+	r := p.Sample("", "WH-1", testNow)
+	r.Header.Set(paypalID, "1")
+	r.Header.Set(paypalTime, testNow.Format(time.RFC3339))
+	r.Header.Set(paypalAlgorithm, paypalSigns)
+	r.Header.Set(paypalSignature, "AAAA")
+	r.Header.Set(paypalCertURL, rawURL)
+	r.Client = client
+	return r
+}
+
+func clientOf(text string) netip.Prefix { return netip.PrefixFrom(netip.MustParseAddr(text), 32) }
+
+// paypalWithOwnRoot serves the certificate of the tests at paypalTestURL.
+func paypalWithOwnRoot(t *testing.T) (*Provider, counted) {
+	t.Helper()
+	root := newIssuer(t, nil)
+	fetched := counted{fetched: map[string]int{}, published: published{
+		paypalTestURL: root.leaf(t, "messageverificationcerts.paypal.com", testNow.AddDate(1, 0, 0)),
+	}}
+	pool := x509.NewCertPool()
+	pool.AddCert(root.certificate)
+	return provide(t, "paypal", Options{Fetch: fetched, Roots: pool}), fetched
+}
+
+func (c counted) total() int {
+	n := 0
+	for _, times := range c.fetched {
+		n += times
+	}
+	return n
+}
+
+// TestStrangersOrderFewFetches that evict nothing: the certificate that proved
+// a delivery goes on doing so, without another look.
+func TestStrangersOrderFewFetches(t *testing.T) {
+	t.Parallel()
+	p, fetched := paypalWithOwnRoot(t)
+	genuine := p.Sample("", "WH-1", testNow)
+	genuine.Header.Set(paypalCertURL, paypalTestURL)
+	require.NoError(t, p.Sign(genuine, keyOf(p), testNow))
+	webhook := []secret.Value{secret.New("WEBHOOK_ID")}
+	_, err := p.Verify(t.Context(), genuine, webhook, testNow)
+	require.NoError(t, err)
+
+	reasons := map[string]int{}
+	strange := func(i int, client netip.Prefix, now time.Time) {
+		rawURL := fmt.Sprintf("https://api.paypal.com/v1/notifications/certs/CERT-%d-x", i)
+		_, err := p.Verify(t.Context(), asStranger(p, rawURL, client), webhook, now)
+		require.Error(t, err)
+		reasons[strings.SplitN(err.Error(), ":", 2)[0]]++
+	}
+	for i := range 500 {
+		strange(i, clientOf("203.0.113.7"), testNow)
+	}
+	require.Equal(t, map[string]int{string(ReasonForeignURL): askedInMinuteByClient, errFetchBudget.Error(): 500 - askedInMinuteByClient}, reasons)
+	require.Equal(t, 1+askedInMinuteByClient, fetched.total())
+	for i := range 500 {
+		strange(1000+i, clientOf(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), testNow)
+	}
+	require.Equal(t, askedInMinute, fetched.total(), "all together, the genuine one with them")
+	for minute := range 10 {
+		for i := range 200 {
+			strange(10_000+1000*minute+i, clientOf(fmt.Sprintf("198.51.100.%d", i)), testNow.Add(time.Duration(minute)*time.Minute))
+		}
+	}
+	_, err = p.Verify(t.Context(), genuine, webhook, testNow.Add(10*time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 1, fetched.fetched[paypalTestURL], "kept through all of it")
+
+	// A proxy is not one client, nor is an address that is not known.
+	p, fetched = paypalWithOwnRoot(t)
+	for i := range 10 {
+		strange(i, clientOf("10.0.0.1"), testNow)
+		strange(10+i, netip.Prefix{}, testNow)
+	}
+	require.Equal(t, 20, fetched.total())
+}
+
+// TestCertificateURLsHaveOneSpelling each, so that none is fetched under many.
+func TestCertificateURLsHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	p, fetched := paypalWithOwnRoot(t)
+	for _, rawURL := range []string{
+		paypalTestURL + "?a=1", paypalTestURL + "?", paypalTestURL + "#a", paypalTestURL + "/", paypalTestURL + ";a",
+		"https://api.paypal.com/v1/notifications/certs/../certs/CERT-1", "https://api.paypal.com/v1/notifications/certs/CERT%2D1",
+		"https://api.paypal.com:443/v1/notifications/certs/CERT-1", "https://API.paypal.com/v1/notifications/certs/CERT-1",
+		"HTTPS://api.paypal.com/v1/notifications/certs/CERT-1", "https://api.paypal.com/v1/notifications/certs/",
+	} {
+		_, err := p.Verify(t.Context(), asStranger(p, rawURL, netip.Prefix{}), []secret.Value{secret.New("WEBHOOK_ID")}, testNow)
+		refusedFor(t, ReasonForeignURL, err)
+	}
+	require.Zero(t, fetched.total())
+}
+
+// TestKeptDocumentsMakeRoomByWorth: failures go first, what has proven
+// something goes last.
+func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/fails") {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+	get := func(path string, after time.Duration) {
+		_, _ = f.cached(t.Context(), netip.Prefix{}, "https://keys.example.com"+path, time.Hour, testNow.Add(after))
+	}
+	get("/pinned", 0)
+	f.proven("https://keys.example.com/pinned")
+	for i := range maxKept - 1 {
+		get(fmt.Sprintf("/document/%d", i), time.Duration(i)*time.Millisecond)
+	}
+	for i := range 100 {
+		get(fmt.Sprintf("/fails/%d", i), time.Second)
+	}
+	require.Len(t, f.kept, maxKept)
+	for i := range maxKept - 1 {
+		require.NotNil(t, f.kept[fmt.Sprintf("https://keys.example.com/document/%d", i)].document, i)
+	}
+	for i := range 2 * maxKept {
+		get(fmt.Sprintf("/more/%d", i), 2*time.Second)
+	}
+	require.Len(t, f.kept, maxKept)
+	require.NotNil(t, f.kept["https://keys.example.com/pinned"].document)
+}
