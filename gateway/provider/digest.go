@@ -75,12 +75,8 @@ func (s *scanner) object(without [][]string) digest {
 			members = append(members, member{sha256.Sum256([]byte(name)), value})
 		}
 	}
-	slices.SortFunc(members, func(a, b member) int {
-		if c := bytes.Compare(a[0][:], b[0][:]); c != 0 {
-			return c
-		}
-		return bytes.Compare(a[1][:], b[1][:])
-	})
+	// Stable: of equal keys the order counts, since the last one is what they say.
+	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a[0][:], b[0][:]) })
 	h := sha256.New()
 	h.Write([]byte("{"))
 	for _, m := range members {
