@@ -50,6 +50,7 @@ type source struct {
 	maxBody       int64
 	methods       []string
 	secretHeaders []string // canonical
+	sent          []string // see sentSecrets
 	labels        []attribute.KeyValue
 	counted       countedAs
 }
@@ -64,6 +65,9 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	for _, s := range sources {
 		if err := s.validate(); err != nil {
 			return nil, err
+		}
+		if s.Provider.SignsURL && s.PublicURL == nil && opts.PublicURL == nil {
+			return nil, fmt.Errorf("gateway: source %q: %s signs the URL, so that PublicURL must say it: the Host of a request is anybody's", s.Name, s.Provider.Name)
 		}
 		if set[s.Name] != nil {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
@@ -94,6 +98,7 @@ func newSource(s Source, maxBody int64) *source {
 	for _, name := range s.Provider.SecretHeaders {
 		src.secretHeaders = append(src.secretHeaders, http.CanonicalHeaderKey(name))
 	}
+	src.sent = s.sentSecrets()
 	src.counted = newCountedAs(src.labels, len(s.Secrets))
 	return src
 }
@@ -127,23 +132,6 @@ func (s Source) validate() error {
 		return fmt.Errorf("source %q: %w", s.Name, err)
 	}
 	return nil
-}
-
-// neverStored are the headers that may carry credentials of other parties:
-// those of a proxy, of a browser, of the sender's own account.
-var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
-
-// storedHeaders are the headers of a delivery without any that is itself a
-// secret (I12). Several values of one name stay several.
-func (s *source) storedHeaders(header http.Header) map[string][]string {
-	stored := make(map[string][]string, len(header))
-	for name, values := range header {
-		if slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name) {
-			continue
-		}
-		stored[name] = values
-	}
-	return stored
 }
 
 func (s *source) allows(method string) bool { return slices.Contains(s.methods, method) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -16,12 +15,10 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
-const (
-	jsonContentType = "application/json"
-	formContentType = "application/x-www-form-urlencoded"
-)
+const jsonContentType = "application/json"
 
 var eventViewType = reflect.TypeFor[*eventView]()
 
@@ -135,8 +132,7 @@ func (s *eventScope) parsedBody() any {
 // float64, bool and nil. A form becomes a map of strings, or of lists where a
 // field is repeated. What is neither JSON nor a form is nil.
 func parsePayload(contentType string, body []byte) any {
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	if err == nil && mediaType == formContentType {
+	if payload.IsForm(contentType, body) {
 		return parseForm(body)
 	}
 	value, err := parseJSON(body)

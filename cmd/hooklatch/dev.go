@@ -36,7 +36,7 @@ type dev struct {
 	dir                          string // .hooklatch
 	listen, admin, receiver, mta string // addresses
 	pgPort                       int
-	forward                      string
+	forward, public              string
 
 	teardown app.Teardown
 	printing sync.Mutex // one line at a time
@@ -77,6 +77,7 @@ other commands find the configuration there. Ctrl-C stops everything.`,
 	flags.StringVar(&d.receiver, "receiver-listen", "127.0.0.1:8082", "`address` of the demo receiver")
 	flags.StringVar(&d.mta, "smtp-listen", "127.0.0.1:8083", "`address` of the demo mail server")
 	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; a free one when it is taken")
+	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, where a tunnel leads here; some sign it (default that of --listen)")
 	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` in place of the demo receiver")
 	return cmd
 }
@@ -111,6 +112,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 		return err
 	}
 	settings.listen, settings.admin, settings.forward = d.listen, d.admin, d.forward
+	settings.public = d.public
 	if err := d.startDemo(ctx, settings); err != nil {
 		return err
 	}

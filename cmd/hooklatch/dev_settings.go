@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
@@ -73,6 +74,7 @@ type devSettings struct {
 	receiver string
 	smtp     string
 	forward  string
+	public   string // URL that senders call; empty: that of listen
 }
 
 // readDevSettings takes the secrets of an earlier run, and makes those that are
@@ -137,11 +139,12 @@ database:
   url: %s
 gateway:
   listen: %s
+  public_url: %s
 admin:
   listen: %s
 
 sources:
-`, scalar(s.database.Reveal()), scalar(s.listen), scalar(s.admin))
+`, scalar(s.database.Reveal()), scalar(s.listen), scalar(cmp.Or(s.public, "http://"+reachable(s.listen))), scalar(s.admin))
 	for _, source := range devSources() {
 		fmt.Fprintf(&b, "  %s: # POST /webhooks/%s\n    provider: %s\n    secrets: [%s]\n%s", source.name, source.name, source.name, scalar(s.secrets[source.name].Reveal()), source.options)
 	}

@@ -3,13 +3,13 @@ package provider
 import (
 	"encoding/json"
 	"errors"
-	"mime"
 	"net/url"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
 // document is the body of a proven request, parsed as far as it is asked for,
@@ -129,18 +129,10 @@ func parseJSON(body []byte) (gjson.Result, error) {
 	return gjson.ParseBytes(body), nil
 }
 
-// isForm tells whether a body is a form: by its content type, which no scheme
-// signs, and by its first byte, which no form shares with a JSON container.
-func isForm(r *Request) bool {
-	if len(r.Body) > 0 && (r.Body[0] == '{' || r.Body[0] == '[') {
-		return false
-	}
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && mediaType == formType
-}
+func isForm(r *Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 
 const (
-	formType = "application/x-www-form-urlencoded"
+	formType = payload.FormType
 	jsonType = "application/json"
 )
 

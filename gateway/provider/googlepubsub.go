@@ -92,6 +92,7 @@ func newGooglePubSub(o Options) (*Provider, error) {
 		Verify:        p.verify,
 		Events:        p.events,
 		Methods:       []string{http.MethodPost},
+		SignsURL:      p.token.audience == "",
 		CheckSecret:   p.token.check,
 		Sign:          p.token.sign,
 		Sample:        samplePubSub,

@@ -53,6 +53,7 @@ func newHMAC(o Options) (*Provider, error) {
 		Verify:      s.verify,
 		Events:      g.events,
 		Methods:     []string{http.MethodPost},
+		SignsURL:    s.template.has(inURL),
 		CheckSecret: s.secret.check,
 		Sign:        s.sign,
 		Sample:      g.sample,

@@ -57,6 +57,7 @@ func newHubSpot(o Options) (*Provider, error) {
 		Verify:      h.verify,
 		Events:      each("", f.of).events,
 		Methods:     []string{http.MethodPost},
+		SignsURL:    true,
 		CheckSecret: h.v3.checkSecret,
 		Sign:        h.sign,
 		Sample:      sampleHubSpot,

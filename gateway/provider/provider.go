@@ -71,9 +71,13 @@ type Provider struct {
 	// that vouches for more than the body beside it; they are never stored or
 	// logged. Authorization and Cookie never are.
 	SecretHeaders []string
-	// SecretQuery are parameters of the URL that carry the secret itself; they
-	// are never stored or logged.
+	// SecretQuery are parameters of the URL that carry the secret itself. No
+	// query is stored or logged, nor any header that repeats one of these.
 	SecretQuery []string
+
+	// SignsURL tells that the URL the sender called is (part of) what proves it.
+	// The source must be told that URL: the Host of a request is anybody's.
+	SignsURL bool
 
 	// HeaderFamilies are the headers the sender signs and describes deliveries
 	// with, in canonical form, in which "*" stands for any run of characters.

@@ -53,6 +53,7 @@ func newSquare(Options) (*Provider, error) {
 		Verify:      s.verify,
 		Events:      f.events,
 		Methods:     []string{http.MethodPost},
+		SignsURL:    true,
 		CheckSecret: s.checkSecret,
 		Sign:        s.sign,
 		Sample:      sampleSquare,

@@ -63,6 +63,7 @@ func newTwilio(Options) (*Provider, error) {
 		CheckSecret: twilioSecret.check,
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
+		SignsURL:    true,
 		UnsignedID:  true, // of conversation events without a time, whose key has the token
 		ReplayToken: twilioReplayToken,
 		Retry:       retrySigns{token: inHeader(twilioToken)}.of,

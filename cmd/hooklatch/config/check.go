@@ -28,7 +28,7 @@ func (c *Config) check(d *decoder) {
 	c.Admin.check(d, c.Gateway)
 	c.Worker.check(d)
 	for n, source := range c.Sources {
-		source.check(d, n)
+		source.check(d, n, c.Gateway.PublicURL)
 	}
 	for n, dest := range c.Destinations {
 		dest.check(d, n)

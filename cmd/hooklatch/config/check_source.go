@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-func (s Source) check(d *decoder, sourceName string) {
+func (s Source) check(d *decoder, sourceName, publicURL string) {
 	at := join("sources", sourceName)
 	d.name(at, sourceName)
 	if s.MaxBody < 0 {
@@ -32,6 +32,10 @@ func (s Source) check(d *decoder, sourceName string) {
 		usable = p.CheckSecret
 	}
 	s.checkSecrets(d, at, usable)
+	if p != nil && p.SignsURL && s.PublicURL == "" && publicURL == "" {
+		d.missingf(at, "public_url", "%s signs the URL it was given, and the Host of a request is anybody's; write under gateway: "+
+			"\"public_url: https://hooks.example.com\", with the host that the sender calls, or public_url of this source", p.Title)
+	}
 }
 
 // allowedProviders stands for a list that is too long for one line.
