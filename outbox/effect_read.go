@@ -19,6 +19,18 @@ func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, err
 	return e, nil
 }
 
+// EffectBody is the body that the attempts of e send. Nil: it is rendered at
+// the first attempt. Errors: ErrNotFound when it sends a delivery that is no
+// longer stored.
+func (o *Outbox) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
+	if e.Request.FromDelivery {
+		if err := o.loadDelivery(ctx, o.readPool, &e); err != nil {
+			return nil, err
+		}
+	}
+	return e.Request.Body, nil
+}
+
 // querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

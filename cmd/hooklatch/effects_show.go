@@ -42,7 +42,7 @@ func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail
 }
 
 func newEffectsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	var asJSON bool
+	var asJSON, body bool
 	cmd := &cobra.Command{
 		Use:   "show KEY",
 		Short: "Show one effect, its attempts and its transitions",
@@ -51,10 +51,16 @@ was changed, with all its attempts: whether each was applied, what the receiver
 answered, and what follows; and with every change of its state.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if body && asJSON {
+				return misused("--body and --json exclude each other")
+			}
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
 				detail, err := loadEffect(cmd.Context(), o, args[0])
 				if err != nil {
 					return err
+				}
+				if body {
+					return p.printEffectBody(cmd.Context(), o, detail.Effect)
 				}
 				if asJSON {
 					return printJSON(p.stdout, viewOfDetail(detail))
@@ -64,8 +70,25 @@ answered, and what follows; and with every change of its state.`,
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&body, "body", false, "write the exact bytes of the body that its attempts send, and nothing else")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// printEffectBody writes what was sent, or will be (I7).
+func (p *process) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbox.Effect) error {
+	if e.Request.Late {
+		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
+	}
+	body, err := o.EffectBody(ctx, e)
+	if errors.Is(err, outbox.ErrNotFound) {
+		return fmt.Errorf("the body of %s is that of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(body)
+	return err
 }
 
 func viewOfDetail(d effectDetail) effectView {

@@ -20,7 +20,8 @@ type process struct {
 	// reloads asks for the configuration to be read again, until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
 
-	started bool // the arguments were fine and the command runs
+	started bool  // the arguments were fine and the command runs
+	misuse  error // found where no error can be returned
 }
 
 // programName is that of the installed binary.

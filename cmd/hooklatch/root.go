@@ -34,6 +34,9 @@ func execute(ctx context.Context, p *process, args []string) int {
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
+		err = p.misuse
+	}
+	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, errFound) {
@@ -76,14 +79,15 @@ Postgres together with the job that will process it, and only then answers 2xx.
 Workers make the effects happen afterwards, each under its own idempotency key.
 
 Begin with: ` + p.name + ` dev`,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
-		Args:              cobra.NoArgs,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRun:  func(*cobra.Command, []string) { p.started = true },
-		RunE:              needsCommand,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Annotations:      map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
+		Args:             cobra.NoArgs,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		PersistentPreRun: func(*cobra.Command, []string) { p.started = true },
+		RunE:             needsCommand,
+		Version:          readBuild().String(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -106,16 +110,8 @@ Begin with: ` + p.name + ` dev`,
 		newAudit(p, g),
 		newVersion(p),
 	)
+	explainArguments(root)
+	completeValues(p, g, root)
+	p.refuseHelpOfNothing(root)
 	return root
-}
-
-// needsCommand is what a command without a meaning of its own does.
-func needsCommand(cmd *cobra.Command, _ []string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
-			names = append(names, c.Name())
-		}
-	}
-	return misused("name a command: %s", strings.Join(names, ", "))
 }

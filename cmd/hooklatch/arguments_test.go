@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrongArgumentsAreAnsweredWithTheUsage(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"events show":             "0 arguments given; usage: hooklatch events show SOURCE EVENT_ID [flags]",
+		"events show a b c":       "3 arguments given; usage: hooklatch events show SOURCE EVENT_ID [flags]",
+		"destinations pause":      "0 arguments given; usage: hooklatch destinations pause NAME [flags]",
+		"check extra":             "1 argument given; usage: hooklatch check [flags]",
+		"evnts list":              `unknown command "evnts"; did you mean "events"? commands of hooklatch: `,
+		"events lst":              `unknown command "lst"; did you mean "list"? commands of hooklatch events: `,
+		"nonsense --help":         `unknown command "nonsense"; commands of hooklatch: `,
+		"--help nonsense":         `unknown command "nonsense"; commands of hooklatch: `,
+		"effects nonsense --help": `unknown command "nonsense"; commands of hooklatch effects: `,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			var c command
+			require.Equal(t, exitMisused, c.run(t.Context(), strings.Fields(args)...), c.stdout.String())
+			require.Empty(t, c.stdout.String())
+			require.Contains(t, c.stderr.String(), "hooklatch: "+want)
+			require.NotContains(t, c.stderr.String(), "arg(s)")
+		})
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, must(t, "version"), must(t, "--version"))
+}
+
+func TestValuesComplete(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, "postgres://nobody@127.0.0.1:1/none")
+	for args, want := range map[string][]string{
+		"send":                         devSourceNames(),
+		"destinations pause":           {"app", "mail"},
+		"events list --source":         devSourceNames(),
+		"events list --state":          {"received", "skipped", "held"},
+		"effects list --state":         {"pending", "in_doubt", "parked"},
+		"effects list --destination":   {"app", "mail"},
+		"effects retry --destination":  {"app", "mail"},
+		"providers":                    {"stripe", "github", "hmac"},
+		"serve --log-format":           {"text", "json"},
+		"completion":                   {"bash", "zsh", "fish"},
+		"--config nowhere.yaml send":   {},
+		"events show stripe --config ": {},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(args)
+			if !strings.Contains(args, "--config") {
+				words = append([]string{"--config", path}, words...)
+			}
+			out := must(t, append(append([]string{"__complete"}, words...), "")...)
+			for _, word := range want {
+				require.Regexp(t, `(?m)^`+word+`(\s|$)`, out)
+			}
+			if len(want) == 0 {
+				require.NotContains(t, out, "stripe")
+			}
+		})
+	}
+}

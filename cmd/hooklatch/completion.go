@@ -1,0 +1,100 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// completing returns the words that may stand at a place.
+type completing func() []string
+
+// completeValues lets shells complete the values of flags and arguments, all
+// over the tree: names from the configuration, and words of fixed sets.
+func completeValues(p *process, g *globals, root *cobra.Command) {
+	named := func(names func(*config.Config) []string) completing {
+		return func() []string {
+			cfg, err := g.loadConfig(p)
+			if err != nil {
+				return nil // the command itself says what is wrong
+			}
+			return names(cfg)
+		}
+	}
+	sources := named(func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Sources)) })
+	destinations := named(func(cfg *config.Config) []string { return slices.Sorted(maps.Keys(cfg.Destinations)) })
+	routes := named(func(cfg *config.Config) []string {
+		var names []string
+		for _, r := range cfg.Routes {
+			names = append(names, r.Name)
+		}
+		return names
+	})
+	flags := map[string]completing{
+		"source": sources, "destination": destinations, "route": routes,
+		"log-level": fixed("debug", "info", "warn", "error"), "log-format": fixed("auto", "text", "json"),
+	}
+	states := map[string]completing{"events": fixed(eventOutcomes...), "effects": fixed(effectStates...)}
+	arguments := map[string]completing{
+		"send": sources, "providers": provider.Names,
+		"events show": sources, "events replay": sources, "events release": sources, "events drop": sources,
+		"destinations pause": destinations, "destinations resume": destinations, "destinations retire": destinations,
+	}
+	eachCommand(root, "", func(path, group string, cmd *cobra.Command) {
+		for name, words := range flags {
+			completeFlag(cmd, name, words)
+		}
+		if words, known := states[group]; known {
+			completeFlag(cmd, "state", words)
+		}
+		if words, known := arguments[path]; known {
+			cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveDefault // a file, or an id
+				}
+				return words(), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	})
+}
+
+// fixed are the words of a set.
+func fixed[T ~string](words ...T) completing {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return func() []string { return texts }
+}
+
+// completeFlag completes a flag, if cmd declares it.
+func completeFlag(cmd *cobra.Command, name string, words completing) {
+	if cmd.LocalNonPersistentFlags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
+		return
+	}
+	// It fails for a flag that does not exist or is completed already.
+	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// eachCommand visits the tree with the path of each command below the root,
+// and the first word of it.
+func eachCommand(cmd *cobra.Command, path string, visit func(path, group string, cmd *cobra.Command)) {
+	group := path
+	if parent := cmd.Parent(); parent != nil && parent.HasParent() {
+		group = parent.Name()
+	}
+	visit(path, group, cmd)
+	for _, sub := range cmd.Commands() {
+		below := sub.Name()
+		if path != "" {
+			below = path + " " + sub.Name()
+		}
+		eachCommand(sub, below, visit)
+	}
+}
