@@ -284,3 +284,20 @@ func TestEmptyDeliveryIsNotStored(t *testing.T) {
 	require.Empty(t, a.Events)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
 }
+
+// A duplicate with the body of the first does not hide that another one differed.
+func TestDifferenceOfADuplicateStaysNoted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := b.accepted(t, "stripe", "evt_1").EventRef
+	for _, differs := range []bool{false, true, false} {
+		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+			_, err := b.noteDuplicateBatch(t.Context(), tx, []duplicateNote{{ref: ref, bodyDiffers: differs}, {ref: ref}})
+			return err
+		}))
+	}
+	e, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.True(t, e.BodyDiffers)
+	require.EqualValues(t, 6, e.Duplicates)
+}

@@ -311,3 +311,22 @@ func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	require.Equal(t, EffectDone, b.settle(t, e, Settlement{Verdict: VerdictDone}).State)
 	require.NoError(t, b.takeBack(t.Context(), lost))
 }
+
+// A claim that is taken back while its transaction is still under way: the row
+// says when that has ended.
+func TestTakingBackWaitsForTheClaim(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := claimOf(b.dispatched(t, "evt_1", AtMostOnce))
+	tx := b.begin(t)
+	_, err := b.claimBatch(t.Context(), tx, []Claim{c})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- b.takeBack(context.Background(), c) }()
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-done)
+	require.Equal(t, EffectPending, b.effect(t, c.ID).State)
+}

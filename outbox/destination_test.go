@@ -211,3 +211,15 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, attempts, "nothing was decided about it")
 }
+
+// A probe that ends after somebody closed the breaker says nothing any more.
+func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	require.NoError(t, b.ProbeFailed(t.Context(), "app", "down", time.Minute))
+	require.Equal(t, BreakerClosed, b.destination(t, "app").Breaker)
+	require.NoError(t, b.Trip(t.Context(), "app", "first", time.Hour))
+	require.NoError(t, b.ProbeFailed(t.Context(), "app", "second", 0))
+	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")
+}

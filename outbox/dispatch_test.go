@@ -175,3 +175,22 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 }
+
+// Two runs of one event meet in a batch, perhaps with other routes by now: the
+// first plan is the event's dispatch, of the second nothing is written.
+func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	var results []Dispatched
+	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
+		results, err = b.dispatchBatch(t.Context(), tx, []Dispatch{
+			{Event: e, Effects: []NewEffect{planned(e, "first")}},
+			{Event: e, Effects: []NewEffect{planned(e, "second")}},
+		})
+		return err
+	}))
+	require.True(t, results[0].Fenced)
+	require.False(t, results[1].Fenced)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}

@@ -226,7 +226,7 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
 	ask := func(url string) Effect {
 		c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, FirstRequest: Request{
-			Method: "PUT", URL: url, Headers: map[string][]string{"X-Static": {url}},
+			Method: "PUT", URL: url, Headers: map[string][]string{"X-Static": {url}, "X-Only-" + url[7:10]: {"new"}},
 		}})
 		require.NoError(t, err)
 		require.Equal(t, ClaimGranted, c.Status)

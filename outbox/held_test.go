@@ -79,3 +79,17 @@ func TestDecisionsSurviveALostCommit(t *testing.T) {
 		})
 	}
 }
+
+// What went on to its dispatch is replayed, not released.
+func TestReleaseIsForHeldEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
+	require.ErrorIs(t, b.Drop(t.Context(), ref, ann), ErrNotHeld)
+	e, err := b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.Equal(t, EventDispatched, e.Outcome)
+	require.Equal(t, EffectPending, b.effect(t, id).State)
+}

@@ -75,3 +75,18 @@ func TestVersionWithoutATime(t *testing.T) {
 		b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
 	}
 }
+
+// An older version that is done after a newer one all the same, because a person
+// or another program wrote to the receiver, is not the newest for that.
+func TestOlderVersionThatIsDoneLateIsNotTheNewest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	older := b.granted(t, b.version(t, "evt_older", noon), lease)
+	_, err := b.pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.object_versions (scope, latest_key, occurred_at, accept_seq, idempotency_key)
+		VALUES ($1, 'sub_1', $2, 1000, 'newer')`, older.Scope, noon.Add(time.Hour))
+	require.NoError(t, err)
+	b.settle(t, older, Settlement{Verdict: VerdictDone})
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.object_versions WHERE idempotency_key = 'newer'`))
+}

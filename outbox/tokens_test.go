@@ -92,3 +92,24 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Less(t, take(), time.Second, "and the rate holds from there")
 	require.Positive(t, take())
 }
+
+// A quiet time saves burst tokens, and no more.
+func TestTokensOfAQuietTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, quiet := range []bool{false, true} {
+		if quiet {
+			_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destination_rates SET tat = clock_timestamp() - make_interval(days => 1)`)
+			require.NoError(t, err)
+		}
+		for n := range 4 {
+			wait, err := b.TakeTokens(t.Context(), "app", 0.001, 3, 1)
+			require.NoError(t, err)
+			if n < 3 {
+				require.Zero(t, wait, "token %d", n)
+				continue
+			}
+			require.InDelta(t, 1000, wait.Seconds(), 10)
+		}
+	}
+}
