@@ -57,7 +57,7 @@ func TestAcceptSurvivesALostCommit(t *testing.T) {
 // is unknown, and the next delivery is a duplicate.
 func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	t.Parallel()
-	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 300 * time.Millisecond })
+	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 2 * time.Second })
 	f.Arm(fault.Hang, 1)
 	began := time.Now()
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
@@ -257,7 +257,7 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
-	b.claims.timeout = 300 * time.Millisecond
+	b.claims.timeout = 2 * time.Second
 	id := sound.dispatched(t, "evt_1", AtMostOnce)
 	f.Arm(fault.Hang, 1)
 	_, err := b.Claim(t.Context(), claimOf(id))
