@@ -71,7 +71,9 @@ func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 		}
 		guarded := &guardedCall{InterpretableCall: call, args: call.Args(), rule: rule, binding: binding}
 		if call.Function() == overloads.Matches {
-			return guarded, guarded.compilePattern()
+			if err := guarded.compilePattern(); err != nil {
+				return nil, err
+			}
 		}
 		return guarded, nil
 	}, nil

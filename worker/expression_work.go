@@ -92,7 +92,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "sort", "@sortByAssociatedKeys":
 		return func(args []ref.Val, limit int) int {
 			keys := args[len(args)-1]
-			return mul(sizeOf(keys, limit), bits.Len(uint(countOf(keys)))) //nolint:gosec // a count
+			return mul(sizeOf(keys, limit), bits.Len(uint(countOf(keys))))
 		}, true
 	case "distinct":
 		return func(args []ref.Val, limit int) int { return mul(sizeOf(args[0], limit), countOf(args[0])) / 2 }, true

@@ -46,7 +46,7 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	b.opts.Routes = nil
 	w := b.worker(t)
-	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ outbox.Event) error {
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
 			EffectID: outbox.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
 			Request: outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
