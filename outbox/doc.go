@@ -26,6 +26,9 @@
 //     lease_until, attempt) and what it sends.
 //   - destinations: whether attempts may start (operator_paused, breaker_state).
 //     River's queues are made to agree with it.
+//   - operator_log: what people ordered. Its row and the action are one
+//     transaction, so that a try after a lost COMMIT answer knows by it that the
+//     action was done.
 //   - the database clock: received_at, leases and due times. No SQL takes a time
 //     of the caller, only lengths of time.
 //
