@@ -117,6 +117,13 @@ func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	require.Equal(t, EffectPending, b.effect(t, old).State)
 	require.Equal(t, EffectFailed, b.effect(t, again).State)
 	require.Equal(t, EffectFailed, b.effect(t, later).State)
+
+	// Also when it failed again between being read and being acted on.
+	s.AsOf = preview.AsOf
+	changed, err := b.actOnBatch(t.Context(), ActionRetryEffect, s, ann, []SelectedEffect{{IdempotencyKey: again.IdempotencyKey()}})
+	require.NoError(t, err)
+	require.Zero(t, changed)
+	require.Equal(t, EffectFailed, b.effect(t, again).State)
 }
 
 func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
