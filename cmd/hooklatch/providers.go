@@ -157,6 +157,9 @@ func snippetOf(p *provider.Provider) string {
 	for line := range strings.Lines(provider.Example(p.Name)) {
 		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
 	}
+	if p.SignsURL {
+		fmt.Fprintf(&b, "    public_url: https://hooks.example.com/webhooks/%s # or gateway.public_url\n", p.Name)
+	}
 	return b.String()
 }
 
