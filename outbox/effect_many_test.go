@@ -240,3 +240,24 @@ func TestARotatedKeyIsUnderstood(t *testing.T) {
 	require.Equal(t, EffectPending, b.effect(t, id).State)
 	require.Equal(t, id.IdempotencyKey(), b.actions(t)[0].Target)
 }
+
+// Between the look at what is selected and the locks on it, an effect was tried
+// again and failed anew: that happened after the preview, and is not retried.
+func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.in(t, "evt_1", EffectFailed)
+	finished := b.effect(t, id).FinishedAt
+	for _, c := range []struct {
+		asOf time.Time
+		n    int
+	}{{finished.Add(-time.Microsecond), 0}, {finished, 1}} {
+		for action, states := range map[Action][]EffectState{ActionCancelEffect: {EffectFailed}, ActionRetryEffect: {EffectFailed}} {
+			tx := b.begin(t)
+			came, err := b.change(t.Context(), tx, action, chosenEffects{keys: []string{id.IdempotencyKey()}, states: states, asOf: c.asOf}, ann)
+			require.NoError(t, err)
+			require.EqualValues(t, c.n, came.affected, action)
+			require.NoError(t, tx.Rollback(t.Context()))
+		}
+	}
+}

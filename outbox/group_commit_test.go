@@ -157,6 +157,31 @@ func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	all.Wait()
 }
 
+// Five batches that wait for locks: four of them have a lane, the fifth must not
+// hold the committer.
+func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	close(g.open)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers SELECT generate_series(1, 5)`)
+	require.NoError(t, err)
+	blocked := make(chan error, maxBlockedLanes)
+	for n := range maxBlockedLanes {
+		go func() { _, err := g.submit(context.Background(), n+1); blocked <- err }()
+		require.Eventually(t, func() bool { return len(g.blocked) == n+1 }, 10*time.Second, time.Millisecond)
+	}
+	_, err = g.submit(t.Context(), 5)
+	require.ErrorIs(t, err, ErrBusy)
+	_, err = g.submit(t.Context(), 6)
+	require.NoError(t, err, "others go on")
+	require.NoError(t, holder.Rollback(t.Context()))
+	for range maxBlockedLanes {
+		require.NoError(t, <-blocked)
+	}
+}
+
 func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *commitOptions) { opts.queueCap = 2 })
