@@ -37,6 +37,8 @@ type dev struct {
 	listen, admin, receiver, mta string // addresses
 	pgPort                       int
 	forward, public              string
+	given                        []string     // --secret
+	sign                         secret.Value // of requests to the receiver
 
 	teardown app.Teardown
 	printing sync.Mutex // one line at a time
@@ -51,12 +53,12 @@ func newDev(p *process, g *globals) *cobra.Command {
 for each provider, the worker, a demo receiver and a demo mail server.
 
 Data, secrets and the configuration it runs with are kept in ./.hooklatch; the
-other commands find the configuration there. Ctrl-C stops everything.`,
+other commands find the configuration there. Ctrl-C stops everything.
+
+With --config it runs your own configuration on the embedded Postgres instead,
+which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.configPath != "" {
-				return misused("dev writes its own configuration; to run yours: %s serve --config %s --migrate", p.name, g.configPath)
-			}
 			if err := checkForward(d.forward); err != nil {
 				return err
 			}
@@ -65,6 +67,9 @@ other commands find the configuration there. Ctrl-C stops everything.`,
 				return err
 			}
 			d.started = time.Now()
+			if g.configPath != "" {
+				return d.runOwn(cmd, g)
+			}
 			return d.run(cmd.Context())
 		},
 	}
@@ -79,6 +84,7 @@ other commands find the configuration there. Ctrl-C stops everything.`,
 	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; a free one when it is taken")
 	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, where a tunnel leads here; some sign it (default that of --listen)")
 	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` in place of the demo receiver")
+	flags.StringArrayVar(&d.given, "secret", nil, "secret of a source as `NAME=VALUE`, like stripe=whsec_...; may be repeated")
 	return cmd
 }
 
@@ -108,6 +114,10 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := settings.override(d.given); err != nil {
+		return err
+	}
+	d.sign = settings.sign
 	if settings.database, err = d.startDatabase(ctx, files); err != nil {
 		return err
 	}
@@ -250,6 +260,7 @@ func (d *dev) announce(a *app.App) {
 		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
 	} else {
 		line("forward", d.forward)
+		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // whoever asks for it has to verify with it
 	}
 	line("mail", "smtp://"+d.mta)
 	line("config", d.configPath()+", with the secrets and the URL of the database")

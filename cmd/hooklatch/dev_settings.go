@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,6 +100,32 @@ func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 		settings.sign = d.HTTP.Sign.StandardWebhooks[0]
 	}
 	return settings, nil
+}
+
+// override takes the secrets of the command line, NAME=VALUE.
+func (s *devSettings) override(given []string) error {
+	secrets, err := givenSecrets(given, devSourceNames())
+	if err != nil {
+		return err
+	}
+	maps.Copy(s.secrets, secrets)
+	return nil
+}
+
+// givenSecrets reads NAME=VALUE. Its errors never quote a value.
+func givenSecrets(given, sources []string) (map[string]secret.Value, error) {
+	secrets := map[string]secret.Value{}
+	for i, one := range given {
+		name, value, found := strings.Cut(one, "=")
+		switch {
+		case !found || value == "":
+			return nil, misused("--secret number %d is not NAME=VALUE, like stripe=whsec_...", i+1)
+		case !slices.Contains(sources, name):
+			return nil, misused("--secret %s=...: there is no source %q; there are %s", name, name, strings.Join(sources, ", "))
+		}
+		secrets[name] = secret.New(value)
+	}
+	return secrets, nil
 }
 
 // write makes the file, readable for its owner only, and returns what it says.

@@ -139,3 +139,63 @@ func TestDevOnATakenPortSaysWhichAndHowToChangeIt(t *testing.T) {
 		require.Equal(t, "hooklatch: address "+addr+" of "+what+" is taken by another program: choose another one with "+flag+"\n", c.stderr.String())
 	}
 }
+
+func TestDevPrintsTheSecretThatForwardsAreSignedWith(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"DATABASE_URL": pgtest.URL(t, pgtest.New(t, pgtest.Empty()))}
+	dir := filepath.Join(t.TempDir(), ".hooklatch")
+	d := startDev(t, dir, env, "--forward", "http://127.0.0.1:9/hooks", "--secret", "stripe=whsec_of_stripe_listen_0123456789")
+	d.end(t)
+	text, err := os.ReadFile(filepath.Join(dir, "dev.yaml"))
+	require.NoError(t, err)
+	sign := regexp.MustCompile(`standard_webhooks: \["?(whsec_[^"\]]+)`).FindStringSubmatch(string(text))
+	require.NotNil(t, sign)
+	require.Contains(t, d.stdout.String(), "  signed     with "+sign[1]+" ")
+	require.Contains(t, string(text), "whsec_of_stripe_listen_0123456789")
+	for arg, want := range map[string]string{
+		"canary":       "--secret number 1 is not NAME=VALUE",
+		"stripe=":      "--secret number 1 is not NAME=VALUE",
+		"strip=canary": `there is no source "strip"; there are stripe, github,`,
+	} {
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), "dev", "--dir", t.TempDir(), "--secret", arg, "--listen", "127.0.0.1:0",
+			"--admin-listen", "127.0.0.1:0", "--receiver-listen", "127.0.0.1:0", "--smtp-listen", "127.0.0.1:0"))
+		require.Contains(t, c.stderr.String(), want)
+		require.NotContains(t, c.stderr.String(), "canary")
+	}
+}
+
+func TestDevRunsAConfigurationOfTheUser(t *testing.T) {
+	t.Parallel()
+	const given = "whsec_of_the_flag_0123456789"
+	path := writeText(t, `database: {url: "${DATABASE_URL}"}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "127.0.0.1:0"}
+sources: {payments: {provider: stripe, secrets: [whsec_of_the_file_0123456789]}}
+`)
+	ctx, stop := context.WithCancel(t.Context())
+	d := &running{stop: stop, ended: make(chan int, 1)}
+	go func() {
+		d.ended <- d.run(ctx, "dev", "--config", path, "--dir", reachableDir(t), "--pg-port", "0", "--secret", "payments="+given)
+	}()
+	require.Eventually(t, func() bool {
+		return strings.Contains(d.stdout.String(), "Ctrl-C stops everything.") || len(d.ended) > 0
+	}, patience, tick)
+	require.Contains(t, d.stdout.String(), "/webhooks/{payments}", d.stderr.String())
+	database := regexp.MustCompile(`export DATABASE_URL='?(postgres://[^'\s]+)`).FindStringSubmatch(d.stdout.String())
+	require.NotNil(t, database, d.stdout.String())
+
+	send := command{env: map[string]string{"DATABASE_URL": database[1]}}
+	require.Zero(t, send.run(t.Context(), "send", "payments", "--config", writeText(t, strings.Replace(`database: {url: "${DATABASE_URL}"}
+sources: {payments: {provider: stripe, secrets: [SECRET]}}
+`, "SECRET", given, 1)), "--url", d.url(t, "webhooks")), send.stderr.String())
+	require.Contains(t, send.stdout.String(), "1 accepted")
+	list := command{env: send.env}
+	require.Zero(t, list.run(t.Context(), "events", "list", "--config", path), list.stderr.String())
+	require.Contains(t, list.stdout.String(), "payments")
+	d.end(t)
+
+	var c command
+	require.Equal(t, exitMisused, c.run(t.Context(), "dev", "--config", path, "--forward", "http://localhost:3000"))
+	require.Contains(t, c.stderr.String(), "--forward is for the configuration that dev writes")
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// runOwn runs the user's own configuration on the embedded Postgres.
+func (d *dev) runOwn(cmd *cobra.Command, g *globals) (err error) {
+	ctx := cmd.Context()
+	for _, name := range []string{"forward", "public-url", "receiver-listen", "smtp-listen"} {
+		if cmd.Flags().Changed(name) {
+			return misused("--%s is for the configuration that dev writes, not for one that is given with --config", name)
+		}
+	}
+	d.teardown.Logger = d.logger
+	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx))) }()
+	// Its mistakes come before anything slow begins; any database will do.
+	database := secret.New("postgres://localhost/hooklatch")
+	if _, err := d.loadOwn(cmd, g, database); err != nil {
+		return err
+	}
+	files, err := openDevFiles(d.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	if database, err = d.startDatabase(ctx, files); err != nil {
+		return err
+	}
+	cfg, err := d.loadOwn(cmd, g, database)
+	if err != nil {
+		return err
+	}
+	limitMemory(cfg, d.p.env, d.logger)
+	return app.Run(ctx, app.Options{
+		Config: cfg, DatabaseURL: database, Gateway: true, Worker: true, Migrate: true,
+		Version:     readBuild().Version,
+		GatewayHint: gatewayHint, AdminHint: adminHint,
+		GlobalTelemetry: true,
+		Logger:          d.logger,
+	}, nil, func(a *app.App) { d.announceOwn(a, cfg, database) })
+}
+
+// loadOwn reads the configuration with the flags put into effect.
+func (d *dev) loadOwn(cmd *cobra.Command, g *globals, database secret.Value) (*config.Config, error) {
+	process := *d.p
+	process.env = func(name string) (string, bool) {
+		if name == "DATABASE_URL" {
+			return database.Reveal(), true
+		}
+		return d.p.env(name)
+	}
+	cfg, err := g.loadConfig(&process)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := givenSecrets(d.given, slices.Sorted(maps.Keys(cfg.Sources)))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range secrets {
+		source := cfg.Sources[name]
+		source.Secrets = []config.Secret{{Value: value}}
+		cfg.Sources[name] = source
+	}
+	listen := listenFlags{}
+	if cmd.Flags().Changed("listen") {
+		listen.gateway = d.listen
+	}
+	if cmd.Flags().Changed("admin-listen") {
+		listen.admin = d.admin
+	}
+	listen.override(cfg)
+	return cfg, app.CheckConfig(cfg)
+}
+
+// announceOwn says where everything is.
+func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value) {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
+	fmt.Fprintf(&b, "ready in %.1fs\n\n", time.Since(d.started).Seconds())
+	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
+	line("status", fmt.Sprintf("http://%s/", a.AdminAddr()))
+	line("config", cfg.Path())
+	// The other commands need it, and the database is for this machine only.
+	fmt.Fprintf(&b, "\nin another terminal, before other commands:\n  export DATABASE_URL=%s\n", quoted(database.Reveal()))
+	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
+	d.printing.Lock()
+	defer d.printing.Unlock()
+	fmt.Fprintln(d.p.stdout, b.String())
+}
