@@ -80,7 +80,7 @@ func TestMisuseIsExitCode2(t *testing.T) {
 		"events replay --since 1h --until 2h", "effects list --state odd", "effects list --event odd", "effects show", "effects retry", "effects park", "destinations", "destinations pause", "destinations resume a b", "migrate", "migrate down",
 		"migrate down --all", "migrate down --steps 0 --yes", "migrate down --all --steps 1 --yes", "migrate up extra",
 		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send a b c",
-		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra", "dev --forward ftp://x", "dev --config x",
+		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra", "dev --forward ftp://x", "dev --secret x",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

@@ -41,7 +41,7 @@ class Receiver(BaseHTTPRequestHandler):
         with lock:
             what = "known" if webhook_id in applied else "applied"
             applied.add(webhook_id)  # and what the event asks for, in the same transaction
-        print(what, webhook_id, self.headers["content-type"], len(body), flush=True)
+            print(what, webhook_id, self.headers["content-type"], len(body), flush=True)
         self.answer(204)  # the same answer both times
 
     def answer(self, status):
