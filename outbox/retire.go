@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrServed: a running process has the destination.
+// ErrServed refuses to retire a destination that a running process has.
 var ErrServed = errors.New("a running process has the destination in its configuration")
 
 // Waiting are the unfinished effects of one route, or those the application

@@ -88,9 +88,9 @@ func (u *unanswered) retry(claims []Claim) {
 			continue
 		}
 		timer := time.NewTimer(unansweredPause)
-		defer timer.Stop()
 		select {
 		case <-u.closed:
+			timer.Stop()
 			return // the lease decides
 		case <-timer.C:
 		}
@@ -140,7 +140,7 @@ func (o *Outbox) takeBack(ctx context.Context, c Claim) error {
 		return err
 	})
 	if taken && err == nil {
-		o.logger.Warn("claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
+		o.logger.WarnContext(ctx, "claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
 	}
 	return err
 }

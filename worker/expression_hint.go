@@ -53,7 +53,7 @@ func nameHint(env *cel.Env, text, message string) string {
 		return "; event has id, type, source, provider, occurred_at and received_at"
 	}
 	missing := celMissing.FindStringSubmatch(message)
-	if missing == nil || strings.Contains(text, missing[1]+"(") { // a function
+	if len(missing) < 2 || strings.Contains(text, missing[1]+"(") { // a function
 		return ""
 	}
 	if missing[1] == "current" {

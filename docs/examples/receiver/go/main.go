@@ -6,9 +6,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -31,7 +31,7 @@ func verify(key []byte, header http.Header, body []byte, now time.Time) bool {
 	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	// Several signatures while the secret is changed: one has to match.
-	for _, given := range strings.Fields(header.Get("Webhook-Signature")) {
+	for given := range strings.FieldsSeq(header.Get("Webhook-Signature")) {
 		if hmac.Equal([]byte(given), []byte(want)) {
 			return true
 		}
@@ -42,7 +42,7 @@ func verify(key []byte, header http.Header, body []byte, now time.Time) bool {
 func main() {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("APP_SECRET"), "whsec_"))
 	if err != nil {
-		log.Fatal("APP_SECRET is not whsec_ and Base64")
+		fail(errors.New("APP_SECRET is not whsec_ and Base64"))
 	}
 	// In your program this is a table with a unique webhook_id. Insert with ON
 	// CONFLICT DO NOTHING, in the transaction of your own writes.
@@ -67,8 +67,14 @@ func main() {
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
 	if err != nil {
-		log.Fatal(err)
+		fail(err)
 	}
 	fmt.Println("listening", listener.Addr().(*net.TCPAddr).Port)
-	log.Fatal(http.Serve(listener, nil))
+	server := &http.Server{ReadTimeout: 10 * time.Second}
+	fail(server.Serve(listener))
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
