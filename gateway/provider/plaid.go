@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -81,6 +82,11 @@ func (p *plaid) verify(ctx context.Context, r *Request, secrets []secret.Value, 
 	if !isUnknownKey(refused) {
 		return verified, refused
 	}
+	if err := p.token.plausible(r, now); err != nil {
+		return Verified{}, err
+	}
+	// One unknown key is one question, however many accounts may have it.
+	may := sync.OnceValue(func() bool { return p.keys.budget.take(r.Client, now) })
 	var fault error
 	for i, s := range secrets {
 		account, err := readPlaidAccount(s)
@@ -91,7 +97,7 @@ func (p *plaid) verify(ctx context.Context, r *Request, secrets []secret.Value, 
 			continue
 		}
 		published := p.token
-		published.keys = p.keys.of(account)
+		published.keys = p.keys.of(account, may)
 		verified, err := published.verify(ctx, r, nil, now)
 		switch _, ours := errors.AsType[*VerifyError](err); {
 		case isUnknownKey(err):

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -125,10 +124,10 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	// A key of another kind of id is not asked for, one of an unknown id is.
 	asked := api.asked.Load()
 	for _, other := range []any{nil, 7, "", "../x", "a b"} {
-		requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, other), account, ReasonUnknownKey)
+		requireReason(t, p, plaidRequest(t, plaidBody, plaidClaims(plaidBody), other), account, ReasonUnknownKey)
 	}
 	require.Equal(t, asked, api.asked.Load())
-	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, "unknown"), account, ReasonUnknownKey)
+	requireReason(t, p, plaidRequest(t, plaidBody, plaidClaims(plaidBody), "unknown"), account, ReasonUnknownKey)
 	require.Equal(t, asked+1, api.asked.Load())
 }
 
@@ -182,22 +181,6 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	requireFault(provide(t, "plaid", Options{Fetch: api}), "no account", testNow)
 }
 
-// TestPlaidQuestionsAreLimited asks about a stranger's ids so often and no more.
-func TestPlaidQuestionsAreLimited(t *testing.T) {
-	t.Parallel()
-	api := &plaidAPI{}
-	keys := newPlaidKeys(Options{Fetch: api}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"})
-	for i := range 3 * plaidQuestions {
-		found, err := keys(t.Context(), "unknown"+strconv.Itoa(i), testNow)
-		require.Empty(t, found)
-		require.Equal(t, i >= plaidQuestions, err != nil)
-	}
-	require.EqualValues(t, plaidQuestions, api.asked.Load())
-	found, err := keys(t.Context(), must(keyID(ecdsaKey().Public())), testNow.Add(time.Minute))
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-}
-
 // TestPlaidKeyOutlivesTheCaller fetches on when the caller's patience ends, and
 // the next attempt finds the key.
 func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
@@ -214,7 +197,7 @@ func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 				return nil, r.Context().Err()
 			}
 		})
-		keys := newPlaidKeys(Options{Fetch: slow}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"})
+		keys := newPlaidKeys(Options{Fetch: slow}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"}, func() bool { return true })
 		kid := must(keyID(ecdsaKey().Public()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

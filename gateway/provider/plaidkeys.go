@@ -51,11 +51,10 @@ func isKeyID(s string) bool {
 type plaidKeys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
+	budget    fetchBudget // for questions about keys that are not known
 
-	mu      sync.Mutex
-	known   map[plaidKeyName]plaidKey
-	minute  time.Time // of the questions below
-	allowed int       // questions left in it
+	mu    sync.Mutex
+	known map[plaidKeyName]plaidKey
 }
 
 type plaidKeyName struct {
@@ -66,17 +65,23 @@ type plaidKeyName struct {
 type plaidKey struct {
 	keys      []publishedKey // none: it is not valid any more
 	fetchedAt time.Time
+	failedAt  time.Time // of the last question, if that failed
 }
 
-// plaidQuestions is how often in a minute a source may ask about keys it does
-// not have. Plaid changes its key now and then; a stranger's ids are without
-// end.
-const plaidQuestions = 20
+// fresh tells whether there is no need to ask Plaid again, usable whether there
+// is a key while Plaid does not answer.
+func (k plaidKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < keysFor }
 
-var (
-	errPlaidBusy      = errors.New("too many unknown keys in a minute")
-	errPlaidUndefined = errors.New("the answer has no key")
-)
+func (k plaidKey) usable(now time.Time) bool {
+	return len(k.keys) > 0 && now.Sub(k.fetchedAt) < staleFor
+}
+
+func (k plaidKey) justFailed(now time.Time) bool {
+	since := now.Sub(k.failedAt)
+	return since >= 0 && since < afterFailure
+}
+
+var errPlaidUndefined = errors.New("the answer has no key")
 
 func newPlaidKeys(o Options) *plaidKeys {
 	k := &plaidKeys{transport: o.Fetch, known: map[plaidKeyName]plaidKey{}}
@@ -86,65 +91,63 @@ func newPlaidKeys(o Options) *plaidKeys {
 	return k
 }
 
-// of returns the keys an account can have.
-func (k *plaidKeys) of(account plaidAccount) keyFinder {
+// of returns the keys an account can have. may tells whether Plaid may be asked
+// about one that is not known.
+func (k *plaidKeys) of(account plaidAccount, may func() bool) keyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]publishedKey, error) {
 		if !isKeyID(id) {
 			return nil, nil
 		}
 		name := plaidKeyName{account, id}
-		k.mu.Lock()
-		kept, found := k.known[name]
-		k.mu.Unlock()
-		if found && now.Sub(kept.fetchedAt) < keysFor {
+		kept, known := k.look(name)
+		if known && (kept.fresh(now) || kept.usable(now) && kept.justFailed(now)) {
 			return kept.keys, nil
 		}
 		result := k.flights.DoChan(account.host+" "+account.client+" "+account.secret+" "+id, func() (any, error) {
+			if !known && !may() {
+				return nil, errFetchBudget
+			}
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 			defer cancel()
 			return k.ask(detached, name, now)
 		})
+		var err error
 		select {
 		case r := <-result:
-			if r.Err == nil {
+			if err = r.Err; err == nil {
 				return r.Val.([]publishedKey), nil
 			}
-			if len(kept.keys) > 0 && now.Sub(kept.fetchedAt) < staleFor {
-				return kept.keys, nil
-			}
-			return nil, fmt.Errorf("fetch the key from Plaid: %w", r.Err)
 		case <-ctx.Done():
-			return nil, fmt.Errorf("fetch the key from Plaid: %w", ctx.Err())
+			err = ctx.Err()
 		}
+		if kept.usable(now) {
+			return kept.keys, nil
+		}
+		return nil, fmt.Errorf("fetch the key from Plaid: %w", err)
 	}
+}
+
+func (k *plaidKeys) look(name plaidKeyName) (plaidKey, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kept, known := k.known[name]
+	return kept, known
 }
 
 // ask gets a key and keeps it. No key is an empty list.
 func (k *plaidKeys) ask(ctx context.Context, name plaidKeyName, now time.Time) ([]publishedKey, error) {
-	if !k.may(now) {
-		return nil, errPlaidBusy
-	}
 	keys, err := k.post(ctx, name)
-	if err != nil {
-		return nil, err
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, was := k.known[name]; len(keys) == 0 && !was {
-		return nil, nil // a stranger's id is not worth keeping
+	was, known := k.known[name]
+	switch {
+	case err == nil && (known || len(keys) > 0): // a stranger's id is not worth keeping
+		k.known[name] = plaidKey{keys: keys, fetchedAt: now}
+	case err != nil && known:
+		was.failedAt = now
+		k.known[name] = was
 	}
-	k.known[name] = plaidKey{keys: keys, fetchedAt: now}
-	return keys, nil
-}
-
-func (k *plaidKeys) may(now time.Time) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if minute := now.Truncate(time.Minute); !minute.Equal(k.minute) {
-		k.minute, k.allowed = minute, plaidQuestions
-	}
-	k.allowed--
-	return k.allowed >= 0
+	return keys, err
 }
 
 func (k *plaidKeys) post(ctx context.Context, name plaidKeyName) ([]publishedKey, error) {

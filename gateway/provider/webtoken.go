@@ -92,31 +92,58 @@ func (w *webToken) token(r *Request) (string, error) {
 // proven checks a token by itself: who signed it, for whom and when. It is
 // also for tokens that stand elsewhere. Errors: as those of Provider.Verify.
 func (w *webToken) proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
-	if len(text) > maxWebToken {
-		return nil, 0, &VerifyError{Reason: ReasonMalformedToken, Detail: "longer than 16 KiB"}
+	token, claims, signature, err := w.read(text)
+	if err != nil {
+		return nil, 0, err
 	}
-	claims := jwt.MapClaims{}
-	token, parts, err := segments.ParseUnverified(text, claims)
-	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that one is of an unknown algorithm
-		return nil, 0, &VerifyError{Reason: ReasonMalformedToken, Detail: "not a signed JSON Web Token"}
-	}
-	algorithm, _ := token.Header["alg"].(string)
-	if !slices.Contains(w.algorithms, algorithm) || token.Method == nil {
-		return nil, 0, &VerifyError{Reason: ReasonForbiddenAlgorithm, Detail: "want " + strings.Join(w.algorithms, " or ")}
-	}
-	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: what we do not know must not be passed over
-		return nil, 0, &VerifyError{Reason: ReasonMalformedToken, Detail: "has a critical extension"}
-	}
-	signature, err := segments.DecodeSegment(parts[2])
-	if err != nil || len(signature) == 0 {
-		return nil, 0, &VerifyError{Reason: ReasonMalformedToken, Detail: "the signature is not base64url"}
-	}
-	signed := text[:len(text)-len(parts[2])-1]
+	signed := text[:strings.LastIndexByte(text, '.')]
 	index, err := w.match(ctx, token, signed, signature, secrets, now)
 	if err != nil {
 		return nil, 0, err
 	}
 	return claims, index, w.valid(claims, now)
+}
+
+// read takes a token apart. Nothing in it is proven yet.
+func (w *webToken) read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) {
+	if len(text) > maxWebToken {
+		return nil, nil, nil, &VerifyError{Reason: ReasonMalformedToken, Detail: "longer than 16 KiB"}
+	}
+	claims := jwt.MapClaims{}
+	token, parts, err := segments.ParseUnverified(text, claims)
+	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that one is of an unknown algorithm
+		return nil, nil, nil, &VerifyError{Reason: ReasonMalformedToken, Detail: "not a signed JSON Web Token"}
+	}
+	algorithm, _ := token.Header["alg"].(string)
+	if !slices.Contains(w.algorithms, algorithm) || token.Method == nil {
+		return nil, nil, nil, &VerifyError{Reason: ReasonForbiddenAlgorithm, Detail: "want " + strings.Join(w.algorithms, " or ")}
+	}
+	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: what we do not know must not be passed over
+		return nil, nil, nil, &VerifyError{Reason: ReasonMalformedToken, Detail: "has a critical extension"}
+	}
+	signature, err := segments.DecodeSegment(parts[2])
+	if err != nil || len(signature) == 0 {
+		return nil, nil, nil, &VerifyError{Reason: ReasonMalformedToken, Detail: "the signature is not base64url"}
+	}
+	return token, claims, signature, nil
+}
+
+// plausible refuses a request by what its token says of time and body, so that
+// no key is fetched for what could not be taken anyway. None of it is proven:
+// that nothing is refused means nothing.
+func (w *webToken) plausible(r *Request, now time.Time) error {
+	text, err := w.token(r)
+	if err != nil {
+		return err
+	}
+	_, claims, _, err := w.read(text)
+	if err != nil {
+		return err
+	}
+	if err := w.inTime(claims, now); err != nil {
+		return err
+	}
+	return w.fits(claims, r)
 }
 
 // match finds the secret or the key a token is signed with.
