@@ -19,33 +19,33 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 		name, sources string
 		want          []string // level and message, in order
 	}{
-		{"no end", "a: {provider: stripe, secrets: [one, two]}", nil},
-		{"an end that is far", "a: {provider: stripe, secrets: [one, {value: two, not_after: 2026-12-21T00:00:00Z}]}", nil},
+		{"no end", "a: {provider: stripe, secrets: [the-first-secret, the-second-secret]}", nil},
+		{"an end that is far", "a: {provider: stripe, secrets: [the-first-secret, {value: the-second-secret, not_after: 2026-12-21T00:00:00Z}]}", nil},
 		{
-			"expired", "a: {provider: stripe, secrets: [one, {value: two, not_after: 2026-11-20T00:00:00Z}]}",
+			"expired", "a: {provider: stripe, secrets: [the-first-secret, {value: the-second-secret, not_after: 2026-11-20T00:00:00Z}]}",
 			[]string{`warning secret 2 of source "a" has expired on 2026-11-20 00:00:00.000Z`},
 		},
 		{
-			"soon", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}, two]}",
+			"soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}, the-second-secret]}",
 			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
 		},
 		{
-			"retries with old secrets", "a: {provider: razorpay, secrets: [{value: one, not_after: 2026-11-20T13:00:00Z}, two]}",
+			"retries with old secrets", "a: {provider: razorpay, secrets: [{value: the-first-secret, not_after: 2026-11-20T13:00:00Z}, the-second-secret]}",
 			[]string{`warning secret 1 of source "a" is accepted until 2026-11-21 13:00:00.000Z only`},
 		},
 		{
-			"the last one soon", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}]}",
+			"the last one soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`,
 				`warning source "a" has no secret that is accepted in 7d: all its deliveries will be answered 503`,
 			},
 		},
 		{
-			"the last one soon, with the next", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-27T00:00:00Z}, {value: two, not_before: 2026-11-26T00:00:00Z}]}",
+			"the last one soon, with the next", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-26T00:00:00Z}]}",
 			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
 		},
 		{
-			"none now", "a: {provider: stripe, secrets: [{value: one, not_after: 2026-11-20T00:00:00Z}, {value: two, not_before: 2026-11-22T00:00:00Z}]}",
+			"none now", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-20T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-22T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" has expired on 2026-11-20 00:00:00.000Z`,
 				`problem source "a" has no secret that is accepted now: all its deliveries are answered 503`,
@@ -53,10 +53,10 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 		},
 		{"keyless", "a: {provider: jwt, jwks_url: https://issuer.example.com/keys, audience: a, event_id: {pointer: /id}}", nil},
 		{
-			"guard of nothing", "a: {provider: pagerduty, secrets: [one], replay_guard: refuse}",
+			"guard of nothing", "a: {provider: pagerduty, secrets: [the-first-secret], replay_guard: refuse}",
 			[]string{`warning source "a": replay_guard has no effect: nothing in a delivery of PagerDuty tells a replay from a new event`},
 		},
-		{"guard", "a: {provider: github, secrets: [one], replay_guard: refuse}", nil},
+		{"guard", "a: {provider: github, secrets: [the-first-secret], replay_guard: refuse}", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 func TestCheckRefusesRetentionBelowTheFloor(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("retention: {payloads: 1d}\nsources:\n  stripe: {provider: stripe, secrets: [a], retention: {dedup: 7d}}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("retention: {payloads: 1d}\nsources:\n  stripe: {provider: stripe, secrets: [the-first-secret], retention: {dedup: 7d}}\n"), 0o600))
 	code, found := runCheck(t, "--config", path)
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, []doctor.Finding{{

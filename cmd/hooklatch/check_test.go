@@ -87,7 +87,7 @@ func TestCheckReportsAllMistakesOfAConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(`database: {url: postgres://u@127.0.0.1:1/none}
 sources:
-  stripe: {provider: stripe, secrets: [x]}
+  stripe: {provider: stripe, secrets: [whsec_0123456789abcdef]}
 destinations:
   app: {http: {url: http://localhost:3000/}}
 routes:
@@ -117,7 +117,7 @@ func TestCheckWarnsOfWhatIsSeldomMeant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(`database: {url: postgres://u@127.0.0.1:1/none}
 sources:
-  stripe: {provider: stripe, secrets: [x], handlers: true}
+  stripe: {provider: stripe, secrets: [whsec_0123456789abcdef], handlers: true}
 destinations:
   app: {http: {url: http://localhost:3000/}}
 routes:

@@ -20,8 +20,8 @@ func TestCheckFindsStatementsAndSourcesThatLeadNowhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `database: {url: %s}
 sources:
-  stripe: {provider: stripe, secrets: [x]}
-  github: {provider: github, secrets: [x]}
+  stripe: {provider: stripe, secrets: [whsec_0123456789abcdef]}
+  github: {provider: github, secrets: [whsec_0123456789abcdef]}
 destinations:
   books:
     sql:

@@ -60,7 +60,7 @@ func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s
 	path = filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `database: {url: %s}
 admin: {listen: "127.0.0.1:0"}
-sources: {stripe: {provider: stripe, secrets: [x]}}
+sources: {stripe: {provider: stripe, secrets: [whsec_0123456789abcdef]}}
 destinations:
   app: {http: {url: %s}, concurrency: 50}
 routes:

@@ -23,7 +23,7 @@ func writeText(t *testing.T, text string) string {
 
 func TestProvidersListsAll(t *testing.T) {
 	t.Parallel()
-	path := writeText(t, "sources: {payments: {provider: stripe, secrets: [a]}, billing: {provider: stripe, secrets: [b]}}")
+	path := writeText(t, "sources: {payments: {provider: stripe, secrets: [the-first-secret]}, billing: {provider: stripe, secrets: [the-second-secret]}}")
 	lines := strings.Split(strings.TrimSpace(must(t, "providers", "--config", path)), "\n")
 	require.Len(t, lines, 1+len(provider.Names()))
 	for i, name := range provider.Names() {
@@ -39,7 +39,7 @@ func TestProvidersListsAll(t *testing.T) {
 
 func TestProvidersShowsOne(t *testing.T) {
 	t.Parallel()
-	path := writeText(t, "gateway: {public_url: https://hooks.example.com/in}\nsources: {code: {provider: github, secrets: [canary]}}")
+	path := writeText(t, "gateway: {public_url: https://hooks.example.com/in}\nsources: {code: {provider: github, secrets: [canary-secret]}}")
 	text := must(t, "providers", "github", "--config", path)
 	for _, want := range []string{
 		"GitHub (github)\n",

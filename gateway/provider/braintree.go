@@ -46,8 +46,10 @@ func newBraintree(Options) (*Provider, error) {
 		Handshake: braintreeHandshake,
 		Methods:   []string{http.MethodPost, http.MethodGet},
 		CheckSecret: func(s secret.Value) error {
-			_, err := braintreeKeysOf(s)
-			return err
+			if _, err := braintreeKeysOf(s); err != nil {
+				return err
+			}
+			return checkPassword(s)
 		},
 		Sign:        signBraintree,
 		Sample:      sampleBraintree,

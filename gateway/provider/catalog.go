@@ -105,6 +105,7 @@ func New(name string, opts Options) (*Provider, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.CheckSecret = notGuessable(p.CheckSecret)
 		p.HeaderFamilies = slices.Concat(headerFamilies()[name], opts.headers())
 		return p, nil
 	}

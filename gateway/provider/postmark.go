@@ -20,7 +20,7 @@ func newPostmark(Options) (*Provider, error) {
 		Verify:        t.verify,
 		Events:        postmarkEvents,
 		Methods:       []string{http.MethodPost},
-		CheckSecret:   t.check,
+		CheckSecret:   t.checkConfigured,
 		Sign:          t.sign,
 		Sample:        samplePostmark,
 		SecretHeaders: []string{authorization},

@@ -48,7 +48,8 @@ type Provider struct {
 	Answer func(r *Request) *Answer
 
 	// CheckSecret tells whether a secret can be used at all (empty, not the
-	// encoding it must have). Its error never quotes the secret.
+	// encoding it must have, short enough to be guessed). Its error never
+	// quotes the secret.
 	CheckSecret func(s secret.Value) error
 
 	// Sign makes r, with any body, a delivery of this sender: it sets the

@@ -116,12 +116,22 @@ func (s *scheme) match(secrets []secret.Value, r *Request, c claim) (int, error)
 	})
 }
 
-// checkSecret tells whether a secret can be used.
+// checkSecret tells whether a secret may be configured.
 func (s *scheme) checkSecret(v secret.Value) error {
 	if s.public != nil {
 		return s.public.check(v)
 	}
 	return s.secret.check(v)
+}
+
+// usable tells whether a key can be made of a secret, however short: senders
+// sign with what they have.
+func (s *scheme) usable(v secret.Value) error {
+	if s.public != nil {
+		return s.public.check(v)
+	}
+	_, err := s.secret.key(v)
+	return err
 }
 
 // replayToken names what was signed, whatever the spelling of the signature
@@ -262,7 +272,7 @@ func (p *pairs) read(header string) (signatures []string, timestamp string, err 
 // sign sets the headers that carry the scheme, of its first family unless the
 // request uses another one.
 func (s *scheme) sign(r *Request, key secret.Value, now time.Time) error {
-	if err := s.checkSecret(key); err != nil {
+	if err := s.usable(key); err != nil {
 		return err
 	}
 	if s.template.has(inURL) && r.URL == nil {

@@ -42,8 +42,13 @@ func (k keySpelling) key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
+// check is key for a secret that is to be configured: it refuses a key that
+// could be guessed, however long its spelling.
 func (k keySpelling) check(s secret.Value) error {
-	_, err := k.key(s)
+	key, err := k.key(s)
+	if err == nil && len(key) < minSecret {
+		return errShortSecret
+	}
 	return err
 }
 

@@ -38,8 +38,10 @@ func standardScheme(key keySpelling, tolerance time.Duration, headers ...headerN
 	}
 }
 
+const whsecPrefix = "whsec_"
+
 // standardSecret is how the specification spells a key.
-func standardSecret() keySpelling { return keySpelling{encoding: base64Std, prefix: "whsec_"} }
+func standardSecret() keySpelling { return keySpelling{encoding: base64Std, prefix: whsecPrefix} }
 
 // standardWebhooks makes the provider for some families of headers. Senders of
 // the family with a name of their own change what differs.

@@ -118,6 +118,14 @@ func (t *staticToken) check(s secret.Value) error {
 	return nil
 }
 
+// checkConfigured is check, and refuses passwords that could be guessed.
+func (t *staticToken) checkConfigured(s secret.Value) error {
+	if err := t.check(s); err != nil || !t.basic {
+		return err
+	}
+	return checkPassword(s)
+}
+
 func (t *staticToken) sign(r *Request, s secret.Value, _ time.Time) error {
 	if err := t.check(s); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (o Options) bare(t *staticToken) (*Provider, error) {
 		Verify:      t.verify,
 		Events:      g.events,
 		Methods:     []string{http.MethodPost},
-		CheckSecret: t.check,
+		CheckSecret: t.checkConfigured,
 		Sign:        t.sign,
 		Sample:      g.sample,
 	}

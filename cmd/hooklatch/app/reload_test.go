@@ -14,7 +14,7 @@ import (
 )
 
 const first = `
-sources: {stripe: {provider: stripe, secrets: [one]}}
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
 destinations: {app: {http: {url: http://localhost:1/}}}
 routes: [{name: all, from: stripe, to: app}]
 `
@@ -64,7 +64,7 @@ func TestReloadPutsSourcesAndRoutesIntoEffect(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status(t, a, "github"))
 
 	f.write(t, `
-sources: {github: {provider: github, secrets: [one]}}
+sources: {github: {provider: github, secrets: [the-first-secret]}}
 destinations: {app: {http: {url: http://localhost:2/}}, other: {http: {url: http://localhost:3/}}}
 routes: [{name: some, from: github, to: app, when: "event.type == 'push'"}]
 worker: {dispatch_workers: 3}
@@ -82,9 +82,9 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 	f.write(t, first)
 	var logs syncBuffer
 	a := started(t, f, &logs)
-	const github = "sources: {github: {provider: github, secrets: [one]}}\n"
+	const github = "sources: {github: {provider: github, secrets: [the-first-secret]}}\n"
 	for text, want := range map[string]string{
-		"sources: {github: {provider: githup, secrets: [one]}}\n": `"githup"`,
+		"sources: {github: {provider: githup, secrets: [the-first-secret]}}\n": `"githup"`,
 		"sources: [\n": "hooklatch.yaml:",
 		github + "destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: app, when: event.nothing}]\n":              "hooklatch.yaml:6: routes[0].when: ",
 		github + "destinations: {new: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: new}]\n":                                   `route "all" leads to the new destination "new": restart`,

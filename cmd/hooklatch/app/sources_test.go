@@ -14,18 +14,18 @@ func TestSourcesAreAsConfigured(t *testing.T) {
 	t.Parallel()
 	cfg, err := config.Parse("sources.yaml", []byte(`
 sources:
-  code: {provider: github, secrets: [one]}
+  code: {provider: github, secrets: [the-first-secret]}
   crm:
     provider: hmac
     header: X-Sig
     event_id: {pointer: /id}
-    secrets: [new, {value: old, not_before: 2026-11-01T00:00:00Z, not_after: 2026-12-01T00:00:00Z}]
+    secrets: [the-new-secret, {value: the-old-secret, not_before: 2026-11-01T00:00:00Z, not_after: 2026-12-01T00:00:00Z}]
     replay_guard: refuse
     dedup: content
     dedup_window: 90s
     max_body: 2MiB
     public_url: https://hooks.example.com/crm
-  pay: {provider: stripe, secrets: [one]}
+  pay: {provider: stripe, secrets: [the-first-secret]}
 `), nil)
 	require.NoError(t, err)
 	sources, err := sourcesOf(cfg)
@@ -43,7 +43,7 @@ sources:
 	require.EqualValues(t, 2<<20, crm.MaxBody)
 	require.Equal(t, "https://hooks.example.com/crm", crm.PublicURL.String())
 	require.Len(t, crm.Secrets, 2)
-	require.Equal(t, "new", crm.Secrets[0].Value.Reveal())
+	require.Equal(t, "the-new-secret", crm.Secrets[0].Value.Reveal())
 	require.True(t, crm.Secrets[0].NotBefore.IsZero() && crm.Secrets[0].NotAfter.IsZero())
 	require.Equal(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), crm.Secrets[1].NotBefore)
 	require.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), crm.Secrets[1].NotAfter)

@@ -30,7 +30,7 @@ func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 	require.NotContains(t, logs.String(), "destination=app")
 
 	f.write(t, `
-sources: {stripe: {provider: stripe, secrets: [one]}}
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
 `)
 	require.NoError(t, a.Reload(t.Context()))
 	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)

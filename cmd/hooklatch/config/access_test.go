@@ -29,7 +29,7 @@ func TestAFileEverybodyMayWriteIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path, key := filepath.Join(dir, "my.yaml"), filepath.Join(dir, "key")
 	place(t, path, "sources: {stripe: {provider: stripe, secrets_file: key}}", 0o646)
-	place(t, key, "canary", 0o600)
+	place(t, key, "canary-secret", 0o600)
 	_, err := Load(path, lookup)
 	require.ErrorContains(t, err, path+": may be written by every user of this machine (mode 0646)")
 	require.ErrorContains(t, err, "chmod o-w")
@@ -50,17 +50,17 @@ func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	for text, want := range map[string]string{
-		"sources: {stripe: {provider: stripe, secrets: [canary]}}":                           ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"sources: {stripe: {provider: stripe, secrets: [canary-secret]}}":                    ": has secrets in it, and may be read by every user of this machine (mode 0644)",
 		"database: {url: postgres://u:canary@localhost/x}":                                   ": has secrets in it, and may be read by every user of this machine (mode 0644)",
 		"sources: {stripe: {provider: stripe, secrets: [\"${STRIPE_WEBHOOK_SECRET}\"]}}":     "",
 		"database: {url: postgres://u@localhost/x}":                                          "",
 		"sources: {stripe: {provider: stripe, secrets_file: key}}":                           ":1: sources.stripe.secrets_file: the file may be read by every user of this machine (mode 0604)",
-		"sources: {stripe: {provider: stripe, secrets: [{value: canary}]}}":                  ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"sources: {stripe: {provider: stripe, secrets: [{value: canary-secret}]}}":           ": has secrets in it, and may be read by every user of this machine (mode 0644)",
 		"destinations: {app: {http: {url: http://localhost, headers: {X-Api-Key: canary}}}}": ": has secrets in it, and may be read by every user of this machine (mode 0644)",
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "my.yaml")
-		place(t, filepath.Join(dir, "key"), "canary", 0o604)
+		place(t, filepath.Join(dir, "key"), "canary-secret", 0o604)
 		place(t, path, text, 0o644)
 		cfg, err := Load(path, lookup)
 		require.NoError(t, err, text)

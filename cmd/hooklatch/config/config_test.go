@@ -225,11 +225,11 @@ func TestRetentionIsFilledIn(t *testing.T) {
 		require.NoError(t, err)
 		return cfg
 	}
-	cfg := parse("sources: {stripe: {provider: stripe, secrets: [a]}, own: {provider: twilio, secrets: [a], retention: {dedup: 40d}}}\ngateway: {public_url: https://h.example.com}")
+	cfg := parse("sources: {stripe: {provider: stripe, secrets: [the-first-secret]}, own: {provider: twilio, secrets: [the-first-secret], retention: {dedup: 40d}}}\ngateway: {public_url: https://h.example.com}")
 	require.Equal(t, 90*day, cfg.Sources["stripe"].Retention.Dedup)
 	require.Equal(t, 40*day, cfg.Sources["own"].Retention.Dedup)
 	require.Equal(t, 30*day, cfg.Retention.Payloads)
-	cfg = parse("retention: {dedup: 2d}\nsources: {twilio: {provider: twilio, secrets: [a], public_url: https://h.example.com/t}}")
+	cfg = parse("retention: {dedup: 2d}\nsources: {twilio: {provider: twilio, secrets: [the-first-secret], public_url: https://h.example.com/t}}")
 	require.Equal(t, 2*day, cfg.Sources["twilio"].Retention.Dedup)
 	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
 }

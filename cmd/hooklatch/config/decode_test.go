@@ -14,8 +14,8 @@ func FuzzParse(f *testing.F) {
 		"", "null", "[]", "{", "a: &a [*a]", "sources: {a: {provider: stripe, secrets: [${X}]}}",
 		"routes: [{name: a, from: '*', to: b}]\n---\n", "gateway: {listen: \"${X}:$${\", max_body: 1GiB}", "? [a]\n: b", "<<: {}", "!!binary x",
 		"database: {url: postgres://a:b@c/d}\nadmin: {token: |\n  x\n}", "destinations: {a: {http: {url: 'http://[::1]:1/'}, rate: 1/h, allow_private: [10.0.0.0/8]}}",
-		"sources: {a: {provider: hmac, header: X, event_id: {fields: [/a, /b]}, secrets: s}}",
-		"sources: {a: {provider: stripe, secrets: [{value: a, not_before: 2026-12-01T00:00:00Z}, {file: b}], retention: {dedup: 1d2h}}}", "\ufeff{}", "\x00", "a: 'b\n", "%YAML 1.2\n---\n",
+		"sources: {a: {provider: hmac, header: X, event_id: {fields: [/a, /b]}, secrets: the-secret}}",
+		"sources: {a: {provider: stripe, secrets: [{value: the-secret, not_before: 2026-12-01T00:00:00Z}, {file: b}], retention: {dedup: 1d2h}}}", "\ufeff{}", "\x00", "a: 'b\n", "%YAML 1.2\n---\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -177,7 +177,7 @@ func TestHash(t *testing.T) {
 	t.Parallel()
 	const base = `
 gateway: {listen: ":8080"}
-sources: {stripe: {provider: stripe, secrets: [one]}}
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
 destinations: {app: {http: {url: http://localhost, bearer: one, sign: {standard_webhooks: raw:whatever}, headers: {X-Key: one}}}}
 routes: [{name: all, from: stripe, to: app}]
 `
@@ -196,7 +196,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Len(t, same, hashLength)
 	require.Equal(t, same, hash("", ""))
 	for old, replacement := range map[string]string{
-		"[one]":                           "[two, three]",
+		"[the-first-secret]":              "[the-second-secret, the-third-secret]",
 		"bearer: one":                     "bearer: two",
 		"X-Key: one":                      "X-Key: two",
 		"standard_webhooks: raw:whatever": "standard_webhooks: [\"raw:whatever\", \"raw:else\"]",
@@ -207,7 +207,7 @@ routes: [{name: all, from: stripe, to: app}]
 	}
 	for old, replacement := range map[string]string{
 		"http://localhost": "http://localhost:1", "name: all": "name: most", "from: stripe": `from: "*"`, "X-Key": "X-Other",
-		"provider: stripe": "provider: github", "secrets: [one]": "secrets: [one], dedup: content", "to: app": "to: app, types: [a]",
+		"provider: stripe": "provider: github", "secrets: [the-first-secret]": "secrets: [the-first-secret], dedup: content", "to: app": "to: app, types: [a]",
 	} {
 		require.NotEqual(t, same, hash(old, replacement), replacement)
 	}
