@@ -47,8 +47,8 @@ type Options struct {
 	// AcceptPool must be prepared where the server replicates synchronously: see
 	// PreparePool. Required.
 	Pool *pgxpool.Pool
-	// AcceptPool is what Accept, the count of duplicates and CanCommit use, on
-	// the same database. RunTx and handlers hold a connection of Pool for as
+	// AcceptPool is what Accept, the count of duplicates, keys of senders and
+	// CanCommit use, on the same database. RunTx and handlers hold a connection of Pool for as
 	// long as they run: a process that accepts beside them should give one of at
 	// least 8 connections here, or deliveries wait for them. Defaults to Pool.
 	AcceptPool *pgxpool.Pool
@@ -121,6 +121,7 @@ type Outbox struct {
 
 	accepts     *groupCommit[arrival, Acceptance]
 	duplicates  *groupCommit[duplicateNote, struct{}]
+	senderKeys  *groupCommit[SenderKey, struct{}]
 	dispatches  *groupCommit[Dispatch, Dispatched]
 	claims      *groupCommit[Claim, Claimed]
 	settlements *groupCommit[Settlement, Settled]
@@ -171,6 +172,7 @@ func New(opts Options) (*Outbox, error) {
 	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
 	o.accepts.release = func(a arrival) { a.release() }
 	o.duplicates = newGroupCommit("note_duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
+	o.senderKeys = newGroupCommit("keep_sender_keys", noting, o.keepSenderKeyBatch, one[SenderKey])
 	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
 	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])
 	o.unanswered = newUnanswered(o.takeBack, opts.Logger)
@@ -192,5 +194,6 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.unanswered.stop(ctx),
 		o.settlements.stop(ctx),
 		o.duplicates.stop(ctx),
+		o.senderKeys.stop(ctx),
 	)
 }

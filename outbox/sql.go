@@ -85,6 +85,10 @@ type statements struct {
 	keysOfEvent   string
 	databaseClock string
 
+	senderKeys       string
+	keepSenderKeys   string
+	forgetSenderKeys string
+
 	announceWorker    string
 	withdrawWorker    string
 	placeDestinations string
@@ -168,6 +172,9 @@ func loadStatements(name schema.Name) (statements, error) {
 		"select_effects":        &s.selectEffects,
 		"keys_of_event":         &s.keysOfEvent,
 		"database_clock":        &s.databaseClock,
+		"sender_keys":           &s.senderKeys,
+		"keep_sender_keys":      &s.keepSenderKeys,
+		"forget_sender_keys":    &s.forgetSenderKeys,
 		"announce_worker":       &s.announceWorker,
 		"withdraw_worker":       &s.withdrawWorker,
 		"place_destinations":    &s.placeDestinations,

@@ -110,6 +110,9 @@ type Options struct {
 	// Roots are the authorities that certificates of the sender must come from.
 	// Default: those of the system.
 	Roots *x509.CertPool `json:"-" yaml:"-"`
+	// Keys keeps what a sender gave us beyond a restart. Provider plaid, to which
+	// it may be nil: then every process asks for itself.
+	Keys KeyStore `json:"-" yaml:"-"`
 }
 
 // Field is where one text of a delivery stands. Exactly one of its members is

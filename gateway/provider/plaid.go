@@ -53,6 +53,7 @@ func newPlaid(o Options) (*Provider, error) {
 			},
 			Notes: []string{
 				"A delivery that is sent again carries a new time and is another event, except for those with a timestamp. To put copies close together into one, set dedup: content on the source.",
+				"A key that has proven a delivery is kept in the database (sender_keys), so that a restart does not depend on Plaid's API: for a day without it.",
 				"The first delivery with a new key waits for Plaid's API, at most a second; then it is answered 503 and Plaid tries again.",
 				"The keys are Plaid's, not yours: a token proves that Plaid made it, for some customer. Look up item_id among your own items.",
 				"The type is webhook_type and webhook_code: TRANSACTIONS.SYNC_UPDATES_AVAILABLE.",
@@ -96,12 +97,19 @@ func (p *plaid) verify(ctx context.Context, r *Request, secrets []secret.Value, 
 			}
 			continue
 		}
-		published := p.token
-		published.keys = p.keys.of(account, may)
+		published, find := p.token, p.keys.of(account, may)
+		name := plaidKeyName{account: account}
+		published.keys = func(ctx context.Context, id string, now time.Time) ([]publishedKey, error) {
+			name.id = id
+			return find(ctx, id, now)
+		}
 		verified, err := published.verify(ctx, r, nil, now)
 		switch _, ours := errors.AsType[*VerifyError](err); {
 		case isUnknownKey(err):
 		case err == nil || ours:
+			if err == nil {
+				p.keys.proven(name)
+			}
 			verified.SecretIndex = i
 			return verified, err
 		default:

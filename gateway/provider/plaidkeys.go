@@ -52,6 +52,7 @@ type plaidKeys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
 	budget    fetchBudget // for questions about keys that are not known
+	kept      *plaidKeptKeys
 
 	mu    sync.Mutex
 	known map[plaidKeyName]plaidKey
@@ -62,10 +63,16 @@ type plaidKeyName struct {
 	id      string
 }
 
+// kept is what the key is called where it outlives us. That says nothing of the
+// account: Plaid signs for all its customers with the same keys.
+func (n plaidKeyName) kept() string { return n.account.host + "/" + n.id }
+
 type plaidKey struct {
 	keys      []publishedKey // none: it is not valid any more
+	document  []byte         // they were read from; nil: there is none
 	fetchedAt time.Time
 	failedAt  time.Time // of the last question, if that failed
+	stored    bool      // as it is here
 }
 
 // fresh tells whether there is no need to ask Plaid again, usable whether there
@@ -81,10 +88,13 @@ func (k plaidKey) justFailed(now time.Time) bool {
 	return since >= 0 && since < afterFailure
 }
 
-var errPlaidUndefined = errors.New("the answer has no key")
+var (
+	errPlaidUndefined = errors.New("the answer has no key")
+	errPlaidAway      = errors.New("fetch the key from Plaid: it failed a moment ago")
+)
 
 func newPlaidKeys(o Options) *plaidKeys {
-	k := &plaidKeys{transport: o.Fetch, known: map[plaidKeyName]plaidKey{}}
+	k := &plaidKeys{transport: o.Fetch, kept: &plaidKeptKeys{store: o.Keys}, known: map[plaidKeyName]plaidKey{}}
 	if k.transport == nil {
 		k.transport = guardedTransport()
 	}
@@ -99,9 +109,12 @@ func (k *plaidKeys) of(account plaidAccount, may func() bool) keyFinder {
 			return nil, nil
 		}
 		name := plaidKeyName{account, id}
-		kept, known := k.look(name)
-		if known && (kept.fresh(now) || kept.usable(now) && kept.justFailed(now)) {
+		kept, known, storeErr := k.look(ctx, name, now)
+		switch {
+		case known && kept.fresh(now), kept.usable(now) && kept.justFailed(now):
 			return kept.keys, nil
+		case kept.justFailed(now):
+			return nil, errPlaidAway
 		}
 		result := k.flights.DoChan(account.host+" "+account.client+" "+account.secret+" "+id, func() (any, error) {
 			if !known && !may() {
@@ -123,34 +136,75 @@ func (k *plaidKeys) of(account plaidAccount, may func() bool) keyFinder {
 		if kept.usable(now) {
 			return kept.keys, nil
 		}
-		return nil, fmt.Errorf("fetch the key from Plaid: %w", err)
+		return nil, errors.Join(fmt.Errorf("fetch the key from Plaid: %w", err), storeErr)
 	}
 }
 
-func (k *plaidKeys) look(name plaidKeyName) (plaidKey, bool) {
+// look finds a key that is known here, or else was to an earlier process. A
+// store that is away leaves what is known here as it is.
+func (k *plaidKeys) look(ctx context.Context, name plaidKeyName, now time.Time) (plaidKey, bool, error) {
+	k.mu.Lock()
+	key, known := k.known[name]
+	k.mu.Unlock()
+	if known {
+		return key, true, nil
+	}
+	key, known, err := k.kept.find(ctx, name.kept(), now)
+	if !known {
+		return plaidKey{}, false, err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	kept, known := k.known[name]
-	return kept, known
+	if newer, found := k.known[name]; found {
+		return newer, true, nil
+	}
+	k.known[name] = key
+	return key, true, nil
 }
 
-// ask gets a key and keeps it. No key is an empty list.
+// ask gets a key and remembers it. No key is an empty list.
 func (k *plaidKeys) ask(ctx context.Context, name plaidKeyName, now time.Time) ([]publishedKey, error) {
-	keys, err := k.post(ctx, name)
+	document, err := k.post(ctx, name)
+	var keys []publishedKey
+	if err == nil {
+		keys, err = parsePlaidKey(document)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was, known := k.known[name]
-	switch {
-	case err == nil && (known || len(keys) > 0): // a stranger's id is not worth keeping
-		k.known[name] = plaidKey{keys: keys, fetchedAt: now}
-	case err != nil && known:
-		was.failedAt = now
-		k.known[name] = was
+	if err != nil {
+		if was.failedAt = now; known {
+			k.known[name] = was
+		}
+		return nil, err
 	}
-	return keys, err
+	fetched := plaidKey{keys: keys, document: document, fetchedAt: now}
+	if known && len(keys) == 0 { // Plaid took it back
+		fetched.stored = true
+		k.kept.keep(name, document)
+	}
+	if known || len(keys) > 0 { // a stranger's id is not worth remembering
+		k.known[name] = fetched
+	}
+	return keys, nil
 }
 
-func (k *plaidKeys) post(ctx context.Context, name plaidKeyName) ([]publishedKey, error) {
+// proven keeps a key that has proven a delivery, once for each time that Plaid
+// gave it to us.
+func (k *plaidKeys) proven(name plaidKeyName) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, known := k.known[name]
+	if !known || key.stored {
+		return
+	}
+	key.stored = true
+	k.known[name] = key
+	k.kept.keep(name, key.document)
+}
+
+// post returns what Plaid says of a key; nil when it has none of that id.
+func (k *plaidKeys) post(ctx context.Context, name plaidKeyName) ([]byte, error) {
 	body, err := json.Marshal(object{"client_id": name.account.client, "secret": name.account.secret, "key_id": name.id})
 	if err != nil {
 		return nil, err
@@ -171,32 +225,34 @@ func (k *plaidKeys) post(ctx context.Context, name plaidKeyName) ([]publishedKey
 	if err != nil {
 		return nil, err
 	}
-	return readPlaidKey(response.StatusCode, text)
-}
-
-// readPlaidKey reads the answer to a question about a key. An id that Plaid
-// does not know, and a key that has expired, are no key.
-func readPlaidKey(status int, text []byte) ([]publishedKey, error) {
 	var answer struct {
 		Key       json.RawMessage `json:"key"`
 		ErrorCode string          `json:"error_code"`
 	}
 	parseErr := json.Unmarshal(text, &answer)
 	switch {
-	case status == http.StatusBadRequest && answer.ErrorCode == "INVALID_WEBHOOK_VERIFICATION_KEY_ID":
+	case response.StatusCode == http.StatusBadRequest && answer.ErrorCode == "INVALID_WEBHOOK_VERIFICATION_KEY_ID":
 		return nil, nil
-	case status != http.StatusOK:
-		return nil, fmt.Errorf("status %d", status)
-	case parseErr != nil:
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("status %d", response.StatusCode)
+	case parseErr != nil || len(answer.Key) == 0:
 		return nil, errPlaidUndefined
+	}
+	return answer.Key, nil
+}
+
+// parsePlaidKey reads what Plaid says of a key. One that has expired is none.
+func parsePlaidKey(document []byte) ([]publishedKey, error) {
+	if document == nil {
+		return nil, nil
 	}
 	var times struct {
 		ExpiredAt *json.Number `json:"expired_at"`
 	}
-	if err := json.Unmarshal(answer.Key, &times); err != nil {
+	if err := json.Unmarshal(document, &times); err != nil {
 		return nil, errPlaidUndefined
 	}
-	key, ok := parseKey(answer.Key)
+	key, ok := parseKey(document)
 	switch {
 	case !ok:
 		return nil, errPlaidUndefined

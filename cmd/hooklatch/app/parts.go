@@ -52,7 +52,7 @@ func (a *App) makeWorker() error {
 
 func (a *App) makeGateway() error {
 	cfg := a.opts.Config
-	sources, err := sourcesOf(cfg)
+	sources, err := sourcesOf(cfg, a.outbox)
 	if err != nil {
 		return err
 	}

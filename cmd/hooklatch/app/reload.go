@@ -62,7 +62,7 @@ func (a *App) Reload(ctx context.Context) error {
 
 // apply changes the worker first: it alone can still find a fault.
 func (a *App) apply(old, next *config.Config) error {
-	sources, err := sourcesOf(next)
+	sources, err := sourcesOf(next, a.outbox)
 	if err != nil {
 		return err
 	}

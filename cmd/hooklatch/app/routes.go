@@ -63,7 +63,7 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 // compile. Its error joins
 // config.Problems.
 func CheckConfig(cfg *config.Config) error {
-	_, sourceErr := sourcesOf(cfg)
+	_, sourceErr := sourcesOf(cfg, nil)
 	_, pairErr := KeyPairs(cfg)
 	sourceErr = errors.Join(sourceErr, pairErr)
 	made, err := destinationsOf(cfg, noop.NewTracerProvider())

@@ -10,13 +10,18 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// sourcesOf makes the endpoints of the gateway.
-func sourcesOf(cfg *config.Config) ([]gateway.Source, error) {
+// sourcesOf makes the endpoints of the gateway. kept is where keys of senders
+// outlive the process; it may be nil.
+func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error) {
 	sources := make([]gateway.Source, 0, len(cfg.Sources))
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
+		if kept != nil {
+			s.Options.Keys = senderKeys{outbox: kept, source: name}
+		}
 		p, err := provider.New(s.Provider, s.Options)
 		if err != nil {
 			return nil, cfg.Problem("sources."+name, err.Error())

@@ -28,7 +28,7 @@ sources:
   pay: {provider: stripe, secrets: [the-first-secret]}
 `), nil)
 	require.NoError(t, err)
-	sources, err := sourcesOf(cfg)
+	sources, err := sourcesOf(cfg, nil)
 	require.NoError(t, err)
 	require.Len(t, sources, 3)
 

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// senderKeys are the keys of one source's sender, in the database.
+type senderKeys struct {
+	outbox *outbox.Outbox
+	source string
+}
+
+var _ provider.KeyStore = senderKeys{}
+
+// Kept implements provider.KeyStore.
+func (s senderKeys) Kept(ctx context.Context) ([]provider.KeptKey, error) {
+	rows, err := s.outbox.SenderKeys(ctx, s.source)
+	keys := make([]provider.KeptKey, len(rows))
+	for i, row := range rows {
+		keys[i] = provider.KeptKey{ID: row.ID, Document: row.Document, Age: row.Age}
+	}
+	return keys, err
+}
+
+// Keep implements provider.KeyStore.
+func (s senderKeys) Keep(k provider.KeptKey) {
+	s.outbox.KeepSenderKey(outbox.SenderKey{Source: s.source, ID: k.ID, Document: k.Document})
+}

@@ -1,0 +1,78 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// senderKeysOfSource is how many keys are kept of one source, the newest ones.
+// A sender has one or two at a time.
+const senderKeysOfSource = 8
+
+// SenderKey is a public key that has proven a delivery of a source.
+type SenderKey struct {
+	Source string
+	ID     string // what the provider calls it; unique in the source
+	// Document is the key as the sender gave it. Nil: the sender has no such key
+	// any more.
+	Document []byte
+	Age      time.Duration // since it was kept; not used by KeepSenderKey
+}
+
+// SenderKeys returns the keys that are kept of a source, the newest first.
+func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, error) {
+	rows, err := o.acceptPool.Query(ctx, o.sql.senderKeys, source)
+	if err != nil {
+		return nil, fmt.Errorf("read sender keys: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (SenderKey, error) {
+		k := SenderKey{Source: source}
+		var age float64
+		err := row.Scan(&k.ID, &k.Document, &age)
+		k.Age = time.Duration(age * float64(time.Second))
+		return k, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read sender keys: %w", err)
+	}
+	return keys, nil
+}
+
+// KeepSenderKey keeps a key some time later, outside the path of the answer.
+// Losing one is harmless: the sender is asked for it again.
+func (o *Outbox) KeepSenderKey(k SenderKey) {
+	go func() {
+		if _, err := o.senderKeys.submit(context.Background(), k); err != nil {
+			o.logger.Warn("key of the sender not kept", slog.String(logkey.Source, k.Source), slog.Any(logkey.Err, err))
+		}
+	}()
+}
+
+func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []SenderKey) ([]struct{}, error) {
+	type name struct{ source, id string }
+	index := make(map[name]int, len(batch))
+	var sources, ids []string
+	var documents [][]byte
+	for _, k := range batch {
+		i, seen := index[name{k.Source, k.ID}]
+		if !seen {
+			i = len(sources)
+			index[name{k.Source, k.ID}] = i
+			sources, ids, documents = append(sources, k.Source), append(ids, k.ID), append(documents, nil)
+		}
+		documents[i] = k.Document // the last one counts
+	}
+	if _, err := tx.Exec(ctx, o.sql.keepSenderKeys, sources, ids, documents); err != nil {
+		return nil, fmt.Errorf("keep sender keys: %w", err)
+	}
+	if _, err := tx.Exec(ctx, o.sql.forgetSenderKeys, sources, senderKeysOfSource); err != nil {
+		return nil, fmt.Errorf("forget sender keys: %w", err)
+	}
+	return make([]struct{}, len(batch)), nil
+}

@@ -1,0 +1,1 @@
+DROP TABLE hooklatch.sender_keys;
