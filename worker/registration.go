@@ -89,12 +89,12 @@ func (w *Worker) stayAnnounced() *presence {
 	return p
 }
 
-// withdraw says that the process works no more. It may be called again. Without
+// withdraw says that the process works no more. Without
 // a database others find out by themselves.
-func (w *Worker) withdraw(ctx context.Context, p *presence) {
+func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()
-	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	if err := w.outbox.Withdraw(ctx, w.opts.ID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not say that it is gone", errAttr(err))

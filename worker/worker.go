@@ -41,6 +41,7 @@ type Worker struct {
 	presence *presence
 	finder   *queueFinder // nil unless a handler is for all sources
 	pauses   *pauseKeeper
+	ended    chan struct{} // made by the first Stop, closed when all has ended
 }
 
 // New checks the options and compiles all routes. It does not touch the
@@ -166,31 +167,33 @@ func (w *Worker) Start(ctx context.Context) error {
 // called again, also before Start and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	client, finder, pauses, presence := w.client, w.finder, w.pauses, w.presence
 	w.started = true // a Worker that was stopped does not start
+	if w.client != nil && w.ended == nil {
+		w.ended = make(chan struct{})
+		go w.drain()
+	}
+	ended := w.ended
 	w.mu.Unlock()
-	if client == nil {
+	if ended == nil {
 		return nil
 	}
-	pauses.stop()
-	if finder != nil {
-		finder.stop()
-	}
-	ended := make(chan struct{})
-	stopped := client.Stopped()
-	if err := client.Stop(ctx); err != nil {
-		return fmt.Errorf("stop worker: %w", err)
-	}
-	go func() {
-		<-stopped // a second caller finds the stop under way
-		w.running.Wait()
-		close(ended)
-	}()
 	select {
 	case <-ended:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop worker: %w", ctx.Err())
 	}
-	w.withdraw(ctx, presence)
-	return nil
+}
+
+// drain is the stop itself. It belongs to no caller: River makes a second one
+// wait for the first, whatever the second one's context says.
+func (w *Worker) drain() {
+	defer close(w.ended)
+	w.pauses.stop()
+	if w.finder != nil {
+		w.finder.stop()
+	}
+	_ = w.client.Stop(context.Background()) // fails only with its context
+	w.running.Wait()
+	w.withdraw(w.presence)
 }
