@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"cel.dev/cel-go/cel"
 
@@ -29,6 +30,7 @@ type eventScope struct {
 	ctx     context.Context // of the run that evaluates
 	meter   meter           // of the evaluation that runs
 	maxBody int64           // of what is parsed; 0: any
+	timeout time.Duration   // of one evaluation; 0: evalTimeout
 	event   *outbox.Event
 	view    *eventView
 	headers map[string]string

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(view.ctx, evalTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(view.ctx, cmp.Or(view.timeout, evalTimeout), errTooLong)
 	defer cancel()
 	view.meter = meter{left: maxWork}
 	value, _, err := e.program.ContextEval(ctx, view)

@@ -25,6 +25,7 @@ const hashedKeyPrefix = "sha256:"
 // evaluation took too long, or was interrupted: then nothing is decided.
 func plan(ctx context.Context, e *outbox.Event, table *routeTable, maxBody int64) ([]outbox.NewEffect, error) {
 	scope := newEventScope(ctx, e)
+	scope.timeout = table.timeout
 	scope.maxBody = maxBody
 	var effects []outbox.NewEffect
 	for _, r := range table.routes {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"cel.dev/cel-go/cel"
 
@@ -102,6 +103,7 @@ type compiledRoute struct {
 type routeTable struct {
 	routes     []*compiledRoute
 	configHash string
+	timeout    time.Duration // of one evaluation; 0: evalTimeout
 }
 
 // compileRoutes checks everything that can be checked before an event comes.

@@ -170,7 +170,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.started = true // a Worker that was stopped does not start
 	if w.client != nil && w.ended == nil {
 		w.ended = make(chan struct{})
-		go w.drain()
+		go w.drain() //nolint:gosec // the stop is not one caller's, and outlasts its context
 	}
 	ended := w.ended
 	w.mu.Unlock()
