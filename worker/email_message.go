@@ -14,6 +14,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -106,7 +107,7 @@ func (m *emailRequest) build(scope *eventScope) (outbox.Request, error) {
 		}
 	}
 	// A line break in event data must not become a second header.
-	message.Subject = singleLine(strings.Join(strings.Fields(message.Subject), " "), maxSubject)
+	message.Subject = safetext.Line(strings.Join(strings.Fields(message.Subject), " "), maxSubject)
 	body, err := message.Encode()
 	if err != nil {
 		return outbox.Request{}, fmt.Errorf("email: %w", err)

@@ -10,10 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // maxKey is what the ledger takes, in bytes.
 const maxKey = 255
+
+// maxReason bounds why an effect was parked by its plan, in bytes.
+const maxReason = 2048
 
 // hashedKeyPrefix marks the key that replaces one the ledger cannot hold.
 const hashedKeyPrefix = "sha256:"
@@ -38,7 +42,7 @@ func plan(ctx context.Context, e *outbox.Event, table *routeTable, maxBody int64
 		}
 		if err != nil {
 			effect.Request = outbox.Request{}
-			effect.Parked = oneLine(fmt.Sprintf("route %q: %s", r.Name, err))
+			effect.Parked = safetext.Line(fmt.Sprintf("route %q: %s", r.Name, err), maxReason)
 		}
 		if wanted || err != nil {
 			effects = append(effects, effect)

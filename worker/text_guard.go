@@ -8,14 +8,13 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/panicked"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // maxText bounds every text that goes to River, in bytes.
@@ -23,7 +22,7 @@ const maxText = 2048
 
 // textGuard is the outermost middleware of every job: nothing but safe text
 // leaves it. River stores errors as jsonb in batches, and repeats a batch that
-// fails for ever. One NUL byte, quoted from the answer of some receiver, would
+// fails forever. One NUL byte, quoted from the answer of some receiver, would
 // stop all completions of the process.
 type textGuard struct {
 	river.MiddlewareDefaults
@@ -86,28 +85,7 @@ func newPanicError(v any) *panicError { return &panicError{text: panicked.Text(v
 func (e *panicError) Error() string { return e.text }
 
 // oneLine makes s safe for River, logs and spans.
-func oneLine(s string) string { return singleLine(s, maxText) }
-
-// singleLine makes s one line of valid UTF-8 without control characters, of at
-// most limit bytes.
-func singleLine(s string, limit int) string {
-	const ellipsis = "..."
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
-	s = strings.TrimSpace(s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len(ellipsis)
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + ellipsis
-}
+func oneLine(s string) string { return safetext.Line(s, maxText) }
 
 // output is what a run leaves in its job for River UI: flat, small and safe.
 type output struct {
