@@ -120,6 +120,7 @@ func joined(err error) bool {
 func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	c.certificates(cfg, time.Now())
+	c.signing(cfg)
 	tooFew, warning := app.CheckConns(cfg)
 	c.problems(tooFew)
 	if warning != nil {

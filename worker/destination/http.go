@@ -145,8 +145,11 @@ func secretsOf(o HTTPOptions) []string {
 		secrets = append(secrets, value, credentials)
 	}
 	for _, value := range o.SignStandardWebhooks {
-		text := strings.TrimPrefix(value.Reveal(), encodedSecret)
-		secrets = append(secrets, strings.TrimPrefix(text, rawSecret))
+		text := value.Reveal()
+		for _, prefix := range []string{encodedSecret, privateKey, rawSecret} {
+			text = strings.TrimPrefix(text, prefix)
+		}
+		secrets = append(secrets, text)
 	}
 	return secrets
 }

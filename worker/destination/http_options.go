@@ -55,8 +55,9 @@ type HTTPOptions struct {
 	BasicUser     string
 	BasicPassword secret.Value
 	// SignStandardWebhooks signs every attempt after Standard Webhooks, once
-	// with each secret: "whsec_" and Base64 of 24 to 64 bytes, or "raw:" and the
-	// bytes themselves. The webhook-id is the idempotency key and the same for
+	// with each secret: with HMAC (v1) for "whsec_" and Base64 of 24 to 64 bytes,
+	// or "raw:" and the bytes themselves; with Ed25519 (v1a) for "whsk_" and Base64
+	// of a private key. The webhook-id is the idempotency key and the same for
 	// all attempts.
 	SignStandardWebhooks []secret.Value
 	// SignOrigins are further origins, "https://other.example.com", that may be

@@ -1,11 +1,13 @@
 package destination
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +22,15 @@ const (
 	headerWebhookSignature = "Webhook-Signature"
 )
 
-// signer signs after Standard Webhooks 1.0.0, scheme v1: HMAC-SHA256 over
-// "id.timestamp.body" (https://github.com/standard-webhooks/standard-webhooks).
-type signer struct{ keys [][]byte }
+// signer signs after Standard Webhooks 1.0.0, every message with each of its
+// keys (https://github.com/standard-webhooks/standard-webhooks).
+type signer struct{ keys []signingKey }
 
 // What a secret may be.
 const (
 	encodedSecret = "whsec_" // and Base64, as every library of Standard Webhooks reads it
+	privateKey    = "whsk_"  // and Base64 of an Ed25519 private key
+	publicKey     = "whpk_"  // and Base64 of the public key, which receivers verify with
 	rawSecret     = "raw:"   // and the bytes themselves, for receivers that compute the HMAC on their own
 
 	// The specification asks for this many bytes.
@@ -37,41 +41,93 @@ const (
 // CheckSigningSecret says why nothing can be signed with a secret, or why the
 // receiver's library would take it for another one. It never quotes it.
 func CheckSigningSecret(value secret.Value) error {
-	_, err := signingKey(value)
+	_, err := readSigningKey(value)
 	return err
 }
 
-// signingKey is the key that a configured secret spells.
-func signingKey(value secret.Value) ([]byte, error) {
+// IsSigningKeyPair tells whether a secret is meant as half of a key pair, and
+// not as one that the receiver knows, too.
+func IsSigningKeyPair(value secret.Value) bool {
 	text := value.Reveal()
+	return strings.HasPrefix(text, privateKey) || strings.HasPrefix(text, publicKey)
+}
+
+// SigningPublicKey is what the receiver verifies the signatures of a secret
+// with, "whpk_" and Base64. It is empty for a secret that both sides know, and
+// for one that nothing can be signed with.
+func SigningPublicKey(value secret.Value) string {
+	key, err := readSigningKey(value)
+	if pair, ok := key.(asymmetricKey); ok && err == nil {
+		return publicKey + base64.StdEncoding.EncodeToString(pair[ed25519.SeedSize:])
+	}
+	return ""
+}
+
+// readSigningKey is the key that a configured secret spells.
+func readSigningKey(value secret.Value) (signingKey, error) {
+	text := value.Reveal()
+	if text == "" {
+		return nil, errors.New("is empty")
+	}
 	if raw, ok := strings.CutPrefix(text, rawSecret); ok {
 		if raw == "" {
 			return nil, errors.New("has nothing after raw:")
 		}
-		return []byte(raw), nil
+		return symmetricKey(raw), nil
+	}
+	if strings.HasPrefix(text, publicKey) {
+		return nil, errors.New("is a public key, with which the receiver verifies; requests are signed with the private key, whsk_")
+	}
+	if encoded, ok := strings.CutPrefix(text, privateKey); ok {
+		return readPrivateKey(encoded)
 	}
 	encoded, ok := strings.CutPrefix(text, encodedSecret)
-	if text == "" {
-		return nil, errors.New("is empty")
-	}
 	if !ok {
-		return nil, errors.New("begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with raw:; " +
+		return nil, errors.New("begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
 			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes")
 	}
-	key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	key, err := decodeKey(encoded)
 	if err != nil {
 		return nil, errors.New("is not Base64 after whsec_")
 	}
 	if len(key) < minSecretBytes || len(key) > maxSecretBytes {
 		return nil, fmt.Errorf("spells %d bytes after whsec_; allowed: %d to %d", len(key), minSecretBytes, maxSecretBytes)
 	}
-	return key, nil
+	return symmetricKey(key), nil
+}
+
+// readPrivateKey reads both spellings of an Ed25519 private key that senders
+// use: its seed, and the seed followed by the public key.
+func readPrivateKey(encoded string) (signingKey, error) {
+	key, err := decodeKey(encoded)
+	if err != nil {
+		return nil, errors.New("is not Base64 after whsk_")
+	}
+	switch len(key) {
+	case ed25519.SeedSize:
+		return asymmetricKey(ed25519.NewKeyFromSeed(key)), nil
+	case ed25519.PrivateKeySize:
+		// Signatures made with the public key of another pair give the private
+		// key away.
+		pair := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
+		if !pair.Equal(ed25519.PrivateKey(key)) {
+			return nil, errors.New("has a public key behind the private one that does not belong to it")
+		}
+		return asymmetricKey(pair), nil
+	}
+	return nil, fmt.Errorf("spells %d bytes after whsk_; an Ed25519 private key has %d, or %d with the public key behind it",
+		len(key), ed25519.SeedSize, ed25519.PrivateKeySize)
+}
+
+// decodeKey decodes Base64 with and without its padding.
+func decodeKey(encoded string) ([]byte, error) {
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
 }
 
 func newSigner(secrets []secret.Value) (*signer, error) {
 	s := &signer{}
 	for i, value := range secrets {
-		key, err := signingKey(value)
+		key, err := readSigningKey(value)
 		if err != nil {
 			return nil, fmt.Errorf("secret %d %w", i+1, err)
 		}
@@ -84,12 +140,33 @@ func newSigner(secrets []secret.Value) (*signer, error) {
 // either the old or the new one accepts the message while they are rotated.
 func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.Unix(), 10)
+	message := slices.Concat([]byte(id+"."+timestamp+"."), body)
 	signatures := make([]string, 0, len(s.keys))
 	for _, key := range s.keys {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(id + "." + timestamp + "."))
-		mac.Write(body)
-		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+		scheme, made := key.sign(message)
+		signatures = append(signatures, scheme+","+base64.StdEncoding.EncodeToString(made))
 	}
 	return timestamp, strings.Join(signatures, " ")
+}
+
+// signingKey signs "id.timestamp.body" after one scheme of the specification.
+type signingKey interface {
+	sign(message []byte) (scheme string, signature []byte)
+}
+
+// symmetricKey is a secret that the receiver knows, too: HMAC-SHA256.
+type symmetricKey []byte
+
+func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
+	mac := hmac.New(sha256.New, k)
+	mac.Write(message)
+	return "v1", mac.Sum(nil)
+}
+
+// asymmetricKey is the private half of a key pair: Ed25519. The receiver has
+// the public one, with which nobody can sign.
+type asymmetricKey ed25519.PrivateKey
+
+func (k asymmetricKey) sign(message []byte) (scheme string, signature []byte) {
+	return "v1a", ed25519.Sign(ed25519.PrivateKey(k), message)
 }

@@ -1,6 +1,8 @@
 package destination
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,40 +14,82 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-func TestSignPublishedVector(t *testing.T) {
-	t.Parallel()
-	var vector struct {
-		Secret    string `json:"secret"`
-		ID        string `json:"id"`
-		Timestamp int64  `json:"timestamp"`
-		Body      string `json:"body"`
-		Signature string `json:"signature"`
-	}
+// vector is a message and what someone else signed it with.
+type vector struct {
+	Source    string
+	Secret    string
+	Public    string // of a key pair, where it is published, too
+	ID        string
+	Timestamp int64
+	Body      string
+	Signature string
+}
+
+func publishedVectors(t *testing.T) []vector {
+	t.Helper()
+	var vectors []vector
 	content, err := os.ReadFile("testdata/standard_webhooks.json")
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(content, &vector))
+	require.NoError(t, json.Unmarshal(content, &vectors))
+	return vectors
+}
 
-	s, err := newSigner([]secret.Value{secret.New(vector.Secret)})
+func TestSignPublishedVectors(t *testing.T) {
+	t.Parallel()
+	for _, v := range publishedVectors(t) {
+		s, err := newSigner([]secret.Value{secret.New(v.Secret)})
+		require.NoError(t, err, v.Source)
+		timestamp, signature := s.sign(v.ID, time.Unix(v.Timestamp, 0), []byte(v.Body))
+		require.Equal(t, "1614265330", timestamp, v.Source)
+		require.Equal(t, v.Signature, signature, v.Source)
+		if v.Public != "" {
+			require.Equal(t, v.Public, SigningPublicKey(secret.New(v.Secret)), v.Source)
+		}
+	}
+}
+
+// The public key that we show verifies what we sign, and nothing else.
+func TestSignaturesVerifyWithThePublicKey(t *testing.T) {
+	t.Parallel()
+	private := secret.New("whsk_" + base64.StdEncoding.EncodeToString([]byte("a seed with its thirty-two bytes")))
+	encoded, ok := strings.CutPrefix(SigningPublicKey(private), "whpk_")
+	require.True(t, ok)
+	public, err := base64.StdEncoding.DecodeString(encoded)
 	require.NoError(t, err)
-	timestamp, signature := s.sign(vector.ID, time.Unix(vector.Timestamp, 0), []byte(vector.Body))
-	require.Equal(t, "1614265330", timestamp)
-	require.Equal(t, vector.Signature, signature)
+	s, err := newSigner([]secret.Value{private})
+	require.NoError(t, err)
+
+	timestamp, signature := s.sign("hl_1", time.Unix(1_700_000_000, 0), []byte(`{"a":1}`))
+	made, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signature, "v1a,"))
+	require.NoError(t, err)
+	require.True(t, ed25519.Verify(public, []byte(`hl_1.1700000000.{"a":1}`), made))
+	require.Equal(t, "1700000000", timestamp)
+	for _, other := range []string{`hl_1.1700000000.{"a":2}`, `hl_2.1700000000.{"a":1}`, `hl_1.1700000001.{"a":1}`} {
+		require.False(t, ed25519.Verify(public, []byte(other), made), other)
+	}
+	for _, shared := range []string{"raw:secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "", "whsk_AA=="} {
+		require.Empty(t, SigningPublicKey(secret.New(shared)), "%q", shared)
+	}
 }
 
 func TestSignWithEverySecretWhileTheyRotate(t *testing.T) {
 	t.Parallel()
-	old, renewed := secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), secret.New("raw:a raw secret")
+	secrets := []secret.Value{
+		secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), secret.New("raw:a raw secret"),
+		secret.New("whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk="), // both schemes side by side
+		secret.New("whsk_V0VCSE9PS0FTWU1NRVRSSUNURVNUUFJJVkFURUtFWTE="),
+	}
 	var single []string
-	for _, value := range []secret.Value{old, renewed} {
+	for _, value := range secrets {
 		s, err := newSigner([]secret.Value{value})
 		require.NoError(t, err)
 		_, signature := s.sign("msg_1", time.Unix(1, 0), []byte("body"))
 		single = append(single, signature)
 	}
-	both, err := newSigner([]secret.Value{old, renewed})
+	all, err := newSigner(secrets)
 	require.NoError(t, err)
-	_, signature := both.sign("msg_1", time.Unix(1, 0), []byte("body"))
-	require.Equal(t, single[0]+" "+single[1], signature)
+	_, signature := all.sign("msg_1", time.Unix(1, 0), []byte("body"))
+	require.Equal(t, strings.Join(single, " "), signature)
 }
 
 func TestSignRefusesUnusableSecrets(t *testing.T) {
@@ -56,13 +100,22 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whsec_?%":                            "is not Base64 after whsec_",
 		"whsec_YWJj":                          "spells 3 bytes after whsec_; allowed: 24 to 64",
 		"whsec_" + strings.Repeat("YWJj", 22): "spells 66 bytes after whsec_; allowed: 24 to 64",
-		"mysecretmysecret": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with raw:; " +
+		"mysecretmysecret": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
 			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
-		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with raw:; " +
+		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
 			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
-		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "",
-		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=": "spells 23 bytes after whsec_; allowed: 24 to 64",
-		"raw:mysecretmysecret":                   "",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":           "",
+		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=":           "spells 23 bytes after whsec_; allowed: 24 to 64",
+		"raw:mysecretmysecret":                             "",
+		"whsk_":                                            "spells 0 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key behind it",
+		"whsk_?%":                                          "is not Base64 after whsk_",
+		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key behind it",
+		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
+		// The second half of the published key, with some of its bytes changed.
+		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key behind the " +
+			"private one that does not belong to it",
+		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +
+			"with the private key, whsk_",
 	} {
 		if want == "" {
 			require.NoError(t, CheckSigningSecret(secret.New(given)), given)
@@ -79,5 +132,5 @@ func TestSignWithRawBytes(t *testing.T) {
 	t.Parallel()
 	s, err := newSigner([]secret.Value{secret.New("raw:whsec_abc")})
 	require.NoError(t, err)
-	require.Equal(t, [][]byte{[]byte("whsec_abc")}, s.keys)
+	require.Equal(t, []signingKey{symmetricKey("whsec_abc")}, s.keys)
 }

@@ -205,6 +205,10 @@ func (h *HTTPDestination) checkSign(d *decoder, at string) {
 		if h.Sign.StandardWebhooksFile != "" {
 			path, write = at+"_file", "raw:THE-SECRET into the file"
 		}
+		if destination.IsSigningKeyPair(value) {
+			d.reportf(path, "secret %d %s", i+1, err)
+			continue
+		}
 		d.reportf(path, "secret %d %s; if the receiver takes the bytes as they are, write %s", i+1, err, write)
 	}
 }

@@ -139,8 +139,9 @@ type Basic struct {
 type Sign struct {
 	// Secrets of a Standard Webhooks signature with a webhook-id that stays the
 	// same in every attempt: whsec_ and Base64 of 24 to 64 bytes, or raw: and the
-	// bytes themselves for a receiver that does not decode them. Each of several
-	// signs, so that the receiver can change from one to the next.
+	// bytes themselves for a receiver that does not decode them; or whsk_ and
+	// Base64 of an Ed25519 private key, whose public key hooklatch check shows.
+	// Each of several signs, so that the receiver can change from one to the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 	// A file that holds the secrets, one in a line, instead of standard_webhooks.
 	StandardWebhooksFile string `yaml:"standard_webhooks_file,omitempty"`

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// signing shows the public keys that receivers verify with: the configuration
+// has the private ones only.
+func (c *checkup) signing(cfg *config.Config) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		if d.HTTP == nil || d.HTTP.Sign == nil {
+			continue
+		}
+		for _, value := range d.HTTP.Sign.StandardWebhooks {
+			if key := destination.SigningPublicKey(value); key != "" {
+				c.add(doctor.OK, "signing", fmt.Sprintf("the receiver of destination %q verifies v1a signatures with %s", name, key), "")
+			}
+		}
+	}
+}
