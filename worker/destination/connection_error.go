@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
 // notConnected is the outcome of an attempt that got no connection: nothing
 // was sent. Only the guard's refusal is for good.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
-	if blocked, ok := errors.AsType[*blockedError](err); ok {
+	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		return refused(blocked.Error())
 	}
 	return Outcome{

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -127,7 +128,7 @@ type Email struct {
 	tls      *tls.Config
 	timeout  time.Duration
 	helo     string
-	guard    *guard
+	guard    *egress.Guard
 	redactor *redactor
 	tracer   trace.Tracer
 }
@@ -143,7 +144,7 @@ func NewEmail(o EmailOptions) (*Email, error) {
 		return nil, fmt.Errorf("email destination %q: from %q %w", o.Name, o.From, err)
 	}
 	port := strconv.Itoa(o.Port)
-	guard, err := newGuard(o.Host, port, o.AllowPrivate, o.Resolver)
+	guard, err := egress.New(egress.Options{Host: o.Host, Port: port, AllowPrivate: o.AllowPrivate, Resolver: o.Resolver})
 	if err != nil {
 		return nil, fmt.Errorf("email destination %q: %w", o.Name, err)
 	}
@@ -212,7 +213,7 @@ func (m *Email) attempt(ctx context.Context, e *outbox.Effect) Outcome {
 
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return canonicalHost(host) == "localhost" || err == nil && ip.Unmap().IsLoopback()
+	return egress.CanonicalHost(host) == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // isHELO tells whether a name can be an argument of EHLO.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -79,7 +80,7 @@ func NewFetcher(o FetchOptions) (*Fetcher, error) {
 	case !o.Bearer.IsZero():
 		f.header.Set("Authorization", "Bearer "+o.Bearer.Reveal())
 	}
-	guard, err := newGuard(host, port, o.AllowPrivate, o.Resolver)
+	guard, err := egress.New(egress.Options{Host: host, Port: port, AllowPrivate: o.AllowPrivate, Resolver: o.Resolver})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration
 	host := clean(u.Host, 100)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		if _, blocked := errors.AsType[*blockedError](err); blocked {
+		if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 			out := notConnected(ctx, host, timeout, err)
 			return nil, &out
 		}

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
 const (
@@ -76,7 +77,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
-	guard, err := newGuard(target.Hostname(), portOf(target), o.AllowPrivate, o.Resolver)
+	guard, err := egress.New(egress.Options{Host: target.Hostname(), Port: portOf(target), AllowPrivate: o.AllowPrivate, Resolver: o.Resolver})
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
@@ -103,7 +104,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	return h, nil
 }
 
-func newTransport(o HTTPOptions, guard *guard) *http.Transport {
+func newTransport(o HTTPOptions, guard *egress.Guard) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+
+	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
 // sameOrigin tells whether a request goes where the configuration says, and
@@ -12,7 +14,7 @@ import (
 func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
 
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && canonicalHost(a.Hostname()) == canonicalHost(b.Hostname())
+	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && egress.CanonicalHost(a.Hostname()) == egress.CanonicalHost(b.Hostname())
 }
 
 // foreignError says that a signed request leads to an origin that may not have

@@ -1,4 +1,4 @@
-package destination
+package egress
 
 import "net/netip"
 

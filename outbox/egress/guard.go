@@ -1,4 +1,6 @@
-package destination
+// Package egress is responsible for which addresses this program connects to on
+// behalf of others.
+package egress
 
 import (
 	"context"
@@ -13,41 +15,55 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// blockedError says that the egress guard refused an address.
-type blockedError struct {
+// BlockedError says that the egress guard refused an address.
+type BlockedError struct {
 	host string
 	why  string
 }
 
-func (e *blockedError) Error() string {
+func (e *BlockedError) Error() string {
 	return fmt.Sprintf("egress guard refused %s: %s", e.host, e.why)
 }
 
-// guard dials for one destination, and checks every address after it was
-// resolved and right before the connection is made, so that neither a literal
-// in disguise nor a name that resolves differently the second time gets past.
+// Options say whom a Guard dials for, and what it may reach besides public
+// addresses.
+type Options struct {
+	// Host and Port are those of the target's own configured URL. Empty: there is
+	// none, and nothing is exempt.
+	Host, Port string
+	// AllowPrivate are prefixes of non-global addresses that may be reached.
+	AllowPrivate []netip.Prefix
+	// Resolver looks up hosts; nil: the system's. What it answers is checked.
+	Resolver *net.Resolver
+}
+
+// Guard dials for one target, such as a destination, and checks every address
+// after it was resolved and right before the connection is made, so that neither
+// a literal in disguise nor a name that resolves differently the second time gets
+// past.
 //
 // An address is reached when it is global unicast by the registries of IANA,
-// when allow_private names it, or when the destination's own configured URL
-// names it: the same literal address, or a loopback one for `localhost`. That
-// last exemption holds for host and port of that URL only; a URL computed
-// from event data with another host or port never has it. The metadata services
-// of clouds are not reached by a network in allow_private, but by their address
-// alone.
-type guard struct {
+// when AllowPrivate names it, or when the target's own configured URL names it:
+// the same literal address, or a loopback one for `localhost`. That last
+// exemption holds for host and port of that URL only; a URL computed from event
+// data with another host or port never has it. The metadata services of clouds
+// are not reached by a network in AllowPrivate, but by their address alone.
+type Guard struct {
 	host      string // as configured, canonical
 	port      string
+	only      string     // the one port that is dialled; empty: any
 	literal   netip.Addr // valid when host is a literal address
 	localhost bool
-	alone     map[netip.Addr]bool // addresses that allow_private names one by one
+	alone     map[netip.Addr]bool // addresses that AllowPrivate names one by one
 	addresses *ssrf.Guardian
 	dialer    net.Dialer
 }
 
-func newGuard(host, port string, allow []netip.Prefix, resolver *net.Resolver) (*guard, error) {
+// New makes the guard of one target. It does not connect.
+func New(o Options) (*Guard, error) {
 	var v4, v6 []netip.Prefix
 	alone := map[netip.Addr]bool{}
-	for _, p := range allow {
+	for _, p := range o.AllowPrivate {
 		switch {
 		case !p.IsValid() || p.Addr().Is4In6():
 			return nil, fmt.Errorf("allow_private %q is not a prefix of IPv4 or IPv6 addresses", p)
@@ -60,35 +76,44 @@ func newGuard(host, port string, allow []netip.Prefix, resolver *net.Resolver) (
 			alone[p.Addr()] = true
 		}
 	}
-	g := &guard{
-		host:  canonicalHost(host),
-		port:  port,
+	g := &Guard{
+		host:  CanonicalHost(o.Host),
+		port:  o.Port,
 		alone: alone,
 		addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork(),
 			ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)),
-		dialer: net.Dialer{Resolver: resolver},
+		dialer: net.Dialer{Resolver: o.Resolver},
 	}
 	g.localhost = isLocalhost(g.host)
-	if ip, err := netip.ParseAddr(host); err == nil {
+	if ip, err := netip.ParseAddr(o.Host); err == nil {
 		g.literal = ip.Unmap()
 	} else if endsInNumber(g.host) {
-		return nil, fmt.Errorf("host %q is not a valid address", host)
+		return nil, fmt.Errorf("host %q is not a valid address", o.Host)
 	}
 	return g, nil
 }
 
+// Public makes a guard that reaches nothing but public addresses, and of these
+// only the one port.
+func Public(port string) *Guard {
+	return &Guard{only: port, addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())}
+}
+
 // DialContext connects to a host and port, if the guard lets it. Its error is
-// a *blockedError when no address of the host was allowed.
-func (g *guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+// a *BlockedError when no address of the host was allowed.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	own := canonicalHost(host) == g.host && port == g.port
+	if g.only != "" && port != g.only {
+		return nil, &BlockedError{host: host, why: "port " + port + " is not " + g.only}
+	}
+	own := CanonicalHost(host) == g.host && port == g.port
 	if err := g.checkName(host, own); err != nil {
 		return nil, err
 	}
-	if canonicalHost(host) == "localhost" {
+	if CanonicalHost(host) == "localhost" {
 		address = net.JoinHostPort("localhost", port) // Not every resolver knows "localhost.".
 	}
 
@@ -100,7 +125,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(resolved)
 		if err != nil {
-			err = &blockedError{host: host, why: "it did not resolve to an IP address"}
+			err = &BlockedError{host: host, why: "it did not resolve to an IP address"}
 		} else {
 			err = g.checkAddr(host, ap.Addr(), own)
 		}
@@ -122,7 +147,7 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	if blocked != nil && !allowed {
 		return nil, blocked
 	}
-	if _, ok := errors.AsType[*blockedError](err); ok {
+	if _, ok := errors.AsType[*BlockedError](err); ok {
 		// One of several addresses was refused, and another did not answer.
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no allowed address of the host answered")}
 	}
@@ -130,15 +155,15 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 }
 
 // checkName refuses what must not even be looked up.
-func (g *guard) checkName(host string, own bool) error {
+func (g *Guard) checkName(host string, own bool) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil
 	}
-	if endsInNumber(canonicalHost(host)) {
+	if endsInNumber(CanonicalHost(host)) {
 		// Resolvers of some systems read 2130706433, 0x7f.1 and 0177.1 as 127.0.0.1.
-		return &blockedError{host: host, why: "it is not a valid address"}
+		return &BlockedError{host: host, why: "it is not a valid address"}
 	}
-	if !own && isLocalhost(canonicalHost(host)) {
+	if !own && isLocalhost(CanonicalHost(host)) {
 		v4, v6 := netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
 		if err := g.checkAddr(host, v4, false); err != nil && g.checkAddr(host, v6, false) != nil {
 			return err
@@ -148,26 +173,28 @@ func (g *guard) checkName(host string, own bool) error {
 }
 
 // checkAddr refuses an address that is neither global, nor allowed, nor the
-// destination's own.
-func (g *guard) checkAddr(host string, ip netip.Addr, own bool) error {
+// target's own.
+func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 	ip = ip.Unmap()
 	if own && (ip == g.literal || g.localhost && ip.IsLoopback()) {
 		return nil
 	}
 	if isMetadataService(ip) && !g.alone[ip.WithZone("")] {
-		return &blockedError{host: host, why: fmt.Sprintf("%s is the metadata service of a cloud, and allow_private does not name it alone", ip)}
+		return &BlockedError{host: host, why: fmt.Sprintf("%s is the metadata service of a cloud, and allow_private does not name it alone", ip)}
 	}
 	if g.addresses.SafeAddr(ip.WithZone("")) != nil {
-		return &blockedError{host: host, why: fmt.Sprintf("%s is not a global address, and allow_private does not name it", ip)}
+		return &BlockedError{host: host, why: fmt.Sprintf("%s is not a global address, and allow_private does not name it", ip)}
 	}
 	return nil
 }
 
-func canonicalHost(host string) string {
+// CanonicalHost is the one spelling of a host's name: in lower case, without the
+// dot of the root.
+func CanonicalHost(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// isLocalhost knows the names of RFC 6761, section 6.3.
+// isLocalhost tells whether a host has one of the names of RFC 6761, section 6.3.
 func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
@@ -177,7 +204,7 @@ func isLocalhost(host string) bool {
 // (WHATWG URL standard, "ends in a number checker").
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	if isDigits(last) {
+	if last != "" && strings.Trim(last, "0123456789") == "" {
 		return true
 	}
 	hex, ok := strings.CutPrefix(last, "0x")

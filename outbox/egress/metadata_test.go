@@ -1,4 +1,4 @@
-package destination
+package egress
 
 import (
 	"net/netip"
@@ -20,21 +20,21 @@ func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	} {
 		ip := netip.MustParseAddr(address)
 		for _, allowed := range [][]netip.Prefix{nil, wide} {
-			g, err := newGuard("hooks.example.com", "443", allowed, nil)
+			g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: allowed})
 			require.NoError(t, err)
 			require.ErrorContains(t, g.checkAddr("evil.example.com", ip, false), "is the metadata service of a cloud", address)
 			require.Error(t, g.checkAddr("hooks.example.com", ip, true), "a name may be made to resolve to it")
 		}
 		alone := netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
-		g, err := newGuard("hooks.example.com", "443", []netip.Prefix{alone}, nil)
+		g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: []netip.Prefix{alone}})
 		require.NoError(t, err)
 		require.NoError(t, g.checkAddr("hooks.example.com", ip, true), address)
 	}
-	g, err := newGuard("168.63.129.16", "80", nil, nil)
+	g, err := New(Options{Host: "168.63.129.16", Port: "80"})
 	require.NoError(t, err)
 	require.NoError(t, g.checkAddr("168.63.129.16", netip.MustParseAddr("168.63.129.16"), true), "the configured URL names it")
 
-	g, err = newGuard("hooks.example.com", "443", wide, nil)
+	g, err = New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: wide})
 	require.NoError(t, err)
 	for _, neighbour := range []string{"100.100.100.201", "fd00:ec2::255", "169.254.1.1"} {
 		require.NoError(t, g.checkAddr("x", netip.MustParseAddr(neighbour), false), neighbour)
