@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // arrival is a Delivery on its way through T1. Its ids are made before the
@@ -41,7 +43,7 @@ func newArrival(d Delivery) (arrival, error) {
 	if a.deliveryID, err = uuid.NewV7(); err != nil {
 		return arrival{}, fmt.Errorf("make delivery id: %w", err)
 	}
-	a.ContentType = safeText(d.ContentType)
+	a.ContentType = safetext.Storable(d.ContentType)
 	a.acceptanceIDs = make([]uuid.UUID, len(d.Events))
 	a.hashes = make([][]byte, len(d.Events))
 	for i, in := range d.Events {
@@ -269,9 +271,9 @@ func encodeHeaders(headers map[string][]string) ([]byte, error) {
 	for name, values := range headers {
 		clean := make([]string, len(values))
 		for i, value := range values {
-			clean[i] = safeText(value)
+			clean[i] = safetext.Storable(value)
 		}
-		safe[safeText(name)] = clean
+		safe[safetext.Storable(name)] = clean
 	}
 	return json.Marshal(safe)
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // maxReasonLen bounds what a provider may say about its retry.
@@ -66,16 +68,16 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	r.acceptanceIDs = append(r.acceptanceIDs, a.acceptanceIDs[i])
 	r.providers = append(r.providers, a.Provider)
 	r.types = append(r.types, in.Type)
-	r.apiVersions = append(r.apiVersions, safeText(in.APIVersion))
+	r.apiVersions = append(r.apiVersions, safetext.Storable(in.APIVersion))
 	r.occurredAt = append(r.occurredAt, occurredAt)
 	r.deliveryIDs = append(r.deliveryIDs, a.deliveryID)
-	r.items = append(r.items, safeText(in.Item))
+	r.items = append(r.items, safetext.Storable(in.Item))
 	r.hashes = append(r.hashes, a.hashes[i])
-	r.traceparents = append(r.traceparents, safeText(a.Traceparent))
+	r.traceparents = append(r.traceparents, safetext.Storable(a.Traceparent))
 	r.queues = append(r.queues, a.queue)
 	r.suspects = append(r.suspects, replay.action != "")
 	r.retryNumbers = append(r.retryNumbers, a.RetryNumber)
-	r.retryReasons = append(r.retryReasons, excerpt(a.RetryReason, maxReasonLen))
+	r.retryReasons = append(r.retryReasons, safetext.Excerpt(a.RetryReason, maxReasonLen))
 	r.held = append(r.held, replay.action == ReplayHold)
 	r.receivedAt = append(r.receivedAt, time.Time{})
 	return len(r.sources) - 1

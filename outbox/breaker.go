@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Trip opens the breaker of a destination, which pauses it, and lets the first
 // probe through after probeIn. A breaker that is not closed stays as it is: the
 // first to trip it decides. Errors: ErrUnknownDestination, ErrUnavailable.
 func (o *Outbox) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := o.changeDestination(ctx, destination, o.sql.tripBreaker, excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+	if err := o.changeDestination(ctx, destination, o.sql.tripBreaker, safetext.Excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
 		return fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
 	return nil
@@ -44,7 +46,7 @@ func (o *Outbox) BeginProbe(ctx context.Context, destination string, lease time.
 // now. Otherwise it changes nothing. Errors: ErrUnknownDestination,
 // ErrUnavailable.
 func (o *Outbox) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := o.changeDestination(ctx, destination, o.sql.failProbe, excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+	if err := o.changeDestination(ctx, destination, o.sql.failProbe, safetext.Excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // BreakerState is the state of a destination's circuit breaker.
@@ -58,7 +60,7 @@ func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool,
 	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
 		came := consequence{result: "it was so already"}
 		known, err := o.applyPause(ctx, tx, destination, func() error {
-			tag, err := tx.Exec(ctx, o.sql.setPaused, destination, paused, by.Who, excerpt(by.Reason, maxErrorLen))
+			tag, err := tx.Exec(ctx, o.sql.setPaused, destination, paused, by.Who, safetext.Excerpt(by.Reason, maxErrorLen))
 			if tag.RowsAffected() > 0 {
 				came = consequence{result: "paused", affected: 1}
 				if !paused {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Dispatch is the plan of one event: what its dispatch commits (T2).
@@ -106,7 +108,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 // Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
 	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, excerpt(reason, maxErrorLen))
+		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, safetext.Excerpt(reason, maxErrorLen))
 		return err
 	})
 	if err != nil {

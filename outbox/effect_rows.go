@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // effectRows are the distinct effects of a batch and the links of its events
@@ -77,17 +79,17 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	r.eventTypes = append(r.eventTypes, eventType)
 	r.acceptSeqs = append(r.acceptSeqs, seq)
 	r.traceparents = append(r.traceparents, traceparent)
-	r.methods = append(r.methods, safeText(e.Request.Method))
-	r.urls = append(r.urls, safeText(e.Request.URL))
+	r.methods = append(r.methods, safetext.Storable(e.Request.Method))
+	r.urls = append(r.urls, safetext.Storable(e.Request.URL))
 	r.headers = append(r.headers, headers)
-	r.contentTypes = append(r.contentTypes, safeText(e.Request.ContentType))
+	r.contentTypes = append(r.contentTypes, safetext.Storable(e.Request.ContentType))
 	r.bodies = append(r.bodies, e.Request.body())
 	r.orderKeys = append(r.orderKeys, e.orderKey())
 	r.onParks = append(r.onParks, string(e.onPark()))
 	r.latestKeys = append(r.latestKeys, e.LatestKey)
 	r.occurredAts = append(r.occurredAts, e.occurred(event))
 	r.renderings = append(r.renderings, e.rendering())
-	r.parked = append(r.parked, excerpt(e.Parked, maxErrorLen))
+	r.parked = append(r.parked, safetext.Excerpt(e.Parked, maxErrorLen))
 	return nil
 }
 

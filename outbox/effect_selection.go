@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // selectionSlice is how many effects a selection reads at once, selected or not.
@@ -69,8 +71,8 @@ func (s EffectSelection) record() json.RawMessage {
 		When        string        `json:"when,omitempty"`
 		InDoubt     bool          `json:"in_doubt,omitempty"`
 	}{
-		s.States, safeText(s.Destination), safeText(s.Route), safeText(s.Source),
-		timeOrNull(s.From), timeOrNull(s.Until), s.AsOf, safeText(s.When), s.InDoubt,
+		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(s.Source),
+		timeOrNull(s.From), timeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
 	})
 	if err != nil { // a year beyond 9999
 		return json.RawMessage(`{}`)

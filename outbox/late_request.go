@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // ErrLate means that the attempt has lost its lease to another.
@@ -31,7 +33,7 @@ func (o *Outbox) FixRequest(ctx context.Context, e Effect, r Request) (Effect, e
 	fixed := Request{}
 	err = o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		err := tx.QueryRow(ctx, o.sql.fixRequest, e.Scope, e.Key, e.Generation, e.Attempt, e.claimID,
-			safeText(r.Method), safeText(r.URL), headers, safeText(r.ContentType), r.body()).
+			safetext.Storable(r.Method), safetext.Storable(r.URL), headers, safetext.Storable(r.ContentType), r.body()).
 			Scan(&fixed.Method, &fixed.URL, &stored, &fixed.ContentType, &fixed.Body)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrLate

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Operator is the person who orders an action. Whatever a person orders is
@@ -56,7 +58,7 @@ func (by Operator) did(what string) string {
 	if by.Reason != "" {
 		text += ": " + by.Reason
 	}
-	return excerpt(text, maxErrorLen)
+	return safetext.Excerpt(text, maxErrorLen)
 }
 
 // Action is what a person can order.
@@ -127,7 +129,7 @@ func (o *Outbox) logAction(ctx context.Context, tx pgx.Tx, by Operator, what ins
 		filter = struct{}{}
 	}
 	if _, err := tx.Exec(ctx, o.sql.logOperator, by.Who, by.Role, by.Via, what.action, what.target, filter,
-		excerpt(by.Reason, maxErrorLen), excerpt(came.result, maxErrorLen), came.affected, by.RequestID); err != nil {
+		safetext.Excerpt(by.Reason, maxErrorLen), safetext.Excerpt(came.result, maxErrorLen), came.affected, by.RequestID); err != nil {
 		return fmt.Errorf("record action: %w", err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // ErrNotReplayable means that the event waits for its dispatch already, or for
@@ -52,7 +54,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operato
 	j := dispatchJob{ref: ref}
 	var r Replayed
 	var receivedAt time.Time
-	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, excerpt(by.Reason, maxErrorLen)).
+	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, safetext.Excerpt(by.Reason, maxErrorLen)).
 		Scan(&j.eventType, &receivedAt, &j.queue, &j.traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, o.whyNotReplayed(ctx, tx, ref)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Settlement is the outcome of an attempt.
@@ -130,7 +132,7 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		states, applieds = append(states, string(state)), append(applieds, applied)
 		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
 		statuses, rotations, unauthorized = append(statuses, status), append(rotations, s.RotateKey), append(unauthorized, s.Unauthorized)
-		excerpts, errs = append(excerpts, excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, excerpt(s.Error, maxErrorLen))
+		excerpts, errs = append(excerpts, safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, safetext.Excerpt(s.Error, maxErrorLen))
 	}
 	rows, err := tx.Query(ctx, o.sql.settle,
 		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations, unauthorized)

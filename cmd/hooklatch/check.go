@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -280,7 +281,7 @@ func (p *process) printCheckup(c *checkup, asJSON bool) error {
 				mark, check = "", ""
 			}
 			first = false
-			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, printable(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
+			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, safetext.Shown(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
 		if f.Fix != "" {
 			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Fix)

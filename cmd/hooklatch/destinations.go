@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 func newDestinations(p *process, g *globals) *cobra.Command {
@@ -184,7 +185,7 @@ func destinationAction(p *process, g *globals, database *databaseFlag, action ou
 			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
 				err := do(cmd.Context(), o, args[0], by.operator())
 				if errors.Is(err, outbox.ErrUnknownDestination) {
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", printable(args[0]), p.name)
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(args[0]), p.name)
 				}
 				if err != nil {
 					return err

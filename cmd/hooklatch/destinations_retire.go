@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // retiredView is what retire did, as --json prints it.
@@ -42,10 +43,10 @@ into the configuration is known again when a worker starts with it.`,
 				})
 				switch {
 				case errors.Is(err, outbox.ErrUnknownDestination):
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", printable(name), p.name)
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), p.name)
 				case errors.Is(err, outbox.ErrServed):
 					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
-						printable(name), p.name)
+						safetext.Shown(name), p.name)
 				case err != nil:
 					return err
 				case asJSON:

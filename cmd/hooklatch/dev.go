@@ -19,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
@@ -148,7 +149,7 @@ func (d *dev) progress(line string) { d.print(d.p.stderr, line) }
 func (d *dev) print(w io.Writer, line string) {
 	d.printing.Lock()
 	defer d.printing.Unlock()
-	fmt.Fprintln(w, printable(line))
+	fmt.Fprintln(w, safetext.Shown(line))
 }
 
 // checkAddresses finds taken addresses before anything slow begins.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // effectAction is what a command orders about one effect, or many.
@@ -106,7 +107,7 @@ type orderView struct {
 func (p *process) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction, key string, by outbox.Operator, asJSON bool) error {
 	err := a.do(o, ctx, key, by)
 	if errors.Is(err, outbox.ErrNotFound) {
-		return fmt.Errorf("there is no effect with the key %s", printable(key))
+		return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // effectsRun is an order about many effects and how it is told.
@@ -125,7 +126,7 @@ func (r *effectsRun) printLeftOut(v outbox.EffectsPreview) {
 		fmt.Fprintf(r.stdout, "%d more left out: their requests could not be rendered, so replay their events instead\n", v.Unrendered)
 	}
 	if v.Unclear > 0 {
-		fmt.Fprintf(r.stdout, "%d more left out: --when failed for their events; the first time: %s\n", v.Unclear, printable(inWords(v.WhyUnclear)))
+		fmt.Fprintf(r.stdout, "%d more left out: --when failed for their events; the first time: %s\n", v.Unclear, safetext.Shown(inWords(v.WhyUnclear)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // effectDetail is an effect with its attempts and transitions.
@@ -26,7 +27,7 @@ type effectDetail struct {
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
 	e, err := o.Effect(ctx, key)
 	if errors.Is(err, outbox.ErrNotFound) {
-		return effectDetail{}, fmt.Errorf("there is no effect with the key %s", printable(key))
+		return effectDetail{}, fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
 	}
 	if err != nil {
 		return effectDetail{}, err
@@ -111,7 +112,7 @@ func (p *process) printEffect(d effectDetail) {
 	e := d.Effect
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-14s  %s\n", name, printable(value))
+			fmt.Fprintf(p.stdout, "%-14s  %s\n", name, safetext.Shown(value))
 		}
 	}
 	field("effect", e.IdempotencyKey)
@@ -174,7 +175,7 @@ func (p *process) printEffectTimeline(d effectDetail) {
 		ordersBefore(a.StartedAt)
 		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
 		if a.ResponseExcerpt != "" {
-			fmt.Fprintf(p.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), printable(a.ResponseExcerpt))
+			fmt.Fprintf(p.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
 		}
 	}
 	ordersBefore(time.Time{})
@@ -205,7 +206,7 @@ func transitionLine(t outbox.Transition) string {
 		line += fmt.Sprintf(", attempt %d", t.Attempt)
 	}
 	if t.Reason != "" {
-		line += ": " + printable(t.Reason)
+		line += ": " + safetext.Shown(t.Reason)
 	}
 	return line
 }
@@ -256,7 +257,7 @@ func attemptLine(a outbox.Attempt) string {
 	}
 	line := strings.Join(parts, ", ")
 	if a.Error != "" {
-		line += "; " + printable(a.Error)
+		line += "; " + safetext.Shown(a.Error)
 	}
 	return line
 }

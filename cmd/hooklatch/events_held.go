@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // decision is what a person decides about events that a replay guard holds.
@@ -126,7 +127,7 @@ func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, r
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s %s\n", printable(ref.String()), d.done)
+	_, err = fmt.Fprintf(p.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
 	return err
 }
 

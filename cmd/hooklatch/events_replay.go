@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -164,7 +165,7 @@ func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.Ev
 			Action: outbox.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s is dispatched again, generation %d; %s tried again\n", printable(ref.String()), done.Generation, counted(done.Reopened, "effect"))
+	_, err = fmt.Fprintf(p.stdout, "%s is dispatched again, generation %d; %s tried again\n", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	return err
 }
 
@@ -208,7 +209,7 @@ func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter ou
 
 func (p *process) printUnclear(n int64, why error) {
 	if n > 0 {
-		fmt.Fprintf(p.stdout, "%d more left out: --when failed for them; the first time: %s\n", n, printable(inWords(why)))
+		fmt.Fprintf(p.stdout, "%d more left out: --when failed for them; the first time: %s\n", n, safetext.Shown(inWords(why)))
 	}
 }
 
@@ -225,7 +226,7 @@ func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbo
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
-			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, printable(at.Last.String()))
+			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 		}
 	}})
 	if asJSON {

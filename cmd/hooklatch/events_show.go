@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
@@ -91,7 +92,7 @@ func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Eve
 		if d.suppressed {
 			suppressed = ", made by an earlier event with the same key"
 		}
-		fmt.Fprintf(p.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, printable(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
+		fmt.Fprintf(p.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
 	}
 	fmt.Fprintf(p.stdout, "\ntimeline\n")
 	for _, m := range timelineOf(e, replays, effects) {
@@ -118,7 +119,7 @@ func whyNone(e *outbox.Event) string {
 func (p *process) printEvent(e *outbox.Event) {
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-12s  %s\n", name, printable(value))
+			fmt.Fprintf(p.stdout, "%-12s  %s\n", name, safetext.Shown(value))
 		}
 	}
 	field("event", e.EventRef.String())
@@ -168,17 +169,17 @@ func timelineOf(e *outbox.Event, replays []outbox.EventReplay, effects []effectD
 	add(e.ReceivedAt, "received and committed")
 	add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
 	for _, r := range replays {
-		add(r.PreviousAt, "%s%s", r.PreviousOutcome, reasonSuffix(printable(r.PreviousError)))
+		add(r.PreviousAt, "%s%s", r.PreviousOutcome, reasonSuffix(safetext.Shown(r.PreviousError)))
 		add(r.At, "%s", replayLine(r))
 	}
 	add(e.ProcessedAt, "%s", e.Outcome)
 	for _, d := range effects {
 		for _, a := range d.attempts {
-			add(a.FinishedAt, "%s: %s", printable(d.Destination), attemptLine(a))
+			add(a.FinishedAt, "%s: %s", safetext.Shown(d.Destination), attemptLine(a))
 		}
 		for _, t := range d.transitions {
 			if ordered(t) {
-				add(t.At, "%s: %s", printable(d.Destination), transitionLine(t))
+				add(t.At, "%s: %s", safetext.Shown(d.Destination), transitionLine(t))
 			}
 		}
 	}
@@ -190,11 +191,11 @@ func timelineOf(e *outbox.Event, replays []outbox.EventReplay, effects []effectD
 func replayLine(r outbox.EventReplay) string {
 	line := "replayed"
 	if r.By != "" {
-		line += " by " + printable(r.By)
+		line += " by " + safetext.Shown(r.By)
 	}
 	line += fmt.Sprintf(", generation %d", r.Generation)
 	if r.NewKeys {
 		line += ", with new keys"
 	}
-	return line + reasonSuffix(printable(r.Reason))
+	return line + reasonSuffix(safetext.Shown(r.Reason))
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 func jsonFlag(cmd *cobra.Command, into *bool) {
@@ -36,21 +38,12 @@ func newTable(w io.Writer, header ...string) *table {
 func (t *table) row(cells ...string) {
 	safe := make([]string, len(cells))
 	for i, cell := range cells {
-		safe[i] = printable(cell)
+		safe[i] = safetext.Shown(cell)
 	}
 	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(safe, "\t"), "\t"))
 }
 
 func (t *table) flush() error { return t.w.Flush() }
-
-// printable is text from elsewhere that can neither move the cursor nor break
-// a line: what holds such a character is quoted.
-func printable(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
-}
 
 const timeLayout = "2006-01-02 15:04:05.000Z"
 

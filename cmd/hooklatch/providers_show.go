@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // pageWidth is where lines of prose are broken, in characters.
@@ -78,7 +79,7 @@ func (p *process) printDescribed(d described) {
 	if len(d.Sources) > 0 {
 		p.section("configured sources")
 		for _, s := range d.Sources {
-			fmt.Fprintf(p.stdout, "  %s  %s\n", s.Name, printable(s.URL))
+			fmt.Fprintf(p.stdout, "  %s  %s\n", s.Name, safetext.Shown(s.URL))
 		}
 	}
 }
@@ -154,7 +155,7 @@ func wrapped(text string, indent int) string {
 
 // plain is a word that is safe on a terminal.
 func plain(word string) string {
-	if safe := printable(word); safe == word {
+	if safe := safetext.Shown(word); safe == word {
 		return word
 	}
 	return strconv.QuoteToASCII(word)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // report is what came of all deliveries of a call.
@@ -105,10 +107,10 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 		return err
 	}
 	for _, status := range slices.Sorted(maps.Keys(r.Refused)) {
-		fmt.Fprintf(w, "  %s: %s\n", status, printable(r.Refused[status]))
+		fmt.Fprintf(w, "  %s: %s\n", status, safetext.Shown(r.Refused[status]))
 	}
 	if r.firstErr != nil {
-		fmt.Fprintf(w, "  without an answer: %s\n", printable(r.firstErr.Error()))
+		fmt.Fprintf(w, "  without an answer: %s\n", safetext.Shown(r.firstErr.Error()))
 	}
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 const (
@@ -53,11 +53,11 @@ func newRedactor(secrets ...string) *redactor {
 // answer went on: it may then end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
 	// Printable first: a control character must not keep a secret from being found.
-	text := r.replacer.Replace(printable(string(body)))
+	text := r.replacer.Replace(safetext.Printable(string(body)))
 	if cutOff {
 		text = r.cutTail(text)
 	}
-	return shorten(text, maxExcerpt)
+	return safetext.Cut(text, maxExcerpt)
 }
 
 // cutTail removes the beginning of a secret at the end of text.
@@ -73,32 +73,4 @@ func (r *redactor) cutTail(text string) string {
 }
 
 // oneLine makes the text of an error safe to log.
-func oneLine(text string) string { return clean(text, maxErrText) }
-
-// clean returns at most limit bytes of text, printable.
-func clean(text string, limit int) string { return shorten(printable(text), limit) }
-
-// printable returns text as valid UTF-8 on one line, without control
-// characters and without those that reorder what is shown.
-func printable(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r // A byte that is not UTF-8 comes as U+FFFD.
-	}, text))
-}
-
-// shorten cuts valid UTF-8 between two characters.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
+func oneLine(text string) string { return safetext.Line(text, maxErrText) }

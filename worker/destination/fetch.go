@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -140,7 +141,7 @@ func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration
 	defer cancel()
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: header(u), Body: http.NoBody,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	host := clean(u.Host, 100)
+	host := safetext.Line(u.Host, 100)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {

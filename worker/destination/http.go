@@ -18,6 +18,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 const (
@@ -218,7 +219,7 @@ func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request
 	}))
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		host := clean(req.URL.Host, 100)
+		host := safetext.Line(req.URL.Host, 100)
 		if !connected.Load() {
 			return notConnected(ctx, host, h.timeout, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -68,7 +69,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
 	case !isToken(name):
-		return fmt.Errorf("header name %q is not valid", clean(name, 64))
+		return fmt.Errorf("header name %q is not valid", safetext.Line(name, 64))
 	case canonical == HeaderReceivedAt:
 		return checkHeaderValue(canonical, value)
 	case isWebhookHeader(canonical) && len(h.signer.keys) == 0:
@@ -89,7 +90,7 @@ func (h *HTTP) request(ctx context.Context, e *outbox.Effect) (*http.Request, er
 		return nil, err
 	}
 	if !slices.Contains(methods[:], r.Method) {
-		return nil, fmt.Errorf("method %q is not one of %s", clean(r.Method, 20), strings.Join(methods[:], ", "))
+		return nil, fmt.Errorf("method %q is not one of %s", safetext.Line(r.Method, 20), strings.Join(methods[:], ", "))
 	}
 	header, err := h.header(ctx, e, r, target)
 	if err != nil {

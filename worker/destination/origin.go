@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // sameOrigin tells whether a request goes where the configuration says, and
@@ -36,7 +37,7 @@ func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil
 	}
-	return &foreignError{origin: clean(target.Scheme+"://"+target.Host, maxShownOrigin)}
+	return &foreignError{origin: safetext.Line(target.Scheme+"://"+target.Host, maxShownOrigin)}
 }
 
 // maxShownOrigin bounds what an error repeats of a URL from an event.
