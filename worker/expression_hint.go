@@ -46,6 +46,16 @@ func spellingHint(text string) string {
 	return strings.Join(hints, "; ")
 }
 
+// translations are names that other languages and products have for a variable or
+// a function of ours, where the spelling is too far off for CEL's own guess.
+var translations = map[string]string{
+	"data": "body", "json": "body", "payload": "body",
+	"count": "size", "len": "size", "length": "size",
+	"lower": "lowerAscii", "toLower": "lowerAscii", "toLowerCase": "lowerAscii",
+	"upper": "upperAscii", "toUpper": "upperAscii", "toUpperCase": "upperAscii",
+	"includes": "contains", "str": "string", "toString": "string",
+}
+
 // nameHint says which names there are, where an expression of this environment
 // uses one that does not exist.
 func nameHint(env *cel.Env, text, message string) string {
@@ -53,10 +63,21 @@ func nameHint(env *cel.Env, text, message string) string {
 		return "; event has id, type, source, provider, occurred_at and received_at"
 	}
 	missing := celMissing.FindStringSubmatch(message)
-	if len(missing) < 2 || strings.Contains(text, missing[1]+"(") { // a function
+	if missing == nil {
 		return ""
 	}
-	if missing[1] == "current" {
+	name := missing[1]
+	meant := ""
+	if word, ok := translations[name]; ok && !strings.Contains(message, "did you mean") {
+		meant = fmt.Sprintf(" (did you mean '%s'?)", word)
+	}
+	isFunction := strings.Contains(text, name+"(")
+	switch {
+	case isFunction && name == "now":
+		return "; an expression sees no clock; event.received_at is when the event came"
+	case isFunction:
+		return meant + "; docs/expressions.md lists the functions"
+	case name == "current":
 		return "; current is known with refetch only, and not to when, key, order_by and latest_by"
 	}
 	var names []string
@@ -64,5 +85,5 @@ func nameHint(env *cel.Env, text, message string) string {
 		names = append(names, v.Name())
 	}
 	last := len(names) - 1
-	return fmt.Sprintf("; the variables are %s and %s, and text stands in quotes", strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf("%s; the variables are %s and %s, and text stands in quotes", meant, strings.Join(names[:last], ", "), names[last])
 }
