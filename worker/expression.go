@@ -12,6 +12,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
@@ -51,6 +52,7 @@ func newExpressionEnvs() (expressionEnvs, error) {
 		cel.DefaultUTCTimeZone(true),
 		cel.ParserExpressionSizeLimit(maxExpression),
 		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
+		cel.CostModel(encoderCosts()...),
 	)
 	if err != nil {
 		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
@@ -60,6 +62,18 @@ func newExpressionEnvs() (expressionEnvs, error) {
 		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
 	}
 	return expressionEnvs{dispatch: dispatch, render: render}, nil
+}
+
+// encoderCosts replaces what CEL says of functions that it cannot estimate: that one
+// call costs more than any limit. Here each call is charged to the meter by the size
+// of its argument, before it is made.
+func encoderCosts() []cost.OverloadModel {
+	var models []cost.OverloadModel
+	for _, overload := range []string{"json_encode_dyn", "json_parse_string", "json_parse_string_type",
+		"yaml_encode_dyn", "yaml_parse_string", "yaml_parse_string_type"} {
+		models = append(models, cost.Overload(overload, cost.EvalCost(cost.Const(1))))
+	}
+	return models
 }
 
 // wanted is a set of result types an expression may have. Body and current
