@@ -1,0 +1,134 @@
+package statement
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fragmentFolder holds what is part of statements, below their folder.
+const fragmentFolder = "fragment"
+
+var (
+	namePattern    = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
+	includePattern = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
+)
+
+// compiled is a statement as Postgres takes it.
+type compiled struct {
+	name   string   // its file, without folder and ending
+	text   string   // with $1, $2, ...
+	params []string // their names, in this order
+}
+
+// folder is where statements are read from.
+type folder struct {
+	files fs.FS
+	path  string
+	// used has the fragments that a statement contains.
+	used map[string]bool
+}
+
+func (f folder) compile(name string) (compiled, error) {
+	tokens, err := f.expand(name+".sql", nil)
+	if err != nil {
+		return compiled{}, err
+	}
+	c := compiled{name: name}
+	var text strings.Builder
+	for i, t := range tokens {
+		switch t.kind {
+		case parameter:
+			if i > 0 && tokens[i-1].kind == word {
+				return compiled{}, fmt.Errorf("no space stands between %s and %s", tokens[i-1].text, t.text)
+			}
+			if !namePattern.MatchString(t.text) {
+				return compiled{}, fmt.Errorf("parameter %s is not lower-case letters, digits and underscores", t.text)
+			}
+			i := slices.Index(c.params, t.text[1:])
+			if i < 0 {
+				i = len(c.params)
+				c.params = append(c.params, t.text[1:])
+			}
+			text.WriteString("$" + strconv.Itoa(i+1))
+		case positional:
+			return compiled{}, fmt.Errorf("parameter %s has no name", t.text)
+		default:
+			text.WriteString(t.text)
+		}
+	}
+	c.text = text.String()
+	return c, nil
+}
+
+// expand reads a file with its fragments in their places. within are the
+// fragments that this one is part of.
+func (f folder) expand(file string, within []string) ([]token, error) {
+	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file %s", path.Join(f.path, file))
+	}
+	if err != nil {
+		return nil, err
+	}
+	read, err := tokenize(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var all []token
+	for _, t := range read {
+		if t.kind != include {
+			all = append(all, t)
+			continue
+		}
+		fragment, err := f.fragment(t.text, within)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.text, err)
+		}
+		all = append(all, fragment...)
+	}
+	return all, nil
+}
+
+// fragment is what stands for {{name}}: the file without its comments. With
+// {{name e=a}} what it says of the alias e is said of a.
+func (f folder) fragment(reference string, within []string) ([]token, error) {
+	parts := includePattern.FindStringSubmatch(reference)
+	if parts == nil {
+		return nil, errors.New("not {{name}} or {{name alias=alias}}")
+	}
+	name, from, to := parts[1], parts[2], parts[3]
+	if slices.Contains(within, name) {
+		return nil, errors.New("a fragment cannot contain itself")
+	}
+	f.used[name] = true
+	tokens, err := f.expand(path.Join(fragmentFolder, name+".sql"), append(slices.Clone(within), name))
+	if err != nil {
+		return nil, err
+	}
+	tokens = slices.DeleteFunc(tokens, func(t token) bool { return t.kind == comment })
+	for len(tokens) > 0 && strings.TrimSpace(tokens[0].text) == "" {
+		tokens = tokens[1:]
+	}
+	for len(tokens) > 0 && strings.TrimSpace(tokens[len(tokens)-1].text) == "" {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if from == "" {
+		return tokens, nil
+	}
+	renamed := false
+	for i := range len(tokens) - 1 {
+		if tokens[i] == (token{word, from}) && tokens[i+1].text == "." {
+			tokens[i].text, renamed = to, true
+		}
+	}
+	if !renamed {
+		return nil, fmt.Errorf("it has no alias %s", from)
+	}
+	return tokens, nil
+}

@@ -1,0 +1,133 @@
+package statement_test
+
+import (
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+type eventRef struct {
+	Source  string
+	EventID string
+}
+
+type noteArgs struct {
+	eventRef
+
+	Reason *string
+}
+
+func query(texts map[string]string) fstest.MapFS {
+	files := fstest.MapFS{}
+	for name, text := range texts {
+		files["query/"+name+".sql"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return files
+}
+
+func load(statements any, texts map[string]string) error {
+	return statement.Load(statements, query(texts), "query", schema.Default.SQL)
+}
+
+func TestArgumentsMustHaveTheNamesOfTheParameters(t *testing.T) {
+	t.Parallel()
+	const noted = "SELECT :source, :event_id, :reason"
+	for want, text := range map[string]string{
+		"":                                 noted,
+		"no field is the parameter :why":   noted + ", :why",
+		"no parameter is the field Reason": "SELECT :source, :event_id",
+		"no parameter is the field EventID, no field is the parameter :evnt_id":                                 "SELECT :source, :evnt_id, :reason",
+		":event_id and :eventid are the same field":                                                             noted + ", :eventid",
+		"no parameter is the field Source, no parameter is the field EventID, no parameter is the field Reason": "SELECT 1",
+		"parameter $1 has no name": noted + ", $1",
+	} {
+		var s struct{ Note statement.Of[noteArgs] }
+		err := load(&s, map[string]string{"note": text})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "load statements: query/note.sql: ")
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestArgumentsAreFieldsThatCanBeRead(t *testing.T) {
+	t.Parallel()
+	text := map[string]string{"note": "SELECT :source"}
+	require.EqualError(t, load(&struct{ Note statement.Of[string] }{}, text),
+		"load statements: query/note.sql: string is not a struct")
+	require.EqualError(t, load(&struct {
+		Note statement.Of[struct{ source string }]
+	}{}, text), "load statements: query/note.sql: field source of struct { source string } is not exported")
+	require.ErrorContains(t, load(&struct {
+		Note statement.Of[struct{ *eventRef }]
+	}{}, text), "no parameter is the field eventRef")
+	require.EqualError(t, load(&struct{ Note statement.Bound }{}, text),
+		"load statements: query/note.sql: no argument is given for :source")
+}
+
+func TestFilesAndFieldsAreTheSame(t *testing.T) {
+	t.Parallel()
+	var s struct{ NoteSuccess, Overview statement.Bound }
+	err := load(&s, map[string]string{"note_success": "SELECT 1", "over_view": "SELECT 2"})
+	require.NoError(t, err)
+	require.Equal(t, "note_success", s.NoteSuccess.Name())
+
+	err = load(&s, map[string]string{"note_sucess": "SELECT 1", "overview": "SELECT 2", "fragment/due": "true"})
+	require.EqualError(t, err, "load statements: query has no file for the statement NoteSuccess\n"+
+		"query/note_sucess.sql: no statement is read from it\n"+
+		"query/fragment/due.sql: no statement contains it")
+	require.EqualError(t, load(&s, nil), "load statements: open query: file does not exist")
+}
+
+func TestStatementsRun(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	var sql struct {
+		Echo      statement.Of[noteArgs]
+		Elsewhere statement.Bound
+	}
+	err := statement.Load(&sql, query(map[string]string{
+		"echo":      "SELECT :event_id::text || ' of ' || :source, :reason::text IS NULL, :source = :event_id",
+		"elsewhere": "SELECT 'hooklatch.effects'",
+	}), "query", schema.Name("tenant").SQL)
+	require.NoError(t, err)
+
+	var text string
+	var null, equal bool
+	echo := sql.Echo.With(noteArgs{eventRef: eventRef{Source: "stripe", EventID: "evt_1"}})
+	require.NoError(t, echo.QueryRow(t.Context(), pool).Scan(&text, &null, &equal))
+	require.Equal(t, "evt_1 of stripe", text)
+	require.True(t, null)
+	require.False(t, equal)
+
+	rows, err := sql.Elsewhere.Query(t.Context(), pool)
+	require.NoError(t, err)
+	text, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, "tenant.effects", text)
+
+	tag, err := echo.Exec(t.Context(), pool)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), tag.RowsAffected())
+
+	var batch pgx.Batch
+	echo.Queue(&batch)
+	sql.Elsewhere.Queue(&batch)
+	results := pool.SendBatch(t.Context(), &batch)
+	require.NoError(t, results.QueryRow().Scan(&text, &null, &equal))
+	require.Equal(t, "evt_1 of stripe", text)
+	require.NoError(t, results.QueryRow().Scan(&text))
+	require.Equal(t, "tenant.effects", text)
+	require.NoError(t, results.Close())
+}

@@ -1,0 +1,1 @@
+SELECT :a::text[], x::integer, '{}'::jsonb, 1::bigint, (x)::text COLLATE "C"

@@ -1,0 +1,1 @@
+NOT {{is_due}} AND e.order_key = :order_key

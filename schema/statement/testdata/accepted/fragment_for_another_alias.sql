@@ -1,0 +1,1 @@
+SELECT {{is_due e=other}}, 'e.state' FROM hooklatch.effects AS other

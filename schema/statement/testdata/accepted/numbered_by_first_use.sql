@@ -1,0 +1,1 @@
+SELECT :b, :a, :b::text, :c1 + :a

@@ -1,0 +1,161 @@
+package statement
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// dollarTag begins a dollar-quoted string, and ends it.
+var dollarTag = regexp.MustCompile(`^\$(?:[A-Za-z_[:^ascii:]][\w[:^ascii:]]*)?\$`)
+
+// kind is what a piece of SQL is to the loader.
+type kind int
+
+const (
+	other      kind = iota // operators, punctuation, white space
+	comment                // -- to the end of the line, and /* */
+	literal                // strings, dollar-quoted ones too, and quoted names
+	word                   // keywords, names, numbers
+	parameter              // :name
+	positional             // $1
+	include                // {{fragment}}
+)
+
+// token is a piece of SQL. The texts of all tokens together are the statement.
+type token struct {
+	kind kind
+	text string
+}
+
+// tokenize cuts SQL as Postgres does with standard_conforming_strings on, as far
+// as that decides where a parameter can stand.
+func tokenize(text string) ([]token, error) {
+	var all []token
+	for at := 0; at < len(text); {
+		kind, length := scan(text[at:])
+		if length < 0 {
+			begin, _, _ := strings.Cut(text[at:], "\n")
+			return nil, fmt.Errorf("%.20q in line %d has no end", begin, 1+strings.Count(text[:at], "\n"))
+		}
+		all = append(all, token{kind: kind, text: text[at : at+length]})
+		at += length
+	}
+	return all, nil
+}
+
+// scan returns the first token of a text that is not empty. Its length is
+// negative when the token has no end.
+func scan(text string) (kind, int) {
+	switch {
+	case strings.HasPrefix(text, "--"):
+		line, _, _ := strings.Cut(text, "\n")
+		return comment, len(line)
+	case strings.HasPrefix(text, "/*"):
+		return comment, blockComment(text)
+	case strings.HasPrefix(text, "{{"):
+		return include, through(text, 2, "}}")
+	case text[0] == '\'' || text[0] == '"':
+		return literal, quoted(text, 0, false)
+	case text[0] == '$':
+		return dollar(text)
+	case text[0] == ':':
+		return colon(text)
+	case wordLength(text) > 0:
+		length := wordLength(text)
+		if strings.EqualFold(text[:length], "e") && strings.HasPrefix(text[length:], "'") {
+			return literal, quoted(text, length, true)
+		}
+		return word, length
+	}
+	return other, 1
+}
+
+// colon is a parameter, a cast, an assignment, or a colon. A slice of an array
+// is written with spaces, as psql wants it too: [1 : n].
+func colon(text string) (kind, int) {
+	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, ":=") {
+		return other, 2
+	}
+	if length := wordLength(text[1:]); length > 0 && !isDigit(text[1]) {
+		return parameter, 1 + length
+	}
+	return other, 1
+}
+
+// dollar is a positional parameter or a dollar-quoted string.
+func dollar(text string) (kind, int) {
+	digits := 1
+	for digits < len(text) && isDigit(text[digits]) {
+		digits++
+	}
+	if digits > 1 {
+		return positional, digits
+	}
+	tag := dollarTag.FindString(text)
+	if tag == "" {
+		return literal, -1
+	}
+	return literal, through(text, len(tag), tag)
+}
+
+// quoted is the length of a literal whose quote stands at the index open. A
+// doubled quote is part of it, and so is one after a backslash if those escape.
+func quoted(text string, open int, escapes bool) int {
+	for i := open + 1; i < len(text); i++ {
+		switch {
+		case escapes && text[i] == '\\':
+			i++
+		case text[i] != text[open]:
+		case i+1 < len(text) && text[i+1] == text[open]:
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// blockComment is the length of a comment, which may hold others.
+func blockComment(text string) int {
+	depth := 0
+	for i := 0; i+1 < len(text); i++ {
+		switch text[i : i+2] {
+		case "/*":
+			depth++
+			i++
+		case "*/":
+			depth--
+			i++
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// through is the index behind the first end that follows the index from.
+func through(text string, from int, end string) int {
+	i := strings.Index(text[from:], end)
+	if i < 0 {
+		return -1
+	}
+	return from + i + len(end)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// wordLength is how long the word is that a text begins with.
+func wordLength(text string) int {
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c), c == '_', c >= 0x80:
+		case c == '$' && i > 0:
+		default:
+			return i
+		}
+	}
+	return len(text)
+}
