@@ -16,7 +16,7 @@ func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	err := m.locked(ctx, func(tx pgx.Tx) error {
 		done = nil
-		exists, err := m.ask(ctx, tx, "history_exists")
+		exists, err := m.ask(ctx, tx, m.sql.HistoryExists)
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 			return nil
 		}
 		if exists {
-			if _, err := tx.Exec(ctx, m.name.query("history_drop")); err != nil {
+			if _, err := m.sql.HistoryDrop.Exec(ctx, tx); err != nil {
 				return fmt.Errorf("drop table of migrations: %w", err)
 			}
 		}
@@ -67,7 +67,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx, steps int) ([]Step, 
 		if _, err := tx.Exec(ctx, m.name.SQL(migration.down)); err != nil {
 			return nil, fmt.Errorf("%s: %w", migration, err)
 		}
-		if _, err := tx.Exec(ctx, m.name.query("history_remove"), migration.version); err != nil {
+		if _, err := m.sql.HistoryRemove.With(historyRemove{Version: migration.version}).Exec(ctx, tx); err != nil {
 			return nil, fmt.Errorf("forget %s: %w", migration, err)
 		}
 		done = append(done, Step{OwnerHooklatch, migration.version, migration.name, "down", time.Since(start)})

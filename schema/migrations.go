@@ -15,9 +15,6 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-//go:embed queries/*.sql
-var queryFiles embed.FS
-
 // migration is one numbered step of our schema, written for the default schema
 // name.
 type migration struct {
@@ -102,13 +99,4 @@ func Hash() string {
 		fmt.Fprintf(sum, "river %d\x00%s\x00", version.Version, version.SQLUp)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:16]
-}
-
-// query returns the text of queries/name.sql for a schema.
-func (n Name) query(name string) string {
-	text, err := queryFiles.ReadFile("queries/" + name + ".sql")
-	if err != nil {
-		panic(err) // a name in our own source
-	}
-	return n.SQL(string(text))
 }

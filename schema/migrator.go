@@ -37,6 +37,7 @@ const (
 type Migrator struct {
 	pool       *pgxpool.Pool
 	name       Name
+	sql        statements
 	logger     *slog.Logger
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
@@ -67,6 +68,10 @@ func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator,
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	sql, err := loadStatements(name)
+	if err != nil {
+		return nil, err
+	}
 	migrations, err := readMigrations(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
@@ -75,7 +80,7 @@ func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator,
 	if err != nil {
 		return nil, fmt.Errorf("River's migrations: %w", err)
 	}
-	return &Migrator{pool: pool, name: name, logger: logger, migrations: migrations, river: river, lockTimeout: lockTimeout}, nil
+	return &Migrator{pool: pool, name: name, sql: sql, logger: logger, migrations: migrations, river: river, lockTimeout: lockTimeout}, nil
 }
 
 // locked runs fn in a transaction that has the database's migrations to itself.
@@ -85,7 +90,7 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		if err := m.setTimeouts(ctx, tx, 0); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, m.name.query("lock")); err != nil {
+		if _, err := m.sql.Lock.Exec(ctx, tx); err != nil {
 			return fmt.Errorf("wait for another migration: %w", err)
 		}
 		if err := m.setTimeouts(ctx, tx, m.lockTimeout); err != nil {
@@ -98,7 +103,8 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 // setTimeouts replaces the time-outs of the role, which are for an application.
 // A lock time-out of 0 waits for ever.
 func (m *Migrator) setTimeouts(ctx context.Context, tx pgx.Tx, lock time.Duration) error {
-	if _, err := tx.Exec(ctx, m.name.query("timeouts"), strconv.FormatInt(lock.Milliseconds(), 10)); err != nil {
+	limits := timeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
+	if _, err := m.sql.Timeouts.With(limits).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("set time-outs: %w", err)
 	}
 	return nil

@@ -32,12 +32,12 @@ func riverVersions() []rivermigrate.Migration {
 // riverVersion returns the newest of River's migrations that is applied, 0 for
 // none.
 func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
-	exists, err := m.ask(ctx, tx, "river_exists")
+	exists, err := m.ask(ctx, tx, m.sql.RiverExists)
 	if err != nil || !exists {
 		return 0, err
 	}
 	var version int
-	if err := tx.QueryRow(ctx, m.name.query("river_version")).Scan(&version); err != nil {
+	if err := m.sql.RiverVersion.QueryRow(ctx, tx).Scan(&version); err != nil {
 		return 0, fmt.Errorf("read River's version: %w", err)
 	}
 	return version, nil
@@ -60,7 +60,7 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx, last int) ([]Step, er
 		return nil, fmt.Errorf("River: %w", err)
 	}
 	if restored {
-		if _, err := tx.Exec(ctx, m.name.query("river_indexes_drop")); err != nil {
+		if _, err := m.sql.RiverIndexesDrop.Exec(ctx, tx); err != nil {
 			return nil, fmt.Errorf("drop River's GIN indexes again: %w", err)
 		}
 	}
@@ -77,11 +77,11 @@ func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, 
 			named = true
 		}
 	}
-	exists, err := m.ask(ctx, tx, "river_job_exists")
+	exists, err := m.ask(ctx, tx, m.sql.RiverJobExists)
 	if err != nil || !named || !exists {
 		return false, err
 	}
-	if _, err := tx.Exec(ctx, m.name.query("river_indexes_restore")); err != nil {
+	if _, err := m.sql.RiverIndexesRestore.Exec(ctx, tx); err != nil {
 		return false, fmt.Errorf("restore River's GIN indexes: %w", err)
 	}
 	return true, nil

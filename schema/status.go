@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Status is the state of a database's schema.
@@ -50,7 +52,7 @@ func (m *Migrator) Status(ctx context.Context) (Status, error) {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, m.pool, options, func(tx pgx.Tx) error {
 		applied := map[int]applied{}
-		exists, err := m.ask(ctx, tx, "history_exists")
+		exists, err := m.ask(ctx, tx, m.sql.HistoryExists)
 		if err != nil {
 			return err
 		}
@@ -63,11 +65,11 @@ func (m *Migrator) Status(ctx context.Context) (Status, error) {
 		if status.River.Present, err = m.riverVersion(ctx, tx); err != nil {
 			return err
 		}
-		exists, err = m.ask(ctx, tx, "partitions_exist")
+		exists, err = m.ask(ctx, tx, m.sql.PartitionsExist)
 		if err != nil || !exists {
 			return err
 		}
-		return tx.QueryRow(ctx, m.name.query("partitions_ahead")).Scan(&status.DaysAhead)
+		return m.sql.PartitionsAhead.QueryRow(ctx, tx).Scan(&status.DaysAhead)
 	})
 	if err != nil {
 		return Status{}, fmt.Errorf("read schema status: %w", err)
@@ -125,7 +127,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 
 // history returns what schema_migrations has, by version.
 func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, error) {
-	rows, err := tx.Query(ctx, m.name.query("history"))
+	rows, err := m.sql.History.Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read applied migrations: %w", err)
 	}
@@ -143,17 +145,17 @@ func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, err
 }
 
 // ask runs a query that answers yes or no.
-func (m *Migrator) ask(ctx context.Context, tx pgx.Tx, query string) (bool, error) {
+func (m *Migrator) ask(ctx context.Context, tx pgx.Tx, question statement.Bound) (bool, error) {
 	var yes bool
-	if err := tx.QueryRow(ctx, m.name.query(query)).Scan(&yes); err != nil {
-		return false, fmt.Errorf("ask %s: %w", query, err)
+	if err := question.QueryRow(ctx, tx).Scan(&yes); err != nil {
+		return false, fmt.Errorf("ask %s: %w", question.Name(), err)
 	}
 	return yes, nil
 }
 
 func (m *Migrator) schemaExists(ctx context.Context, tx pgx.Tx) (bool, error) {
 	var exists bool
-	if err := tx.QueryRow(ctx, m.name.query("schema_exists"), string(m.name)).Scan(&exists); err != nil {
+	if err := m.sql.SchemaExists.With(schemaExists{Name: string(m.name)}).QueryRow(ctx, tx).Scan(&exists); err != nil {
 		return false, fmt.Errorf("ask for schema %s: %w", m.name, err)
 	}
 	return exists, nil

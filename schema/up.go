@@ -49,7 +49,7 @@ func (m *Migrator) upTogether(ctx context.Context) ([]Step, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, m.name.query("partitions_make"), DaysAhead); err != nil {
+		if _, err := m.sql.PartitionsMake.With(partitionsMake{DaysAhead: DaysAhead}).Exec(ctx, tx); err != nil {
 			return fmt.Errorf("make partitions: %w", err)
 		}
 		steps = slices.Concat(river, ours)
@@ -83,7 +83,7 @@ func (m *Migrator) upRiverFirst(ctx context.Context) ([]Step, error) {
 }
 
 func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
-	if _, err := tx.Exec(ctx, m.name.query("history_create")); err != nil {
+	if _, err := m.sql.HistoryCreate.Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("create table of migrations: %w", err)
 	}
 	applied, err := m.history(ctx, tx)
@@ -102,7 +102,8 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 		if _, err := tx.Exec(ctx, m.name.SQL(migration.up)); err != nil {
 			return nil, fmt.Errorf("%s: %w", migration, err)
 		}
-		if _, err := tx.Exec(ctx, m.name.query("history_add"), migration.version, migration.name, migration.checksum); err != nil {
+		record := historyAdd{Version: migration.version, Name: migration.name, Checksum: migration.checksum}
+		if _, err := m.sql.HistoryAdd.With(record).Exec(ctx, tx); err != nil {
 			return nil, fmt.Errorf("record %s: %w", migration, err)
 		}
 		steps = append(steps, Step{OwnerHooklatch, migration.version, migration.name, "up", time.Since(start)})

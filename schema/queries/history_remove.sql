@@ -1,1 +1,0 @@
-DELETE FROM hooklatch.schema_migrations WHERE version = $1;

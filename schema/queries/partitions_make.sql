@@ -1,1 +1,0 @@
-SELECT hooklatch.make_delivery_partitions($1);

@@ -1,0 +1,1 @@
+DELETE FROM hooklatch.schema_migrations WHERE version = :version;

@@ -1,0 +1,1 @@
+SELECT to_regnamespace(:name) IS NOT NULL;

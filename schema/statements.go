@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"embed"
+
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query/*.sql
+var queryFiles embed.FS
+
+// statements are the texts of query/*.sql with their arguments.
+type statements struct {
+	History             statement.Bound
+	HistoryAdd          statement.Of[historyAdd]
+	HistoryCreate       statement.Bound
+	HistoryDrop         statement.Bound
+	HistoryExists       statement.Bound
+	HistoryRemove       statement.Of[historyRemove]
+	Lock                statement.Bound
+	PartitionsAhead     statement.Bound
+	PartitionsExist     statement.Bound
+	PartitionsMake      statement.Of[partitionsMake]
+	RiverExists         statement.Bound
+	RiverIndexesDrop    statement.Bound
+	RiverIndexesRestore statement.Bound
+	RiverJobExists      statement.Bound
+	RiverVersion        statement.Bound
+	SchemaExists        statement.Of[schemaExists]
+	Timeouts            statement.Of[timeouts]
+}
+
+type historyAdd struct {
+	Version        int
+	Name, Checksum string
+}
+
+type historyRemove struct{ Version int }
+
+type partitionsMake struct{ DaysAhead int }
+
+type schemaExists struct{ Name string }
+
+type timeouts struct{ LockTimeout string } // milliseconds
+
+func loadStatements(name Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queryFiles, "query", name.SQL)
+	return s, err
+}
