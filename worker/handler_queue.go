@@ -2,7 +2,7 @@ package worker
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 const (
@@ -31,8 +32,13 @@ const (
 	findQueuesEvery = time.Second
 )
 
-//go:embed query/handler_queues.sql
-var handlerQueues string
+//go:embed query/*.sql
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	HandlerQueues statement.Bound
+}
 
 // enter lets the event be dispatched here. Otherwise its error is a snooze, which
 // counts no attempt: the event is another process's, or as many handlers run as
@@ -117,7 +123,7 @@ func (w *Worker) findQueues(client *river.Client[pgx.Tx], worked []string) *queu
 }
 
 func (f *queueFinder) look(ctx context.Context) error {
-	rows, err := f.worker.pool.Query(ctx, f.worker.opts.Schema.SQL(handlerQueues))
+	rows, err := f.worker.sql.HandlerQueues.Query(ctx, f.worker.pool)
 	if err != nil {
 		return fmt.Errorf("list queues: %w", err)
 	}

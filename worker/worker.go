@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Worker dispatches events and performs effects. It is used once: New, Handle,
@@ -21,6 +22,7 @@ import (
 type Worker struct {
 	opts      Options
 	pool      *pgxpool.Pool
+	sql       statements
 	outbox    *outbox.Outbox
 	telemetry *telemetry
 	made      time.Time
@@ -59,9 +61,14 @@ func New(opts Options) (*Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
+	var sql statements
+	if err := statement.Load(&sql, queries, "query", opts.Schema.SQL); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
 	w := &Worker{
 		opts:         opts,
 		pool:         opts.Pool,
+		sql:          sql,
 		outbox:       opts.Outbox,
 		telemetry:    telemetry,
 		made:         time.Now(),
