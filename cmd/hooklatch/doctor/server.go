@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 const (
@@ -36,16 +38,16 @@ type facts struct {
 
 // Server checks the settings of a server that a commit depends on.
 func Server(ctx context.Context, pool *pgxpool.Pool) ([]Finding, error) {
-	text, err := queries.ReadFile("query/server.sql")
+	q, err := loadQuestions(schema.Default) // the settings are those of the server
 	if err != nil {
-		return nil, fmt.Errorf("load question: %w", err)
+		return nil, err
 	}
 	// One connection before the clock is compared: making it takes its time.
 	if err := pool.Ping(ctx); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	before := time.Now()
-	rows, err := pool.Query(ctx, string(text))
+	rows, err := q.Server.Query(ctx, pool)
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for its settings: %w", err)
 	}

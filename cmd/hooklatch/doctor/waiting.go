@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"embed"
 	"fmt"
 	"time"
 
@@ -10,10 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
-
-//go:embed waiting/*.sql
-var waitingQueries embed.FS
 
 const (
 	timeLayout = "2006-01-02 15:04:05Z"
@@ -27,7 +24,11 @@ const (
 // Waiting finds what waits: how much, since when, why, and what to type. What
 // waits for less than a minute, while a worker runs, is nothing to tell of.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
-	w := &waiting{ctx: ctx, pool: pool, name: name}
+	q, err := loadWaitingQuestions(name)
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{ctx: ctx, pool: pool, sql: q}
 	w.worker()
 	w.setAside()
 	w.failedEvents()
@@ -46,7 +47,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 type waiting struct {
 	ctx      context.Context //nolint:containedctx // of one call of Waiting
 	pool     *pgxpool.Pool
-	name     schema.Name
+	sql      waitingQuestions
 	findings []Finding
 	err      error
 
@@ -55,18 +56,12 @@ type waiting struct {
 	reportedAt time.Time // when any queue was last worked
 }
 
-// ask runs a query of this package and calls row for each row, which was scanned
-// into into.
-func (w *waiting) ask(query string, args, into []any, row func()) {
+// ask calls row for each row of the answer, which was scanned into into.
+func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return
 	}
-	text, err := waitingQueries.ReadFile("waiting/" + query + ".sql")
-	if err != nil {
-		w.err = fmt.Errorf("load question: %w", err)
-		return
-	}
-	rows, err := w.pool.Query(w.ctx, w.name.SQL(string(text)), args...)
+	rows, err := question.Query(w.ctx, w.pool)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, into, func() error {
 			row()
@@ -74,7 +69,7 @@ func (w *waiting) ask(query string, args, into []any, row func()) {
 		})
 	}
 	if err != nil {
-		w.err = fmt.Errorf("look for what waits (%s): %w", query, err)
+		w.err = fmt.Errorf("look for what waits (%s): %w", question.Name(), err)
 	}
 }
 
@@ -133,7 +128,7 @@ func orZero(t *time.Time) time.Time {
 
 func (w *waiting) worker() {
 	var reportedAt *time.Time
-	w.ask("worker", nil, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
+	w.ask(w.sql.Worker, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
 }
 
 // idle is what is said when nothing waits.

@@ -31,7 +31,7 @@ func (w *waiting) setAside() {
 	var destination, state, why string
 	var count, inDoubt int64
 	var since, latest *time.Time
-	w.ask("effects", nil, []any{&destination, &state, &count, &inDoubt, &since, &latest, &why}, func() {
+	w.ask(w.sql.Effects, []any{&destination, &state, &count, &inDoubt, &since, &latest, &why}, func() {
 		message := fmt.Sprintf("to %q: %s %s, %s%s", destination, several(count, "effect"), came(state, count), w.span(since, latest), because(why))
 		if inDoubt > 0 {
 			message += fmt.Sprintf("\n%d of them may have been applied already", inDoubt)
@@ -47,7 +47,7 @@ func (w *waiting) failedEvents() {
 	var source, why string
 	var count int64
 	var since, latest *time.Time
-	w.ask("failed_events", nil, []any{&source, &count, &since, &latest, &why}, func() {
+	w.ask(w.sql.FailedEvents, []any{&source, &count, &since, &latest, &why}, func() {
 		w.add("events_failed", count, orZero(since), fmt.Sprintf("of %q: the dispatch of %s failed for good, %s%s",
 			source, several(count, "event"), w.span(since, latest), because(why)),
 			"repair the cause, then run: hooklatch events replay --state failed --source "+source)
@@ -60,7 +60,7 @@ func (w *waiting) events() {
 	var count int64
 	var since time.Time
 	var reportedAt *time.Time
-	w.ask("events", nil, []any{&queue, &count, &since, &reportedAt}, func() {
+	w.ask(w.sql.Events, []any{&queue, &count, &since, &reportedAt}, func() {
 		why := w.unserved(orZero(reportedAt))
 		if why == "" && w.now.Sub(since) < lateAfter {
 			return
@@ -80,7 +80,7 @@ func (w *waiting) destinations() {
 	var count, late int64
 	var paused, broken bool
 	var lateSince, reportedAt, pausedAt, openedAt, probeAt *time.Time
-	w.ask("destinations", []any{w.now.Add(-lateAfter)}, []any{
+	w.ask(w.sql.Destinations.With(lateBefore{LateBefore: w.now.Add(-lateAfter)}), []any{
 		&name, &count, &late, &lateSince, &reportedAt, &paused, &pausedBy, &pauseReason, &pausedAt, &broken, &breakerReason, &openedAt, &probeAt,
 	}, func() {
 		behind := "; " + waits(count, "effect")

@@ -3,4 +3,4 @@ SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination |
 FROM hooklatch.effect_attempts AS a
 JOIN hooklatch.effects AS e USING (scope, key, generation)
 WHERE a.attempt > e.attempt
-LIMIT $1
+LIMIT :limit

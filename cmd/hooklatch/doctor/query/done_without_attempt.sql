@@ -10,4 +10,4 @@ WHERE e.state = 'done'
             AND a.generation = e.generation
             AND a.applied = 'yes'
     )
-LIMIT $1
+LIMIT :limit

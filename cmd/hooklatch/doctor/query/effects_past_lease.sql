@@ -4,4 +4,4 @@ FROM hooklatch.effects AS e
 WHERE e.state = 'started'
     AND e.lease_until < now() - interval '10 minutes'
 ORDER BY e.lease_until
-LIMIT $1
+LIMIT :limit

@@ -9,4 +9,4 @@ WITH live AS (
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', ' || live.jobs || ' jobs' AS violation
 FROM live
 JOIN hooklatch.effects AS e USING (scope, key, generation)
-LIMIT $1
+LIMIT :limit

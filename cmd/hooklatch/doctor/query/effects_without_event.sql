@@ -10,4 +10,4 @@ WHERE e.source <> ''
         WHERE p.source = e.source
             AND p.event_id = e.event_id
     )
-LIMIT $1
+LIMIT :limit

@@ -28,4 +28,4 @@ WHERE e.state IN ('pending', 'started', 'in_doubt')
             AND live.generation = e.generation
     )
 ORDER BY e.next_attempt_at
-LIMIT $1
+LIMIT :limit

@@ -2,4 +2,4 @@ SELECT count(*) OVER () AS total, p.source || '/' || p.event_id || ', ' || p.eve
 FROM hooklatch.processed_events AS p
 WHERE p.outcome = 'held'
 ORDER BY p.accept_seq DESC
-LIMIT $1
+LIMIT :limit

@@ -12,4 +12,4 @@ WITH bodiless AS (
 )
 SELECT count(*) OVER () AS total, source || '/' || event_id AS violation
 FROM bodiless
-LIMIT $1
+LIMIT :limit

@@ -16,4 +16,4 @@ WHERE p.outcome = 'received'
             AND live.event_id = p.event_id
     )
 ORDER BY p.received_at
-LIMIT $1
+LIMIT :limit

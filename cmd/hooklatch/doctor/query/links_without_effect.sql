@@ -7,4 +7,4 @@ WHERE NOT EXISTS (
         AND e.key = l.key
         AND e.generation = l.generation
 )
-LIMIT $1
+LIMIT :limit

@@ -4,7 +4,7 @@ WITH unfinished AS (
     SELECT
         e.destination, e.queue, e.next_attempt_at,
         e.state <> 'started'
-            AND e.next_attempt_at < $1
+            AND e.next_attempt_at < :late_before
             AND (e.order_key = '' OR NOT EXISTS (
                 SELECT
                 FROM hooklatch.effects AS earlier

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"embed"
+	"time"
+
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query/*.sql waiting/*.sql
+var queries embed.FS
+
+// questions are the texts of query/*.sql: the settings of the server, and the
+// violations of each invariant.
+type questions struct {
+	AttemptsBeyondEffect  statement.Of[shown]
+	DoneWithoutAttempt    statement.Of[shown]
+	EffectsPastLease      statement.Of[shown]
+	EffectsWithManyJobs   statement.Of[shown]
+	EffectsWithoutEvent   statement.Of[shown]
+	EffectsWithoutJob     statement.Of[shown]
+	EventsHeld            statement.Of[shown]
+	EventsWithoutDelivery statement.Of[shown]
+	EventsWithoutJob      statement.Of[shown]
+	LinksWithoutEffect    statement.Of[shown]
+	Server                statement.Bound
+}
+
+// shown is how many violations of an invariant are named.
+type shown struct{ Limit int }
+
+func loadQuestions(name schema.Name) (questions, error) {
+	var q questions
+	err := statement.Load(&q, queries, "query", name.SQL)
+	return q, err
+}
+
+// waitingQuestions are the texts of waiting/*.sql.
+type waitingQuestions struct {
+	Destinations statement.Of[lateBefore]
+	Effects      statement.Bound
+	Events       statement.Bound
+	FailedEvents statement.Bound
+	Worker       statement.Bound
+}
+
+// lateBefore is when an effect must have been due to be late.
+type lateBefore struct{ LateBefore time.Time }
+
+func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {
+	var q waitingQuestions
+	err := statement.Load(&q, queries, "waiting", name.SQL)
+	return q, err
+}
