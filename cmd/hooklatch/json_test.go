@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// What --json prints is an interface: programs read it.
+func TestJSONOfCommandsIsAsPublished(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	s.waitDone(t, "stripe", "evt_1")
+	var listed []outbox.EffectID
+	effects := must(t, s.args("effects", "list", "--destination", "app", "--json")...)
+	require.NoError(t, json.Unmarshal([]byte(effects), &listed))
+	matchesGolden(t, "effects_list", effects)
+	matchesGolden(t, "effects_show", must(t, s.args("effects", "show", listed[0].IdempotencyKey(), "--json")...))
+	matchesGolden(t, "events_list", must(t, s.args("events", "list", "--json")...))
+	matchesGolden(t, "events_show", must(t, s.args("events", "show", "stripe", "evt_1", "--json")...))
+	must(t, s.args("destinations", "pause", "app", "--reason", "they move house")...)
+	matchesGolden(t, "destinations_list", must(t, s.args("destinations", "list", "--json")...))
+}
+
+func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 8, 0, 0, 120_000_000, time.UTC)
+	id := outbox.EffectID{Scope: "route:stripe:receipts", Key: "evt_1", Generation: 2}
+	effect := outbox.Effect{
+		EffectID: id, IdempotencyKey: id.IdempotencyKey(), WireKey: id.IdempotencyKey() + "_1", KeyRotations: 1, Route: "receipts",
+		Destination: "app", Queue: "dst_app", Policy: outbox.AtMostOnce, Event: outbox.EventRef{Source: "stripe", EventID: "evt_1"},
+		EventReceivedAt: at, EventType: "charge.succeeded", AcceptSeq: 7, Traceparent: "00-1-2-01",
+		Request:  outbox.Request{Method: "POST", URL: "https://app.example.com/?a&b", ContentType: "text/plain", Body: []byte("canary")},
+		OrderKey: "cus_1", OnPark: outbox.OnParkSkip, LatestKey: "cus_1", OccurredAt: at, SupersededBy: "hl_1",
+		State: outbox.EffectPending, Attempt: 3, UncountedAttempts: 1, LeaseUntil: at, NextAttemptAt: at, CreatedAt: at,
+		FirstAttemptAt: at, LastAttemptAt: at, RefusedSince: at, MaybeAppliedSince: at, FinishedAt: at,
+		ResponseStatus: 500, ResponseExcerpt: "<b>no</b>", Error: "HTTP 500", JobID: 9,
+	}
+	detail := effectDetail{
+		Effect: effect,
+		attempts: []outbox.Attempt{{
+			Attempt: 1, StartedAt: at, FinishedAt: at, Lost: true, State: outbox.EffectInDoubt, Applied: "unknown",
+			ResponseStatus: 500, ResponseExcerpt: "no", Error: "HTTP 500", JobID: 9, KeyRotation: 1,
+		}, {}},
+		transitions: []outbox.Transition{{From: outbox.EffectStarted, To: outbox.EffectDone, Attempt: 1, At: at, Reason: "by hand", JobID: 9}, {}},
+	}
+	plain := outbox.Effect{
+		State: outbox.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: outbox.OnParkBlock,
+	}
+	event := &outbox.Event{
+		EventRef: outbox.EventRef{Source: "stripe", EventID: "evt_1"}, Provider: "stripe", Type: "charge.succeeded", APIVersion: "2026-01-01",
+		OccurredAt: at, ReceivedAt: at, AcceptSeq: 7, AcceptanceID: uuid.Max, DeliveryID: uuid.Max, Item: "/events/0", Traceparent: "00-1-2-01",
+		Outcome: outbox.EventDispatched, Generation: 2, EffectGeneration: 2, ProcessedAt: at, ConfigHash: "abc", Error: "none",
+		Duplicates: 3, LastDuplicateAt: at, BodyDiffers: true, ReplaySuspect: true, RetryNumber: 1, RetryReason: "timeout",
+		Headers: map[string][]string{"Content-Type": {"application/json"}}, ContentType: "application/json", Body: []byte("{}"),
+	}
+	destination := outbox.DestinationState{
+		Name: "app", Kind: "http", Queue: "dst_app", SharedQueue: true, RegisteredAt: at,
+		OperatorPaused: true, PausedBy: "ann", PauseReason: "they move house", PausedAt: at,
+		Breaker: outbox.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
+		ServedBy: 2, ServedAt: at,
+	}
+	for name, value := range map[string]any{
+		"effect_full": viewOfDetail(detail), "effect_empty": viewOfDetail(effectDetail{}), "effect_done": viewOfEffect(plain),
+		"event_full": viewOfEvent(event), "event_empty": viewOfEvent(&outbox.Event{Body: []byte{}}),
+		"destination_full":  viewOfDestination(destination, outbox.Unsuccessful{Failed: 1, Parked: 2}),
+		"destination_empty": viewOfDestination(outbox.DestinationState{}, outbox.Unsuccessful{}),
+	} {
+		var text bytes.Buffer
+		require.NoError(t, printJSON(&text, value))
+		matchesGolden(t, name, text.String())
+	}
+}
+
+// varying is what differs from one run to the next.
+var varying = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`"20\d\d-\d\d-\d\dT[0-9:.]+(Z|[+-][0-9:]+)"`), `"TIME"`},
+	{regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`), `"UUID"`},
+	{regexp.MustCompile(`("(job_id|body_bytes)": )\d+`), `${1}0`},
+	{regexp.MustCompile(`("(config_hash|paused_by|response_excerpt|url)": )"(?:[^"\\]|\\.)*"`), `${1}"ANY"`},
+	{regexp.MustCompile(`("(Content-Length|Stripe-Signature|User-Agent)": \[\s*)"[^"]*"`), `${1}"ANY"`},
+}
+
+// matchesGolden compares JSON with testdata/json, whatever the order of members is.
+func matchesGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if name == "effect_full" || name == "event_full" || name == "destination_full" {
+		require.NotContains(t, got, "canary")
+	} else {
+		for _, p := range varying {
+			got = p.pattern.ReplaceAllString(got, p.instead)
+		}
+	}
+	path := filepath.Join("testdata", "json", name+".json")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "go test ./cmd/hooklatch -run TestJSON -update writes it")
+	require.JSONEq(t, string(want), got, name)
+}
