@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -23,31 +24,49 @@ const (
 
 // DestinationState is a destination as the fleet sees it.
 type DestinationState struct {
-	Name         string
-	Kind         string
-	Queue        string
-	SharedQueue  bool // other destinations use the queue: it is never paused, claims are refused
-	RegisteredAt time.Time
+	Name         string    `json:"name"`
+	Kind         string    `json:"kind"`
+	Queue        string    `json:"queue"`
+	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue: it is never paused, claims are refused
+	RegisteredAt time.Time `json:"registered_at"`
 
-	OperatorPaused bool
-	PausedBy       string
-	PauseReason    string
-	PausedAt       time.Time // zero unless OperatorPaused
+	OperatorPaused bool      `json:"operator_paused"`
+	PausedBy       string    `json:"paused_by,omitzero"`
+	PauseReason    string    `json:"pause_reason,omitzero"`
+	PausedAt       time.Time `json:"paused_at"` // zero unless OperatorPaused
 
-	Breaker       BreakerState
-	BreakerReason string
-	OpenedAt      time.Time // zero while the breaker is closed
-	ProbeAt       time.Time // of the next probe, or the end of one on its way
-	Epoch         int64     // counts the changes of pause and breaker
+	Breaker       BreakerState `json:"breaker"`
+	BreakerReason string       `json:"breaker_reason,omitzero"`
+	OpenedAt      time.Time    `json:"opened_at"` // zero while the breaker is closed
+	ProbeAt       time.Time    `json:"probe_at"`  // of the next probe, or the end of one on its way
+	Epoch         int64        `json:"-"`         // counts the changes of pause and breaker
 
-	QueuePaused bool // what River is told
+	QueuePaused bool `json:"queue_paused"` // what River is told
 
-	ServedBy int       // running processes that have it in their configuration
-	ServedAt time.Time // when there was one; zero: never
+	ServedBy int       `json:"served_by"` // running processes that have it in their configuration
+	ServedAt time.Time `json:"served_at"` // when there was one; zero: never
 }
 
 // Paused tells whether no attempt but probes may start.
 func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
+
+// MarshalJSON writes what people and their programs are shown of a destination. A
+// time that is not there is null.
+func (d DestinationState) MarshalJSON() ([]byte, error) {
+	type fields DestinationState // without this method
+	return plainjson.Marshal(struct {
+		fields
+
+		Paused   bool       `json:"paused"` // by an operator or its breaker
+		PausedAt *time.Time `json:"paused_at"`
+		OpenedAt *time.Time `json:"opened_at"`
+		ProbeAt  *time.Time `json:"probe_at"`
+		ServedAt *time.Time `json:"served_at"`
+	}{
+		fields: fields(d), Paused: d.Paused(), PausedAt: plainjson.OrNull(d.PausedAt), OpenedAt: plainjson.OrNull(d.OpenedAt),
+		ProbeAt: plainjson.OrNull(d.ProbeAt), ServedAt: plainjson.OrNull(d.ServedAt),
+	})
+}
 
 // SetPaused sets or ends an operator's pause. The breaker goes its own way: a
 // destination works when neither holds it. Errors: ErrUnknownDestination,

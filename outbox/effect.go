@@ -185,44 +185,44 @@ type Effect struct {
 	EffectID
 
 	// IdempotencyKey names the effect. It never changes.
-	IdempotencyKey string
+	IdempotencyKey string `json:"idempotency_key"`
 	// WireKey is the key the attempt carries: IdempotencyKey, until a settlement
 	// rotated it.
-	WireKey      string
-	KeyRotations int
-	Route        string
-	Destination  string
-	Queue        string
-	Policy       Policy
-	Event        EventRef // zero when enqueued by the application
+	WireKey      string   `json:"wire_key"`
+	KeyRotations int      `json:"key_rotations,omitzero"`
+	Route        string   `json:"route,omitzero"`
+	Destination  string   `json:"destination"`
+	Queue        string   `json:"-"`
+	Policy       Policy   `json:"policy"`
+	Event        EventRef `json:"-"` // zero when enqueued by the application
 	// EventReceivedAt is told by the Claim of the first attempt only.
-	EventReceivedAt time.Time
-	EventType       string
-	AcceptSeq       int64
-	Traceparent     string // of the span that created it, or empty
-	Request         Request
+	EventReceivedAt time.Time `json:"-"`
+	EventType       string    `json:"event_type,omitzero"`
+	AcceptSeq       int64     `json:"-"`
+	Traceparent     string    `json:"-"` // of the span that created it, or empty
+	Request         Request   `json:"-"`
 
-	OrderKey     string // effects of one Scope and OrderKey run one after another
-	OnPark       OnPark
-	LatestKey    string
-	OccurredAt   time.Time
-	SupersededBy string // IdempotencyKey of the newer effect applied instead
+	OrderKey     string    `json:"order_key,omitzero"` // effects of one Scope and OrderKey run one after another
+	OnPark       OnPark    `json:"on_park,omitzero"`
+	LatestKey    string    `json:"latest_key,omitzero"`
+	OccurredAt   time.Time `json:"occurred_at,omitzero"`
+	SupersededBy string    `json:"superseded_by,omitzero"` // IdempotencyKey of the newer effect applied instead
 
-	State             EffectState
-	Attempt           int // attempts started so far
-	UncountedAttempts int // of these, probes that cost none of the attempts there are
-	LeaseUntil        time.Time
-	NextAttemptAt     time.Time
-	CreatedAt         time.Time
-	FirstAttemptAt    time.Time // zero before the first
-	LastAttemptAt     time.Time
-	RefusedSince      time.Time // start of the first of the latest attempts that were all unauthorized; zero when the last was not
-	MaybeAppliedSince time.Time // zero when certainly not applied by any attempt so far
-	FinishedAt        time.Time
-	ResponseStatus    int
-	ResponseExcerpt   string
-	Error             string
-	JobID             int64
+	State             EffectState `json:"state"`
+	Attempt           int         `json:"attempt"` // attempts started so far
+	UncountedAttempts int         `json:"-"`       // of these, probes that cost none of the attempts there are
+	LeaseUntil        time.Time   `json:"lease_until"`
+	NextAttemptAt     time.Time   `json:"next_attempt_at"`
+	CreatedAt         time.Time   `json:"created_at"`
+	FirstAttemptAt    time.Time   `json:"first_attempt_at"` // zero before the first
+	LastAttemptAt     time.Time   `json:"last_attempt_at"`
+	RefusedSince      time.Time   `json:"-"`                   // start of the first of the latest attempts that were all unauthorized; zero when the last was not
+	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero when certainly not applied by any attempt so far
+	FinishedAt        time.Time   `json:"finished_at"`
+	ResponseStatus    int         `json:"response_status,omitzero"`
+	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`
+	Error             string      `json:"error,omitzero"`
+	JobID             int64       `json:"job_id,omitzero"`
 
 	claimID   uuid.UUID // of the attempt that runs, as Claim returned it
 	bodyApart bool      // its body is large: Claim reads it on its own

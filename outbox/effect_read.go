@@ -75,17 +75,17 @@ func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) 
 
 // Attempt is one ended attempt of an effect.
 type Attempt struct {
-	Attempt         int
-	StartedAt       time.Time
-	FinishedAt      time.Time
-	Lost            bool        // nobody settled it: a later claim found its lease at an end
-	State           EffectState // the state it left its effect in
-	Applied         string      // yes, no or unknown
-	ResponseStatus  int         // 0 without an answer
-	ResponseExcerpt string
-	Error           string
-	JobID           int64
-	KeyRotation     int // which key it carried: 0 is the effect's own
+	Attempt         int         `json:"attempt"`
+	StartedAt       time.Time   `json:"started_at"`
+	FinishedAt      time.Time   `json:"finished_at"`
+	Lost            bool        `json:"lost,omitzero"`            // nobody settled it: a later claim found its lease at an end
+	State           EffectState `json:"state"`                    // the state it left its effect in
+	Applied         string      `json:"applied"`                  // yes, no or unknown
+	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without an answer
+	ResponseExcerpt string      `json:"response_excerpt,omitzero"`
+	Error           string      `json:"error,omitzero"`
+	JobID           int64       `json:"job_id,omitzero"`
+	KeyRotation     int         `json:"key_rotation,omitzero"` // which key it carried: 0 is the effect's own
 }
 
 // Attempts lists the ended attempts of an effect, the first first.
@@ -113,11 +113,11 @@ type EventEffect struct {
 	EffectID
 
 	// Suppressed is true when an earlier event had made the effect of this key.
-	Suppressed     bool
-	IdempotencyKey string
-	Destination    string
-	State          EffectState
-	Attempt        int
+	Suppressed     bool        `json:"suppressed"`
+	IdempotencyKey string      `json:"idempotency_key"`
+	Destination    string      `json:"destination"`
+	State          EffectState `json:"state"`
+	Attempt        int         `json:"attempt"`
 }
 
 // EffectsOfEvent lists what an event led to, also the effects its keys were

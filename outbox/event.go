@@ -114,36 +114,36 @@ type Incoming struct {
 type Event struct {
 	EventRef
 
-	Provider     string
-	Type         string
-	APIVersion   string
-	OccurredAt   time.Time // zero when the provider does not say
-	ReceivedAt   time.Time // database clock
-	AcceptSeq    int64
-	AcceptanceID uuid.UUID
-	DeliveryID   uuid.UUID
-	Item         string
-	Traceparent  string
+	Provider     string    `json:"provider"`
+	Type         string    `json:"type"`
+	APIVersion   string    `json:"api_version,omitzero"`
+	OccurredAt   time.Time `json:"occurred_at"` // zero when the provider does not say
+	ReceivedAt   time.Time `json:"received_at"` // database clock
+	AcceptSeq    int64     `json:"-"`
+	AcceptanceID uuid.UUID `json:"acceptance_id"`
+	DeliveryID   uuid.UUID `json:"delivery_id"`
+	Item         string    `json:"item,omitzero"`
+	Traceparent  string    `json:"-"`
 
-	Outcome    EventOutcome
-	Generation int // fence of the dispatch; a replay adds one
+	Outcome    EventOutcome `json:"state"`
+	Generation int          `json:"generation"` // fence of the dispatch; a replay adds one
 	// EffectGeneration is the generation of the event's effects.
-	EffectGeneration int
-	ProcessedAt      time.Time // zero until dispatched, skipped or failed
-	ConfigHash       string
-	Error            string
+	EffectGeneration int       `json:"-"`
+	ProcessedAt      time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
+	ConfigHash       string    `json:"config_hash,omitzero"`
+	Error            string    `json:"error,omitzero"`
 
-	Duplicates      int64
-	LastDuplicateAt time.Time // zero without a duplicate
-	BodyDiffers     bool
+	Duplicates      int64     `json:"duplicates"`
+	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without a duplicate
+	BodyDiffers     bool      `json:"body_differs,omitzero"`
 
-	ReplaySuspect bool // the proof of its delivery had come before, under another id
-	RetryNumber   int  // which retry of the provider brought it; 0 for a first try
-	RetryReason   string
+	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery had come before, under another id
+	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try
+	RetryReason   string `json:"retry_reason,omitzero"`
 
-	Headers     map[string][]string
-	ContentType string
-	Body        []byte // of the whole delivery
+	Headers     map[string][]string `json:"headers,omitempty"`
+	ContentType string              `json:"content_type,omitzero"`
+	Body        []byte              `json:"-"` // of the whole delivery
 }
 
 // EventOutcome is how far an event has come.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // Event loads an event and the delivery it came in. Headers and Body are nil
@@ -88,4 +90,25 @@ func scanEvent(row pgx.CollectableRow) (*Event, error) {
 	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = orZero(occurredAt), orZero(processedAt), orZero(lastDuplicateAt)
 	e.ContentType = orZero(contentType)
 	return &e, nil
+}
+
+// MarshalJSON writes what people and their programs are shown of an event: not
+// its body, but the length of it. A time that is not there is null.
+func (e *Event) MarshalJSON() ([]byte, error) {
+	type fields Event // without this method
+	shown := struct {
+		*fields
+
+		OccurredAt      *time.Time `json:"occurred_at"`
+		ProcessedAt     *time.Time `json:"processed_at"`
+		LastDuplicateAt *time.Time `json:"last_duplicate_at"`
+		BodyBytes       *int       `json:"body_bytes,omitempty"` // while the delivery is stored
+	}{
+		fields: (*fields)(e), OccurredAt: plainjson.OrNull(e.OccurredAt), ProcessedAt: plainjson.OrNull(e.ProcessedAt), LastDuplicateAt: plainjson.OrNull(e.LastDuplicateAt),
+	}
+	if e.Body != nil {
+		size := len(e.Body)
+		shown.BodyBytes = &size
+	}
+	return plainjson.Marshal(shown)
 }

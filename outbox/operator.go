@@ -14,17 +14,17 @@ import (
 // recorded in the operator log, in the transaction that does it.
 type Operator struct {
 	// Who is the person's name: 1 to 255 bytes.
-	Who string
+	Who string `json:"who"`
 	// Role is what the person may do, where that is managed. It may be empty.
-	Role string
+	Role string `json:"role,omitzero"`
 	// Via is the way the order came: "cli", "console", "api", or the name of a
 	// program.
-	Via string
+	Via string `json:"via"`
 	// Reason is why, in the person's words. It may be empty.
-	Reason string
+	Reason string `json:"reason,omitzero"`
 	// RequestID names the order: the rows of one order share it, and a try after
 	// a lost COMMIT answer recognises its own row by it. Empty: one is made.
-	RequestID string
+	RequestID string `json:"request_id"`
 }
 
 const (

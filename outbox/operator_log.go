@@ -13,13 +13,13 @@ import (
 type OperatorAction struct {
 	Operator
 
-	ID       int64
-	At       time.Time
-	Action   Action
-	Target   string          // an idempotency key, source/event_id, a destination, or a part of a selection
-	Filter   json.RawMessage // what selected the targets; {} when one was named
-	Result   string
-	Affected int64 // effects, events or destinations that were changed
+	ID       int64           `json:"id"`
+	At       time.Time       `json:"at"`
+	Action   Action          `json:"action"`
+	Target   string          `json:"target"` // an idempotency key, source/event_id, a destination, or a part of a selection
+	Filter   json.RawMessage `json:"filter"` // what selected the targets; {} when one was named
+	Result   string          `json:"result,omitzero"`
+	Affected int64           `json:"affected"` // effects, events or destinations that were changed
 }
 
 // OperatorFilter selects actions. Empty fields take all.

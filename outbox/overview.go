@@ -34,8 +34,8 @@ func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 
 // Unsuccessful counts the effects that wait for a person at one destination.
 type Unsuccessful struct {
-	Failed int64 // refused, or turned away to the last attempt
-	Parked int64
+	Failed int64 `json:"failed"` // refused, or turned away to the last attempt
+	Parked int64 `json:"parked"`
 }
 
 // Unsuccessful counts effects by destination; one without any is left out. It

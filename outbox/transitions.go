@@ -10,12 +10,12 @@ import (
 
 // Transition is one step of an effect through its states.
 type Transition struct {
-	From    EffectState // empty for its creation
-	To      EffectState
-	Attempt int // attempts started so far
-	At      time.Time
-	Reason  string // empty for what needs none
-	JobID   int64
+	From    EffectState `json:"from,omitzero"` // empty for its creation
+	To      EffectState `json:"to"`
+	Attempt int         `json:"attempt"` // attempts started so far
+	At      time.Time   `json:"at"`
+	Reason  string      `json:"reason,omitzero"` // empty for what needs none
+	JobID   int64       `json:"job_id,omitzero"`
 }
 
 // Transitions lists what an effect went through, its creation first. The

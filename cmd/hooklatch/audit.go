@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -47,32 +46,9 @@ was recorded in the transaction that did it.`,
 	return cmd
 }
 
-// actionView is an action as --json prints it.
-type actionView struct {
-	ID        int64           `json:"id"`
-	At        time.Time       `json:"at"`
-	Who       string          `json:"who"`
-	Role      string          `json:"role,omitempty"`
-	Via       string          `json:"via"`
-	Action    outbox.Action   `json:"action"`
-	Target    string          `json:"target"`
-	Filter    json.RawMessage `json:"filter"`
-	Reason    string          `json:"reason,omitempty"`
-	Result    string          `json:"result,omitempty"`
-	Affected  int64           `json:"affected"`
-	RequestID string          `json:"request_id"`
-}
-
 func (p *process) printActions(actions []outbox.OperatorAction, asJSON bool) error {
 	if asJSON {
-		views := make([]actionView, 0, len(actions))
-		for _, a := range actions {
-			views = append(views, actionView{
-				ID: a.ID, At: a.At, Who: a.Who, Role: a.Role, Via: a.Via, Action: a.Action, Target: a.Target, Filter: a.Filter,
-				Reason: a.Reason, Result: a.Result, Affected: a.Affected, RequestID: a.RequestID,
-			})
-		}
-		return printJSON(p.stdout, views)
+		return printJSON(p.stdout, listed(actions))
 	}
 	if len(actions) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "nothing was ordered")

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -56,46 +56,13 @@ what paused them.`,
 	return cmd
 }
 
-// destinationView is a destination as --json prints it.
-type destinationView struct {
-	Name           string              `json:"name"`
-	Kind           string              `json:"kind"`
-	Queue          string              `json:"queue"`
-	SharedQueue    bool                `json:"shared_queue"`
-	RegisteredAt   time.Time           `json:"registered_at"`
-	Paused         bool                `json:"paused"` // by an operator or its breaker
-	OperatorPaused bool                `json:"operator_paused"`
-	PausedBy       string              `json:"paused_by,omitempty"`
-	PauseReason    string              `json:"pause_reason,omitempty"`
-	PausedAt       *time.Time          `json:"paused_at"`
-	Breaker        outbox.BreakerState `json:"breaker"`
-	BreakerReason  string              `json:"breaker_reason,omitempty"`
-	OpenedAt       *time.Time          `json:"opened_at"`
-	ProbeAt        *time.Time          `json:"probe_at"`
-	QueuePaused    bool                `json:"queue_paused"` // what River is told
-	Failed         int64               `json:"failed"`       // effects that were refused for good
-	Parked         int64               `json:"parked"`
-	ServedBy       int                 `json:"served_by"` // running processes that have it in their configuration
-	ServedAt       *time.Time          `json:"served_at"` // when there was one
-}
-
-func viewOfDestination(d outbox.DestinationState, n outbox.Unsuccessful) destinationView {
-	return destinationView{
-		Name: d.Name, Kind: d.Kind, Queue: d.Queue, SharedQueue: d.SharedQueue, RegisteredAt: d.RegisteredAt,
-		Paused: d.Paused(), OperatorPaused: d.OperatorPaused, PausedBy: d.PausedBy, PauseReason: d.PauseReason, PausedAt: timeOrNil(d.PausedAt),
-		Breaker: d.Breaker, BreakerReason: d.BreakerReason, OpenedAt: timeOrNil(d.OpenedAt), ProbeAt: timeOrNil(d.ProbeAt),
-		QueuePaused: d.QueuePaused, Failed: n.Failed, Parked: n.Parked,
-		ServedBy: d.ServedBy, ServedAt: timeOrNil(d.ServedAt),
-	}
-}
-
 func (p *process) printDestinations(destinations []outbox.DestinationState, counts map[string]outbox.Unsuccessful, asJSON bool) error {
 	if asJSON {
-		views := make([]destinationView, 0, len(destinations))
+		all := make([]plainjson.Joined, 0, len(destinations))
 		for _, d := range destinations {
-			views = append(views, viewOfDestination(d, counts[d.Name]))
+			all = append(all, plainjson.Joined{d, counts[d.Name]})
 		}
-		return printJSON(p.stdout, views)
+		return printJSON(p.stdout, all)
 	}
 	if len(destinations) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "no destinations: a worker registers those of its configuration when it starts")

@@ -24,10 +24,10 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.NoError(t, o.Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
 	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
 	require.NoError(t, o.CloseBreaker(t.Context(), "app"))
-	var listed []destinationView
+	var listed []outbox.DestinationState
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
 	require.Equal(t, "app", listed[0].Name)
-	require.True(t, listed[0].Paused)
+	require.True(t, listed[0].Paused())
 	require.True(t, listed[0].OperatorPaused)
 	require.True(t, listed[0].QueuePaused)
 	require.Equal(t, outbox.BreakerClosed, listed[0].Breaker)
@@ -41,7 +41,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return s.counts(t, 2, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`)
 	}, patience, tick)
-	var effects []effectView
+	var effects []outbox.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
 	var key string
 	for _, e := range effects {
@@ -54,7 +54,10 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	shown := must(t, s.args("effects", "show", key)...)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending$`, shown)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)
-	var parked effectView
+	var parked struct {
+		outbox.Effect
+		effectHistory
+	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", key, "--json")...)), &parked))
 	require.Equal(t, key, parked.WireKey)
 	require.Len(t, parked.Transitions, 2)

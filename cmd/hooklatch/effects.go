@@ -72,98 +72,9 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 	return cmd
 }
 
-// effectView is an effect as --json prints it.
-type effectView struct {
-	IdempotencyKey    string             `json:"idempotency_key"`
-	WireKey           string             `json:"wire_key"`
-	KeyRotations      int                `json:"key_rotations,omitempty"`
-	Scope             string             `json:"scope"`
-	Key               string             `json:"key"`
-	Generation        int                `json:"generation"`
-	Route             string             `json:"route,omitempty"`
-	Destination       string             `json:"destination"`
-	Policy            outbox.Policy      `json:"policy"`
-	Source            string             `json:"source,omitempty"`
-	EventID           string             `json:"event_id,omitempty"`
-	EventType         string             `json:"event_type,omitempty"`
-	Method            string             `json:"method,omitempty"`
-	URL               string             `json:"url,omitempty"`
-	OrderKey          string             `json:"order_key,omitempty"`
-	OnPark            outbox.OnPark      `json:"on_park,omitempty"` // of effects in an order
-	LatestKey         string             `json:"latest_key,omitempty"`
-	OccurredAt        *time.Time         `json:"occurred_at,omitempty"` // of effects with a latest_key
-	SupersededBy      string             `json:"superseded_by,omitempty"`
-	State             outbox.EffectState `json:"state"`
-	Attempt           int                `json:"attempt"`
-	CreatedAt         time.Time          `json:"created_at"`
-	FirstAttemptAt    *time.Time         `json:"first_attempt_at"`
-	LastAttemptAt     *time.Time         `json:"last_attempt_at"`
-	NextAttemptAt     *time.Time         `json:"next_attempt_at"` // null when none follows
-	LeaseUntil        *time.Time         `json:"lease_until"`
-	MaybeAppliedSince *time.Time         `json:"maybe_applied_since"`
-	FinishedAt        *time.Time         `json:"finished_at"`
-	ResponseStatus    int                `json:"response_status,omitempty"`
-	ResponseExcerpt   string             `json:"response_excerpt,omitempty"`
-	Error             string             `json:"error,omitempty"`
-	JobID             int64              `json:"job_id,omitempty"`
-	Attempts          []attemptView      `json:"attempts,omitempty"`
-	Transitions       []transitionView   `json:"transitions,omitempty"`
-}
-
-type attemptView struct {
-	Attempt         int                `json:"attempt"`
-	StartedAt       time.Time          `json:"started_at"`
-	FinishedAt      time.Time          `json:"finished_at"`
-	Applied         string             `json:"applied"`
-	Lost            bool               `json:"lost,omitempty"`
-	State           outbox.EffectState `json:"state"`
-	ResponseStatus  int                `json:"response_status,omitempty"`
-	ResponseExcerpt string             `json:"response_excerpt,omitempty"`
-	Error           string             `json:"error,omitempty"`
-	JobID           int64              `json:"job_id,omitempty"`
-	KeyRotation     int                `json:"key_rotation,omitempty"`
-}
-
-type transitionView struct {
-	From    outbox.EffectState `json:"from,omitempty"` // empty for its creation
-	To      outbox.EffectState `json:"to"`
-	Attempt int                `json:"attempt"`
-	At      time.Time          `json:"at"`
-	Reason  string             `json:"reason,omitempty"`
-	JobID   int64              `json:"job_id,omitempty"`
-}
-
-func viewOfEffect(e outbox.Effect) effectView {
-	v := effectView{
-		IdempotencyKey: e.IdempotencyKey, WireKey: e.WireKey, KeyRotations: e.KeyRotations, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
-		Route: e.Route, Destination: e.Destination, Policy: e.Policy,
-		Source: e.Event.Source, EventID: e.Event.EventID, EventType: e.EventType,
-		Method: e.Request.Method, URL: e.Request.URL,
-		OrderKey: e.OrderKey, LatestKey: e.LatestKey, SupersededBy: e.SupersededBy,
-		State: e.State, Attempt: e.Attempt, CreatedAt: e.CreatedAt,
-		FirstAttemptAt: timeOrNil(e.FirstAttemptAt), LastAttemptAt: timeOrNil(e.LastAttemptAt), LeaseUntil: timeOrNil(e.LeaseUntil),
-		MaybeAppliedSince: timeOrNil(e.MaybeAppliedSince), FinishedAt: timeOrNil(e.FinishedAt),
-		ResponseStatus: e.ResponseStatus, ResponseExcerpt: e.ResponseExcerpt, Error: e.Error, JobID: e.JobID,
-	}
-	if e.OrderKey != "" {
-		v.OnPark = e.OnPark
-	}
-	if e.LatestKey != "" {
-		v.OccurredAt = timeOrNil(e.OccurredAt)
-	}
-	if e.State == outbox.EffectPending || e.State == outbox.EffectInDoubt {
-		v.NextAttemptAt = timeOrNil(e.NextAttemptAt)
-	}
-	return v
-}
-
 func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
 	if asJSON {
-		views := make([]effectView, 0, len(effects))
-		for _, e := range effects {
-			views = append(views, viewOfEffect(e))
-		}
-		return printJSON(p.stdout, views)
+		return printJSON(p.stdout, listed(effects))
 	}
 	if len(effects) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "no effects")

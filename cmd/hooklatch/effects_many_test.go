@@ -138,7 +138,7 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 		return v
 	}
 	for flags, n := range map[string]int{"--since 1h": 3, "--since 2126-01-01": 0, "--route all": 0, "--source stripe": 0, "--destination app": 3} {
-		var listed []effectView
+		var listed []outbox.Effect
 		args := append([]string{"effects", "list", "--json", "--config", path}, strings.Fields(flags)...)
 		require.NoError(t, json.Unmarshal([]byte(must(t, args...)), &listed))
 		require.Len(t, listed, n, flags)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -22,6 +23,12 @@ type effectDetail struct {
 	attempts    []outbox.Attempt
 	transitions []outbox.Transition
 	suppressed  bool // for the event it is shown with
+}
+
+// effectHistory is what --json adds to an effect that is shown alone.
+type effectHistory struct {
+	Attempts    []outbox.Attempt    `json:"attempts,omitempty"`
+	Transitions []outbox.Transition `json:"transitions,omitempty"`
 }
 
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
@@ -64,7 +71,7 @@ answered, and what follows; and with every change of its state.`,
 					return p.printEffectBody(cmd.Context(), o, detail.Effect)
 				}
 				if asJSON {
-					return printJSON(p.stdout, viewOfDetail(detail))
+					return printJSON(p.stdout, plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}})
 				}
 				p.printEffect(detail)
 				return nil
@@ -90,22 +97,6 @@ func (p *process) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbo
 	}
 	_, err = p.stdout.Write(body)
 	return err
-}
-
-func viewOfDetail(d effectDetail) effectView {
-	view := viewOfEffect(d.Effect)
-	view.Attempts = []attemptView{}
-	for _, a := range d.attempts {
-		view.Attempts = append(view.Attempts, attemptView{
-			Attempt: a.Attempt, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt, Applied: a.Applied, Lost: a.Lost, State: a.State,
-			ResponseStatus: a.ResponseStatus, ResponseExcerpt: a.ResponseExcerpt, Error: a.Error, JobID: a.JobID,
-			KeyRotation: a.KeyRotation,
-		})
-	}
-	for _, t := range d.transitions {
-		view.Transitions = append(view.Transitions, transitionView{From: t.From, To: t.To, Attempt: t.Attempt, At: t.At, Reason: t.Reason, JobID: t.JobID})
-	}
-	return view
 }
 
 func (p *process) printEffect(d effectDetail) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
 func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
@@ -18,7 +20,7 @@ func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
 	must(t, s.args("send", "stripe", file)...)
 	s.waitDone(t, "stripe", "evt_1")
 
-	var effects []effectView
+	var effects []outbox.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
 	require.Len(t, effects, 1)
 	require.Equal(t, sent, must(t, s.args("effects", "show", effects[0].IdempotencyKey, "--body")...))

@@ -97,7 +97,7 @@ destinations:
 	}, patience, tick, "every effect was attempted once")
 
 	keys := map[string]string{}
-	var listed []effectView
+	var listed []outbox.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/"+sent.EventID, "--json")...)), &listed))
 	require.Len(t, listed, len(cases))
 	for _, e := range listed {
@@ -105,14 +105,17 @@ destinations:
 	}
 	for _, c := range cases { //nolint:paralleltest // the retries below change what these look at
 		t.Run(c.name, func(t *testing.T) {
-			var e effectView
+			var e struct {
+				outbox.Effect
+				effectHistory
+			}
 			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
 			require.Equal(t, c.state, e.State)
 			require.Equal(t, c.status, e.ResponseStatus)
 			require.Len(t, e.Attempts, 1)
 			require.Equal(t, c.applied, e.Attempts[0].Applied)
-			require.Equal(t, c.applied == "unknown", e.MaybeAppliedSince != nil)
-			require.Equal(t, c.state == outbox.EffectPending || c.state == outbox.EffectInDoubt, e.NextAttemptAt != nil)
+			require.Equal(t, c.applied == "unknown", !e.MaybeAppliedSince.IsZero())
+			require.Equal(t, c.state == outbox.EffectPending || c.state == outbox.EffectInDoubt, !e.NextAttemptAt.IsZero())
 			if c.name == "busy" {
 				require.GreaterOrEqual(t, e.NextAttemptAt.Sub(e.Attempts[0].FinishedAt), 2*time.Minute)
 			}

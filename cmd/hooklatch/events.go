@@ -94,69 +94,9 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 	return cmd
 }
 
-// eventView is an event as --json prints it.
-type eventView struct {
-	Source          string              `json:"source"`
-	EventID         string              `json:"event_id"`
-	Provider        string              `json:"provider"`
-	Type            string              `json:"type"`
-	APIVersion      string              `json:"api_version,omitempty"`
-	State           outbox.EventOutcome `json:"state"`
-	OccurredAt      *time.Time          `json:"occurred_at"`
-	ReceivedAt      time.Time           `json:"received_at"`
-	ProcessedAt     *time.Time          `json:"processed_at"`
-	Generation      int                 `json:"generation"`
-	Duplicates      int64               `json:"duplicates"`
-	LastDuplicateAt *time.Time          `json:"last_duplicate_at"`
-	BodyDiffers     bool                `json:"body_differs,omitempty"`
-	RetryNumber     int                 `json:"retry_number,omitempty"`
-	RetryReason     string              `json:"retry_reason,omitempty"`
-	ReplaySuspect   bool                `json:"replay_suspect,omitempty"`
-	AcceptanceID    string              `json:"acceptance_id"`
-	DeliveryID      string              `json:"delivery_id"`
-	Item            string              `json:"item,omitempty"`
-	ConfigHash      string              `json:"config_hash,omitempty"`
-	Error           string              `json:"error,omitempty"`
-	ContentType     string              `json:"content_type,omitempty"`
-	BodyBytes       *int                `json:"body_bytes,omitempty"`
-	Headers         map[string][]string `json:"headers,omitempty"`
-	Effects         []eventEffectView   `json:"effects,omitempty"`
-}
-
-type eventEffectView struct {
-	IdempotencyKey string             `json:"idempotency_key"`
-	Scope          string             `json:"scope"`
-	Key            string             `json:"key"`
-	Generation     int                `json:"generation"`
-	Destination    string             `json:"destination"`
-	State          outbox.EffectState `json:"state"`
-	Attempt        int                `json:"attempt"`
-	Suppressed     bool               `json:"suppressed"`
-}
-
-func viewOfEvent(e *outbox.Event) eventView {
-	v := eventView{
-		Source: e.Source, EventID: e.EventID, Provider: e.Provider, Type: e.Type, APIVersion: e.APIVersion,
-		State: e.Outcome, OccurredAt: timeOrNil(e.OccurredAt), ReceivedAt: e.ReceivedAt, ProcessedAt: timeOrNil(e.ProcessedAt),
-		Generation: e.Generation, Duplicates: e.Duplicates, LastDuplicateAt: timeOrNil(e.LastDuplicateAt), BodyDiffers: e.BodyDiffers,
-		RetryNumber: e.RetryNumber, RetryReason: e.RetryReason, ReplaySuspect: e.ReplaySuspect,
-		AcceptanceID: e.AcceptanceID.String(), DeliveryID: e.DeliveryID.String(), Item: e.Item,
-		ConfigHash: e.ConfigHash, Error: e.Error, ContentType: e.ContentType, Headers: e.Headers,
-	}
-	if e.Body != nil {
-		size := len(e.Body)
-		v.BodyBytes = &size
-	}
-	return v
-}
-
 func (p *process) printEvents(events []*outbox.Event, asJSON bool) error {
 	if asJSON {
-		views := make([]eventView, 0, len(events))
-		for _, e := range events {
-			views = append(views, viewOfEvent(e))
-		}
-		return printJSON(p.stdout, views)
+		return printJSON(p.stdout, listed(events))
 	}
 	if len(events) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "no events")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
 // What the sender says of its retry, and a proof that came before, are shown.
@@ -28,7 +30,10 @@ func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	require.NotContains(t, must(t, s.args("events", "show", "github", "one")...), "suspect")
 	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its proof came before under another id")
 
-	var shown eventView
+	var shown struct {
+		outbox.Event
+		eventEffects
+	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))
 	require.True(t, shown.ReplaySuspect)
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "slack", "Ev1", "--json")...)), &shown))

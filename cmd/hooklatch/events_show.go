@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -58,21 +59,18 @@ func (p *process) printBody(e *outbox.Event) error {
 	return err
 }
 
+// eventEffects is what --json adds to an event that is shown alone.
+type eventEffects struct {
+	Effects []outbox.EventEffect `json:"effects,omitempty"`
+}
+
 func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
 	links, err := o.EffectsOfEvent(ctx, e.EventRef)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		view := viewOfEvent(e)
-		view.Effects = []eventEffectView{}
-		for _, l := range links {
-			view.Effects = append(view.Effects, eventEffectView{
-				IdempotencyKey: l.IdempotencyKey, Scope: l.Scope, Key: l.Key, Generation: l.Generation,
-				Destination: l.Destination, State: l.State, Attempt: l.Attempt, Suppressed: l.Suppressed,
-			})
-		}
-		return printJSON(p.stdout, view)
+		return printJSON(p.stdout, plainjson.Joined{e, eventEffects{links}})
 	}
 	effects, err := loadEffects(ctx, o, links)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // What --json prints is an interface: programs read it.
@@ -71,10 +72,10 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		ServedBy: 2, ServedAt: at,
 	}
 	for name, value := range map[string]any{
-		"effect_full": viewOfDetail(detail), "effect_empty": viewOfDetail(effectDetail{}), "effect_done": viewOfEffect(plain),
-		"event_full": viewOfEvent(event), "event_empty": viewOfEvent(&outbox.Event{Body: []byte{}}),
-		"destination_full":  viewOfDestination(destination, outbox.Unsuccessful{Failed: 1, Parked: 2}),
-		"destination_empty": viewOfDestination(outbox.DestinationState{}, outbox.Unsuccessful{}),
+		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{outbox.Effect{}, effectHistory{}}, "effect_done": plain,
+		"event_full": event, "event_empty": &outbox.Event{Body: []byte{}},
+		"destination_full":  plainjson.Joined{destination, outbox.Unsuccessful{Failed: 1, Parked: 2}},
+		"destination_empty": plainjson.Joined{outbox.DestinationState{}, outbox.Unsuccessful{}},
 	} {
 		var text bytes.Buffer
 		require.NoError(t, printJSON(&text, value))

@@ -26,6 +26,14 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// listed makes JSON print a list of nothing as [], not as null.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // table writes columns that line up. Its cells are made safe for a terminal.
 type table struct{ w *tabwriter.Writer }
 
@@ -53,14 +61,6 @@ func shown(t time.Time) string {
 		return "-"
 	}
 	return t.UTC().Format(timeLayout)
-}
-
-// timeOrNil keeps times that are not there out of JSON.
-func timeOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // counted is "1 event" or "2 events".

@@ -167,9 +167,12 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	exit, r := front.sendJSON(t, "stripe", "--times", "5")
 	require.Zero(t, exit)
 	require.Equal(t, 1, r.Accepted)
-	var event eventView
+	var event struct {
+		outbox.Event
+		eventEffects
+	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
-	require.Equal(t, outbox.EventReceived, event.State)
+	require.Equal(t, outbox.EventReceived, event.Outcome)
 	require.Empty(t, event.Effects)
 	require.NoError(t, front.app.Stop(t.Context()))
 
@@ -179,9 +182,9 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	back.waitDone(t, "stripe", r.EventID)
 	require.Len(t, back.receiver.Seen(), 1)
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
-	require.Equal(t, outbox.EventDispatched, event.State)
+	require.Equal(t, outbox.EventDispatched, event.Outcome)
 	require.Len(t, event.Effects, 2)
-	var events []eventView
+	var events []outbox.Event
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "list", "--type", "invoice.paid", "--json")...)), &events))
 	require.Len(t, events, 1)
 }

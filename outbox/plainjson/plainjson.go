@@ -1,0 +1,50 @@
+// Package plainjson is responsible for how what is stored becomes JSON that people
+// and their programs are shown, by commands as by an API.
+package plainjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// Marshal is json.Marshal without the escapes that only HTML needs: a URL stays
+// readable.
+func Marshal(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// OrNull is a time, or nil for the zero time, which JSON shows as null.
+func OrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Joined becomes one object with the members of all its parts, in their order.
+// Every part must become an object, and no two may have a member in common.
+type Joined []any
+
+// MarshalJSON implements json.Marshaler.
+func (j Joined) MarshalJSON() ([]byte, error) {
+	object := []byte{'{'}
+	for _, part := range j {
+		text, err := Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		members := text[1 : len(text)-1]
+		if len(members) > 0 && len(object) > 1 {
+			object = append(object, ',')
+		}
+		object = append(object, members...)
+	}
+	return append(object, '}'), nil
+}
