@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -262,18 +261,4 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 		}
 	}
 	return known, nil
-}
-
-// encodeHeaders makes JSON that Postgres takes: its jsonb refuses NUL and
-// invalid UTF-8, which a header may carry.
-func encodeHeaders(headers map[string][]string) ([]byte, error) {
-	safe := make(map[string][]string, len(headers))
-	for name, values := range headers {
-		clean := make([]string, len(values))
-		for i, value := range values {
-			clean[i] = safetext.Storable(value)
-		}
-		safe[safetext.Storable(name)] = clean
-	}
-	return json.Marshal(safe)
 }

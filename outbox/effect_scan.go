@@ -39,12 +39,3 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	e.Request.Late = rendering == renderingLate
 	return e, nil
 }
-
-// orZero is the zero value for NULL.
-func orZero[T any](value *T) T {
-	if value == nil {
-		var zero T
-		return zero
-	}
-	return *value
-}

@@ -1,11 +1,8 @@
 package outbox
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -15,14 +12,6 @@ const (
 	maxEventIDLen   = 255
 	maxEventTypeLen = 255
 )
-
-// EventRef names one event: every key is scoped to its source.
-type EventRef struct {
-	Source  string `json:"source"`
-	EventID string `json:"event_id"`
-}
-
-func (r EventRef) String() string { return r.Source + "/" + r.EventID }
 
 // Delivery is one verified request of a provider, on its way in. It carries
 // zero, one or many events.
@@ -178,28 +167,4 @@ func (in Incoming) validate() error {
 		return &InvalidEventError{Field: "event type", Reason: err.Error()}
 	}
 	return nil
-}
-
-func validateKey(s string, limit int) error {
-	switch {
-	case s == "":
-		return errors.New("is empty")
-	case len(s) > limit:
-		return fmt.Errorf("has %d bytes, at most %d are allowed", len(s), limit)
-	case !utf8.ValidString(s):
-		return errors.New("is not valid UTF-8")
-	case strings.ContainsRune(s, 0):
-		return errors.New("contains a NUL character")
-	}
-	return nil
-}
-
-// knownTime is nil for a time that says nothing: zero, or one that RFC 3339 cannot
-// write. Postgres refuses some of those, and every delivery of the event with
-// them, and stores others as something else.
-func knownTime(t time.Time) *time.Time {
-	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
-		return nil
-	}
-	return &t
 }

@@ -58,15 +58,6 @@ func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
 	return events, nil
 }
 
-const defaultLimit = 50
-
-func limitOr(limit int) int {
-	if limit <= 0 {
-		return defaultLimit
-	}
-	return limit
-}
-
 func scanEvent(row pgx.CollectableRow) (*Event, error) {
 	var e Event
 	var occurredAt, processedAt, lastDuplicateAt *time.Time

@@ -44,11 +44,3 @@ func (o *Outbox) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorA
 	}
 	return actions, nil
 }
-
-// timeOrNull is NULL for the zero time.
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}

@@ -1,0 +1,41 @@
+package outbox
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// EffectID is the primary key of an effect. (Scope, Key, Generation) has at
+// most one effect (I4).
+type EffectID struct {
+	Scope      string `json:"scope"` // ScopeOfRoute, or ScopeOfEnqueue
+	Key        string `json:"key"`
+	Generation int    `json:"generation"`
+}
+
+func (id EffectID) String() string { return id.Scope + "/" + id.Key }
+
+// ScopeOfRoute is the scope of the effects one route makes of one source.
+func ScopeOfRoute(source, route string) string { return "route:" + source + ":" + route }
+
+// ScopeOfEnqueue is the scope of the effects an application enqueues itself.
+func ScopeOfEnqueue(destination string) string { return "enqueue:" + destination }
+
+// IdempotencyKey is the key every attempt of the effect carries on the wire
+// (I7): "hl_" and 40 hex digits of a SHA-256 of the primary key, which neither
+// shows what is in it nor changes.
+func (id EffectID) IdempotencyKey() string {
+	h := sha256.New()
+	var length [8]byte
+	for _, part := range []string{id.Scope, id.Key} {
+		// The length before each part keeps ("a", "bc") apart from ("ab", "c").
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	binary.BigEndian.PutUint64(length[:], uint64(id.Generation)) //nolint:gosec // generations count up from 1
+	h.Write(length[:])
+	sum := h.Sum(nil)
+	return "hl_" + hex.EncodeToString(sum[:20])
+}

@@ -1,0 +1,24 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// validateKey refuses what a key column cannot hold. Its error continues the
+// name of the key.
+func validateKey(s string, limit int) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case len(s) > limit:
+		return fmt.Errorf("has %d bytes, at most %d are allowed", len(s), limit)
+	case !utf8.ValidString(s):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsRune(s, 0):
+		return errors.New("contains a NUL character")
+	}
+	return nil
+}
