@@ -142,9 +142,9 @@ func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 			deliveryID, "naive", headers, d.ContentType, d.Body); err != nil {
 			return err
 		}
-		job := b.dispatchJob(dispatchJob{ref: EventRef{Source: "naive", EventID: in.ID}, eventType: in.Type, receivedAt: receivedAt, queue: QueueDispatch})
-		_, err := b.river.InsertTx(ctx, tx, job.Args, job.InsertOpts)
-		return err
+		return b.Outbox.jobs.InsertDispatches(ctx, tx, []DispatchJob{{
+			Event: EventRef{Source: "naive", EventID: in.ID}, EventType: in.Type, ReceivedAt: receivedAt, Queue: QueueDispatch,
+		}})
 	})
 }
 

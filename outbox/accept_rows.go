@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -89,18 +88,18 @@ func (r *acceptRows) ref(i int) EventRef {
 
 // insertDispatchJobs inserts one job for each event that is new and not held.
 func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
-	jobs := make([]river.InsertManyParams, 0, len(rows.sources))
+	jobs := make([]DispatchJob, 0, len(rows.sources))
 	for i, at := range rows.receivedAt {
 		if at.IsZero() || rows.held[i] {
 			continue
 		}
-		jobs = append(jobs, o.dispatchJob(dispatchJob{
-			ref:         rows.ref(i),
-			eventType:   rows.types[i],
-			receivedAt:  at,
-			queue:       rows.queues[i],
-			traceparent: rows.traceparents[i],
-		}))
+		jobs = append(jobs, DispatchJob{
+			Event:       rows.ref(i),
+			EventType:   rows.types[i],
+			ReceivedAt:  at,
+			Queue:       rows.queues[i],
+			Traceparent: rows.traceparents[i],
+		})
 	}
-	return o.insertJobs(ctx, tx, jobs)
+	return o.jobs.InsertDispatches(ctx, tx, jobs)
 }

@@ -141,9 +141,9 @@ func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 		if _, err := tx.Exec(ctx, o.sql.createQueue, queue); err != nil {
 			return false, fmt.Errorf("create queue %s: %w", queue, err)
 		}
-		err = o.river.QueuePauseTx(ctx, tx, queue, nil)
+		err = o.jobs.PauseQueue(ctx, tx, queue)
 	case !pause && isPaused:
-		err = o.river.QueueResumeTx(ctx, tx, queue, nil)
+		err = o.jobs.ResumeQueue(ctx, tx, queue)
 	}
 	if err != nil {
 		return false, fmt.Errorf("apply pause to queue %s: %w", queue, err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 // StateError means that an action cannot be done to an effect in its state.
@@ -178,15 +177,15 @@ func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	}
 	first := make(map[EffectID]bool, len(heads))
 	for _, h := range heads {
-		first[h.place.id] = true
+		first[h.id] = true
 	}
-	var jobs []river.InsertManyParams
+	var jobs []EffectJob
 	for _, e := range reopened {
-		if e.order == "" || first[e.place.id] {
-			jobs = append(jobs, o.effectJob(e.effectJob))
+		if e.order == "" || first[e.id] {
+			jobs = append(jobs, e.job)
 		}
 	}
-	return o.insertJobs(ctx, tx, jobs)
+	return o.jobs.InsertEffects(ctx, tx, jobs)
 }
 
 // putAside runs a statement that ends effects by a person's order, counts them,

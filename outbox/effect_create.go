@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 // maxOrderLocks bounds the advisory locks of one dispatch: the server's table of
@@ -53,7 +52,7 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 	if err != nil {
 		return nil, err
 	}
-	if err := o.insertJobs(ctx, tx, append(jobs, more...)); err != nil {
+	if err := o.jobs.InsertEffects(ctx, tx, append(jobs, more...)); err != nil {
 		return nil, err
 	}
 	for i, d := range plans {
@@ -85,7 +84,7 @@ func (r *Dispatched) share(d Dispatch, created, rendered map[EffectID]bool) {
 // waiting: in a transaction of somebody else's (alone), which may last, or while
 // another holds the order, every new effect gets one. Its claim then says that it
 // is not its turn.
-func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[EffectID]bool, alone bool) ([]river.InsertManyParams, error) {
+func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[EffectID]bool, alone bool) ([]EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for i := range rows.scopes {
 		if rows.orderKeys[i] != "" && created[rows.id(i)] {
@@ -99,7 +98,7 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]river.InsertManyParams, 0, len(created))
+	jobs := make([]EffectJob, 0, len(created))
 	for i := range rows.scopes {
 		if !created[rows.id(i)] || rows.parked[i] != "" {
 			continue
@@ -107,7 +106,7 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 		if orders[orderKey{scope: rows.scopes[i], key: rows.orderKeys[i]}] && !heads[rows.id(i)] {
 			continue
 		}
-		jobs = append(jobs, o.effectJob(rows.job(i)))
+		jobs = append(jobs, rows.job(i))
 	}
 	return jobs, nil
 }
@@ -127,7 +126,7 @@ func (o *Outbox) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bo
 	}
 	ids := make(map[EffectID]bool, len(heads))
 	for _, head := range heads {
-		ids[head.place.id] = true
+		ids[head.id] = true
 	}
 	return ids, nil
 }

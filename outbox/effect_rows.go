@@ -141,13 +141,13 @@ func (r *effectRows) id(i int) EffectID {
 	return EffectID{Scope: r.scopes[i], Key: r.keys[i], Generation: r.generations[i]}
 }
 
-func (r *effectRows) job(i int) effectJob {
-	return effectJob{
-		id:          r.id(i),
-		destination: r.destinations[i],
-		queue:       r.queues[i],
-		event:       EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
-		eventType:   r.eventTypes[i],
-		traceparent: r.traceparents[i],
+func (r *effectRows) job(i int) EffectJob {
+	return EffectJob{
+		ID:          r.id(i),
+		Destination: r.destinations[i],
+		Queue:       r.queues[i],
+		Event:       EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
+		EventType:   r.eventTypes[i],
+		Traceparent: r.traceparents[i],
 	}
 }

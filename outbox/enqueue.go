@@ -53,7 +53,7 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
-	if err := o.insertJobs(ctx, tx, jobs); err != nil {
+	if err := o.jobs.InsertEffects(ctx, tx, jobs); err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}
 	return created[e.EffectID], nil

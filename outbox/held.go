@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 // ErrNotHeld means that no replay guard keeps the event back.
@@ -24,15 +23,15 @@ func (o *Outbox) Release(ctx context.Context, ref EventRef, by Operator) error {
 func (o *Outbox) release(ctx context.Context, ref EventRef, by Operator, filter any) error {
 	what := instruction{action: ActionReleaseEvent, target: ref.String(), filter: filter}
 	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		j := dispatchJob{ref: ref}
-		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.eventType, &j.receivedAt, &j.queue, &j.traceparent)
+		j := DispatchJob{Event: ref}
+		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
 		if err != nil {
 			return consequence{}, err
 		}
-		return consequence{affected: 1}, o.insertJobs(ctx, tx, []river.InsertManyParams{o.dispatchJob(j)})
+		return consequence{affected: 1}, o.jobs.InsertDispatches(ctx, tx, []DispatchJob{j})
 	})
 	if err != nil {
 		return fmt.Errorf("release event %s: %w", ref, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 // place is where an effect stands in its order.
@@ -34,7 +33,8 @@ func (e *Effect) place() place {
 // head is the first unfinished effect of an order, which waits for an attempt.
 type head struct {
 	place
-	effectJob
+
+	job EffectJob
 }
 
 func columns(orders map[orderKey]bool) (scopes, keys []string) {
@@ -99,11 +99,11 @@ func (o *Outbox) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]boo
 func scanHead(row pgx.CollectableRow) (head, error) {
 	var h head
 	var state EffectState
-	j := &h.effectJob
-	err := row.Scan(&j.id.Scope, &j.id.Key, &j.id.Generation, &j.destination, &j.queue,
-		&j.event.Source, &j.event.EventID, &j.eventType, &j.traceparent,
+	j := &h.job
+	err := row.Scan(&j.ID.Scope, &j.ID.Key, &j.ID.Generation, &j.Destination, &j.Queue,
+		&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Traceparent,
 		&h.order, &h.acceptSeq, &state)
-	h.place.id = j.id
+	h.id = j.ID
 	return h, err
 }
 
@@ -133,14 +133,14 @@ func (o *Outbox) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locke
 	if err != nil {
 		return err
 	}
-	var jobs []river.InsertManyParams
+	var jobs []EffectJob
 	for _, h := range heads {
 		for _, p := range byOrder[h.key()] {
 			if p.before(h.place) {
-				jobs = append(jobs, o.effectJob(h.effectJob))
+				jobs = append(jobs, h.job)
 				break
 			}
 		}
 	}
-	return o.insertJobs(ctx, tx, jobs)
+	return o.jobs.InsertEffects(ctx, tx, jobs)
 }

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
@@ -22,10 +18,6 @@ import (
 const (
 	// meterName is the scope of our metrics.
 	meterName = "github.com/hooklatch/hooklatch/outbox"
-
-	// fetchCooldown debounces River's NOTIFY for each queue and client. It is
-	// the inserting client's setting that counts.
-	fetchCooldown = 10 * time.Millisecond
 
 	defaultAcceptTimeout = 2 * time.Second
 	defaultCommitters    = 2
@@ -87,7 +79,6 @@ func (opts Options) withDefaults() Options {
 	if opts.MeterProvider == nil {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
-	opts.ConsoleURL = strings.TrimSuffix(opts.ConsoleURL, "/")
 	return opts
 }
 
@@ -115,8 +106,7 @@ type Outbox struct {
 	readPool   *pgxpool.Pool // for people
 	schema     schema.Name
 	sql        statements
-	river      *river.Client[pgx.Tx] // inserts only
-	consoleURL string
+	jobs       *Inserter
 	logger     *slog.Logger
 
 	accepts     *groupCommit[arrival, Acceptance]
@@ -139,13 +129,9 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	inserter, err := river.NewClient(riverpgxv5.New(opts.Pool), &river.Config{
-		FetchCooldown: fetchCooldown,
-		Logger:        opts.Logger,
-		Schema:        string(opts.Schema),
-	})
+	jobs, err := NewInserter(InserterOptions{Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger})
 	if err != nil {
-		return nil, fmt.Errorf("river client: %w", err)
+		return nil, err
 	}
 	batchSize, err := opts.MeterProvider.Meter(meterName).Int64Histogram("hooklatch.batch.size",
 		metric.WithUnit("{member}"),
@@ -160,8 +146,7 @@ func New(opts Options) (*Outbox, error) {
 		readPool:   opts.ReadPool,
 		schema:     opts.Schema,
 		sql:        sql,
-		river:      inserter,
-		consoleURL: opts.ConsoleURL,
+		jobs:       jobs,
 		logger:     opts.Logger,
 	}
 	common := commitOptions{pool: opts.Pool, committers: opts.Committers, queueCap: maxWaiting, timeout: workTimeout, batchSize: batchSize}

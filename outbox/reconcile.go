@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 )
 
 const (
@@ -49,12 +48,12 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 		if err != nil {
 			return err
 		}
-		effects, err := o.effectsWithoutJob(ctx, tx, grace)
-		if err != nil {
+		if err := o.jobs.InsertDispatches(ctx, tx, events); err != nil {
 			return err
 		}
-		done = Reconciled{Events: len(events), Effects: len(effects)}
-		return o.insertJobs(ctx, tx, append(events, effects...))
+		effects, err := o.reconcileEffects(ctx, tx, grace, reconcileLimit)
+		done = Reconciled{Events: len(events), Effects: effects}
+		return err
 	})
 	if err != nil {
 		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
@@ -62,40 +61,18 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	return done, nil
 }
 
-func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]river.InsertManyParams, error) {
+func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]DispatchJob, error) {
 	rows, err := tx.Query(ctx, o.sql.eventsWithoutJob, grace.Seconds(), reconcileLimit)
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}
-	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
-		var j dispatchJob
-		err := row.Scan(&j.ref.Source, &j.ref.EventID, &j.eventType, &j.receivedAt, &j.queue, &j.traceparent)
-		return o.dispatchJob(j), err
+	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DispatchJob, error) {
+		var j DispatchJob
+		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
+		return j, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}
 	return jobs, nil
-}
-
-func (o *Outbox) effectsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]river.InsertManyParams, error) {
-	rows, err := tx.Query(ctx, o.sql.effectsWithoutJob, grace.Seconds(), reconcileLimit)
-	if err != nil {
-		return nil, fmt.Errorf("find effects without a job: %w", err)
-	}
-	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
-		j, err := scanEffectJob(row)
-		return o.effectJob(j), err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find effects without a job: %w", err)
-	}
-	return jobs, nil
-}
-
-func scanEffectJob(row pgx.CollectableRow) (effectJob, error) {
-	var j effectJob
-	err := row.Scan(&j.id.Scope, &j.id.Key, &j.id.Generation, &j.destination, &j.queue,
-		&j.event.Source, &j.event.EventID, &j.eventType, &j.traceparent)
-	return j, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -51,19 +50,17 @@ func (o *Outbox) Replay(ctx context.Context, ref EventRef, by Operator, opts Rep
 }
 
 func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
-	j := dispatchJob{ref: ref}
+	j := DispatchJob{Event: ref}
 	var r Replayed
-	var receivedAt time.Time
 	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, safetext.Excerpt(by.Reason, maxErrorLen)).
-		Scan(&j.eventType, &receivedAt, &j.queue, &j.traceparent, &r.Generation)
+		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, o.whyNotReplayed(ctx, tx, ref)
 	}
 	if err != nil {
 		return r, err
 	}
-	j.receivedAt = receivedAt
-	if err := o.insertJobs(ctx, tx, []river.InsertManyParams{o.dispatchJob(j)}); err != nil {
+	if err := o.jobs.InsertDispatches(ctx, tx, []DispatchJob{j}); err != nil {
 		return r, err
 	}
 	if !opts.NewKeys {

@@ -1,0 +1,45 @@
+package outbox
+
+import (
+	"time"
+)
+
+// The kinds of our jobs. They never change: a River leader discards stuck jobs
+// of kinds it does not know.
+const (
+	KindDispatch = "dispatch"
+	KindEffect   = "effect"
+)
+
+// MaxDispatchAttempts is how often a dispatch is tried before its event counts
+// as failed.
+const MaxDispatchAttempts = 25
+
+// DispatchArgs are the arguments of a dispatch job: a reference, never a payload.
+type DispatchArgs struct {
+	EventID    string    `json:"event_id"`
+	ReceivedAt time.Time `json:"received_at"`
+	Source     string    `json:"source"`
+}
+
+// Kind implements river.JobArgs.
+func (DispatchArgs) Kind() string { return KindDispatch }
+
+// Ref is the event to dispatch.
+func (a DispatchArgs) Ref() EventRef { return EventRef{Source: a.Source, EventID: a.EventID} }
+
+// EffectArgs are the arguments of an effect job: a reference, never a payload.
+type EffectArgs struct {
+	Destination string `json:"destination"`
+	Generation  int    `json:"generation"`
+	Key         string `json:"key"`
+	Scope       string `json:"scope"`
+}
+
+// Kind implements river.JobArgs.
+func (EffectArgs) Kind() string { return KindEffect }
+
+// ID is the effect to attempt.
+func (a EffectArgs) ID() EffectID {
+	return EffectID{Scope: a.Scope, Key: a.Key, Generation: a.Generation}
+}

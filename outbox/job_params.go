@@ -1,0 +1,130 @@
+package outbox
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+)
+
+const (
+	// maxEffectAttempts is River's own bound. It is out of reach: the ledger
+	// decides when an effect's attempts are used up, and a rescue, which River
+	// counts, is not a failure.
+	maxEffectAttempts = 10_000
+
+	maxTagLen = 60
+)
+
+// metadata is what a person, and the span of the work, need to know of a
+// job. River UI shows it.
+type metadata struct {
+	DedupKey       string `json:"dedup_key,omitempty"`
+	EffectURL      string `json:"effect_url,omitempty"`
+	EventURL       string `json:"event_url,omitempty"`
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	Traceparent    string `json:"traceparent,omitempty"`
+}
+
+// DispatchJob is what the job of one event is made of.
+type DispatchJob struct {
+	Event       EventRef
+	EventType   string
+	ReceivedAt  time.Time
+	Queue       string
+	Traceparent string
+}
+
+func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
+	return river.InsertManyParams{
+		Args: DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID, ReceivedAt: j.ReceivedAt},
+		InsertOpts: &river.InsertOpts{
+			MaxAttempts: MaxDispatchAttempts,
+			Metadata: encodeMetadata(metadata{
+				DedupKey:    j.Event.EventID,
+				EventURL:    in.eventURL(j.Event),
+				Traceparent: j.Traceparent,
+			}),
+			Queue: j.Queue,
+			Tags:  tags("src-"+j.Event.Source, "type-"+j.EventType),
+		},
+	}
+}
+
+// EffectJob is what the job of one effect is made of.
+type EffectJob struct {
+	ID          EffectID
+	Destination string
+	Queue       string
+	Event       EventRef // zero for an enqueued effect
+	EventType   string
+	Traceparent string
+}
+
+func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
+	about := metadata{
+		EffectURL:      in.effectURL(j.ID),
+		IdempotencyKey: j.ID.IdempotencyKey(),
+		Traceparent:    j.Traceparent,
+	}
+	labels := []string{"dst-" + j.Destination}
+	if j.Event != (EventRef{}) {
+		about.DedupKey, about.EventURL = j.Event.EventID, in.eventURL(j.Event)
+		labels = append(labels, "src-"+j.Event.Source, "type-"+j.EventType)
+	}
+	return river.InsertManyParams{
+		Args: EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation},
+		InsertOpts: &river.InsertOpts{
+			MaxAttempts: maxEffectAttempts,
+			Metadata:    encodeMetadata(about),
+			Queue:       j.Queue,
+			Tags:        tags(labels...),
+		},
+	}
+}
+
+func (in *Inserter) eventURL(ref EventRef) string {
+	if in.consoleURL == "" {
+		return ""
+	}
+	return in.consoleURL + "/events/" + url.PathEscape(ref.Source) + "/" + url.PathEscape(ref.EventID)
+}
+
+func (in *Inserter) effectURL(id EffectID) string {
+	if in.consoleURL == "" {
+		return ""
+	}
+	return in.consoleURL + "/effects/" + id.IdempotencyKey()
+}
+
+func encodeMetadata(m metadata) []byte {
+	encoded, err := json.Marshal(m)
+	if err != nil { // a struct of strings always encodes
+		panic(err)
+	}
+	return encoded
+}
+
+// tags makes labels fit River's grammar: at least three of [A-Za-z0-9_-], and
+// no dash at either end.
+func tags(labels ...string) []string {
+	out := make([]string, 0, len(labels))
+	for _, label := range labels {
+		tag := strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+				return r
+			}
+			return '-'
+		}, label)
+		if len(tag) > maxTagLen {
+			tag = tag[:maxTagLen]
+		}
+		if tag = strings.TrimRight(tag, "-"); len(tag) >= 3 && tag[0] != '-' {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
