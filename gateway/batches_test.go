@@ -14,7 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -220,7 +220,7 @@ func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	got, _ := line.send(t, s, p, `{"destination":"x","events":[`+a+`],"events":[`+b+`]}`)
 	require.Equal(t, http.StatusOK, got.status, got.body)
 	require.Equal(t, 1, s.count(t, countEvents))
-	e, err := s.outbox.Event(t.Context(), outbox.EventRef{Source: "batch", EventID: "B"})
+	e, err := s.outbox.Event(t.Context(), identity.EventRef{Source: "batch", EventID: "B"})
 	require.NoError(t, err)
 	require.Equal(t, b, string(e.Payload()))
 	var same bool

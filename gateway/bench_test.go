@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -28,7 +29,7 @@ func (yes) Accept(_ context.Context, d outbox.Delivery) (outbox.Acceptance, erro
 	a := outbox.Acceptance{DeliveryID: uuid.UUID{1}}
 	for _, e := range d.Events {
 		a.Events = append(a.Events, outbox.AcceptedEvent{
-			EventRef: outbox.EventRef{Source: d.Source, EventID: e.ID}, Type: e.Type, Status: outbox.Accepted,
+			EventRef: identity.EventRef{Source: d.Source, EventID: e.ID}, Type: e.Type, Status: outbox.Accepted,
 		})
 	}
 	return a, nil

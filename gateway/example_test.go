@@ -10,7 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -24,7 +24,7 @@ func ExampleNew() {
 		return
 	}
 	g, err := gateway.New(gateway.Options{
-		Accepter: &memory{first: make(map[outbox.EventRef]time.Time)},
+		Accepter: &memory{first: make(map[identity.EventRef]time.Time)},
 		Sources:  []gateway.Source{{Name: "stripe", Provider: stripe, Secrets: []gateway.Secret{{Value: key}}}},
 		Listen:   "127.0.0.1:0",
 	})

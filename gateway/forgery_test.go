@@ -16,7 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -152,7 +152,7 @@ func TestPayPalSignatureIsNotStored(t *testing.T) {
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
 	r := signedBy(t, source.Provider, key, "", "WH-1", testNow)
 	require.Equal(t, http.StatusOK, b.deliver(t, "pay", r).status)
-	e, err := b.outbox.Event(t.Context(), outbox.EventRef{Source: "pay", EventID: "WH-1"})
+	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "pay", EventID: "WH-1"})
 	require.NoError(t, err)
 	require.Contains(t, e.Headers, "Paypal-Transmission-Id")
 	require.Contains(t, e.Headers, "Paypal-Transmission-Time")

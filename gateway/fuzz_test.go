@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // FuzzReceive: whatever is sent, 2xx is answered exactly when all events of a
@@ -30,7 +30,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(http.MethodPost, "", "", []byte(`{"events":[]}`), true)
 	f.Add(http.MethodPost, "Transfer-Encoding", "chunked", []byte(`null`), true)
 	f.Fuzz(func(t *testing.T, method, name, value string, body []byte, signed bool) {
-		accepter := &memory{first: make(map[outbox.EventRef]time.Time)}
+		accepter := &memory{first: make(map[identity.EventRef]time.Time)}
 		g, err := gateway.New(gateway.Options{Accepter: accepter, Sources: []gateway.Source{source("orders", signer())}})
 		require.NoError(t, err)
 		r := httptest.NewRequest(http.MethodPost, "/webhooks/orders", bytes.NewReader(body))
@@ -78,7 +78,7 @@ func FuzzRawHTTP(f *testing.F) {
 	f.Add([]byte("POST http://evil/webhooks/orders?" + strings.Repeat("a", 100) + " HTTP/1.1\r\nHost: y\r\n\r\n"))
 	f.Add([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 	f.Add([]byte("\x16\x03\x01\x02\x00"))
-	accepter := &memory{first: make(map[outbox.EventRef]time.Time)}
+	accepter := &memory{first: make(map[identity.EventRef]time.Time)}
 	g, err := gateway.New(gateway.Options{
 		Accepter: accepter, Sources: []gateway.Source{source("orders", signer())}, Listen: "127.0.0.1:0",
 	})

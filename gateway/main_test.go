@@ -25,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -43,7 +44,7 @@ type memory struct {
 
 	mu         sync.Mutex
 	deliveries []outbox.Delivery
-	first      map[outbox.EventRef]time.Time
+	first      map[identity.EventRef]time.Time
 }
 
 func (m *memory) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
@@ -56,7 +57,7 @@ func (m *memory) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptan
 	defer m.mu.Unlock()
 	accepted := outbox.Acceptance{DeliveryID: uuid.New()}
 	for _, e := range d.Events {
-		ref := outbox.EventRef{Source: d.Source, EventID: e.ID}
+		ref := identity.EventRef{Source: d.Source, EventID: e.ID}
 		status := outbox.Duplicate
 		if _, known := m.first[ref]; !known {
 			m.first[ref] = testNow.Add(-time.Duration(len(m.first)) * time.Second)
@@ -145,7 +146,7 @@ type testBundle struct {
 func setup(t *testing.T, change func(*gateway.Options)) *testBundle {
 	t.Helper()
 	b := &testBundle{
-		accepter: &memory{first: make(map[outbox.EventRef]time.Time)},
+		accepter: &memory{first: make(map[identity.EventRef]time.Time)},
 		logs:     &logBuffer{},
 		reader:   sdkmetric.NewManualReader(),
 		spans:    tracetest.NewSpanRecorder(),

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // counts are the sums of a counter, by its attributes as "k=v,k=v".
@@ -136,7 +137,7 @@ func TestSpan(t *testing.T) {
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	b.accepter.first[outbox.EventRef{Source: "orders", EventID: "late"}] = testNow.Add(-90 * time.Minute)
+	b.accepter.first[identity.EventRef{Source: "orders", EventID: "late"}] = testNow.Add(-90 * time.Minute)
 	b.post(t, "orders", `{"events":[{"id":"a","type":"x\n\u001b[31m"},{"id":"late","type":"y"}]}`)
 	b.post(t, "orders", `{"id":"a"}`, func(r *http.Request) { r.Header.Del("X-Signature"); r.URL.RawQuery = "token=hidden" })
 	b.post(t, strings.Repeat("y", 4000), `{}`, func(r *http.Request) { r.URL.RawQuery = "token=hidden" })

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -115,7 +115,7 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 		require.Equal(t, "accepted", b.deliver(t, "code", r).header.Get(gateway.StatusHeader))
 	}
 	require.Equal(t, map[string]string{"id-1": "received", "id-2": "received"}, b.outcomes(t))
-	e, err := b.outbox.Event(t.Context(), outbox.EventRef{Source: "code", EventID: "id-2"})
+	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "code", EventID: "id-2"})
 	require.NoError(t, err)
 	require.True(t, e.ReplaySuspect)
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -26,9 +29,9 @@ type arrival struct {
 }
 
 func newArrival(d Delivery) (arrival, error) {
-	a := arrival{Delivery: d, queue: QueueDispatch}
+	a := arrival{Delivery: d, queue: riverjob.QueueDispatch}
 	if d.Handlers {
-		a.queue = HandlersQueue(d.Source)
+		a.queue = riverjob.HandlersQueue(d.Source)
 	}
 	for _, in := range d.Events {
 		if err := in.validate(); err != nil {
@@ -36,7 +39,7 @@ func newArrival(d Delivery) (arrival, error) {
 		}
 	}
 	var err error
-	if a.headers, err = encodeHeaders(d.Headers); err != nil {
+	if a.headers, err = column.Headers(d.Headers); err != nil {
 		return arrival{}, fmt.Errorf("encode headers: %w", err)
 	}
 	if a.deliveryID, err = uuid.NewV7(); err != nil {
@@ -112,11 +115,11 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 		return nil, err
 	}
 	rows := newAcceptRows(len(batch))
-	first := make(map[EventRef]int) // index of the key's row
-	shut := make(map[EventRef]bool) // keys a guard keeps out: they may be known all the same
+	first := make(map[identity.EventRef]int) // index of the key's row
+	shut := make(map[identity.EventRef]bool) // keys a guard keeps out: they may be known all the same
 	for i, a := range batch {
 		for j := range a.Events {
-			ref := EventRef{Source: a.Source, EventID: a.Events[j].ID}
+			ref := identity.EventRef{Source: a.Source, EventID: a.Events[j].ID}
 			if _, twice := first[ref]; twice {
 				continue
 			}
@@ -152,12 +155,12 @@ type knownEvent struct {
 }
 
 // acceptance says what became of arrival i of the batch.
-func (a arrival) acceptance(i int, known map[EventRef]knownEvent, guards guards) Acceptance {
+func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guards guards) Acceptance {
 	out := Acceptance{DeliveryID: a.deliveryID, Events: make([]AcceptedEvent, len(a.Events))}
 	for j, in := range a.Events {
 		replay := guards.replayed[i]
 		e := AcceptedEvent{
-			EventRef: EventRef{Source: a.Source, EventID: in.ID}, Type: in.Type,
+			EventRef: identity.EventRef{Source: a.Source, EventID: in.ID}, Type: in.Type,
 			ReplaySuspect: replay.action != "", ContentDiffers: replay.differs,
 		}
 		stands, found := known[e.EventRef]
@@ -206,8 +209,8 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
-	receivedAt := make(map[EventRef]time.Time, len(rows.sources))
-	var ref EventRef
+	receivedAt := make(map[identity.EventRef]time.Time, len(rows.sources))
+	var ref identity.EventRef
 	var at time.Time
 	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &at}, func() error {
 		receivedAt[ref] = at
@@ -225,8 +228,8 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 // its own for the new ones, that of an earlier delivery, or of an earlier try
 // of this transaction, for the others. Keys that a guard keeps out may or may
 // not be known.
-func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[EventRef]int, shut map[EventRef]bool) (map[EventRef]knownEvent, error) {
-	known := make(map[EventRef]knownEvent, len(first))
+func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool) (map[identity.EventRef]knownEvent, error) {
+	known := make(map[identity.EventRef]knownEvent, len(first))
 	var sources, eventIDs []string
 	for ref := range shut {
 		sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
@@ -245,7 +248,7 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	if err != nil {
 		return nil, fmt.Errorf("look up known events: %w", err)
 	}
-	var ref EventRef
+	var ref identity.EventRef
 	var k knownEvent
 	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
 		known[ref] = k

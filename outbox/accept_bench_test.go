@@ -15,6 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -120,7 +123,7 @@ func (b *bundle) acceptGrouped(ctx context.Context, d Delivery) error {
 // acceptNaively is one transaction for one event, statement by statement.
 func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 	in := d.Events[0]
-	headers, err := encodeHeaders(d.Headers)
+	headers, err := column.Headers(d.Headers)
 	if err != nil {
 		return err
 	}
@@ -135,15 +138,15 @@ func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 			VALUES (nextval('hooklatch.accept_seq'), $1, $2, $3, $4, $5, $6, $7, $8, $9)
 			ON CONFLICT (source, event_id) DO NOTHING
 			RETURNING received_at`,
-			"naive", in.ID, acceptanceID, d.Provider, in.Type, in.OccurredAt, deliveryID, hash[:], QueueDispatch).Scan(&receivedAt); err != nil {
+			"naive", in.ID, acceptanceID, d.Provider, in.Type, in.OccurredAt, deliveryID, hash[:], riverjob.QueueDispatch).Scan(&receivedAt); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body) VALUES ($1, $2, $3, $4, $5)`,
 			deliveryID, "naive", headers, d.ContentType, d.Body); err != nil {
 			return err
 		}
-		return b.Outbox.jobs.InsertDispatches(ctx, tx, []DispatchJob{{
-			Event: EventRef{Source: "naive", EventID: in.ID}, EventType: in.Type, ReceivedAt: receivedAt, Queue: QueueDispatch,
+		return b.Outbox.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{{
+			Event: identity.EventRef{Source: "naive", EventID: in.ID}, EventType: in.Type, ReceivedAt: receivedAt, Queue: riverjob.QueueDispatch,
 		}})
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -61,7 +64,7 @@ func newAcceptRows(size int) *acceptRows {
 // add appends event i of a and returns its index.
 func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
-	occurredAt := knownTime(in.OccurredAt)
+	occurredAt := column.KnownTime(in.OccurredAt)
 	r.sources = append(r.sources, a.Source)
 	r.eventIDs = append(r.eventIDs, in.ID)
 	r.acceptanceIDs = append(r.acceptanceIDs, a.acceptanceIDs[i])
@@ -82,18 +85,18 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	return len(r.sources) - 1
 }
 
-func (r *acceptRows) ref(i int) EventRef {
-	return EventRef{Source: r.sources[i], EventID: r.eventIDs[i]}
+func (r *acceptRows) ref(i int) identity.EventRef {
+	return identity.EventRef{Source: r.sources[i], EventID: r.eventIDs[i]}
 }
 
 // insertDispatchJobs inserts one job for each event that is new and not held.
 func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
-	jobs := make([]DispatchJob, 0, len(rows.sources))
+	jobs := make([]riverjob.DispatchJob, 0, len(rows.sources))
 	for i, at := range rows.receivedAt {
 		if at.IsZero() || rows.held[i] {
 			continue
 		}
-		jobs = append(jobs, DispatchJob{
+		jobs = append(jobs, riverjob.DispatchJob{
 			Event:       rows.ref(i),
 			EventType:   rows.types[i],
 			ReceivedAt:  at,

@@ -13,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
@@ -28,7 +31,7 @@ func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
 	require.Equal(t, 1, a.New())
 	require.Equal(t, 0, a.Duplicates())
 
-	e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: "evt_1"})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"})
 	require.NoError(t, err)
 	require.Equal(t, d.Body, e.Body)
 	require.Equal(t, d.Headers, e.Headers)
@@ -43,8 +46,8 @@ func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
 	var tags []string
 	require.NoError(t, b.pool.QueryRow(t.Context(),
 		`SELECT kind, queue, args::text, metadata::text, tags FROM hooklatch.river_job`).Scan(&kind, &queue, &args, &metadata, &tags))
-	require.Equal(t, KindDispatch, kind)
-	require.Equal(t, QueueDispatch, queue)
+	require.Equal(t, riverjob.KindDispatch, kind)
+	require.Equal(t, riverjob.QueueDispatch, queue)
 	require.Contains(t, args, `"event_id": "evt_1"`)
 	require.NotContains(t, args, "invoice", "args never carry a payload")
 	require.Contains(t, metadata, "http://console.test/events/stripe/evt_1")
@@ -137,7 +140,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 		d.Events[0].OccurredAt = at
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err, name)
-		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: name})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: name})
 		require.NoError(t, err, name)
 		require.True(t, e.OccurredAt.IsZero(), "%s: %s", name, e.OccurredAt)
 
@@ -152,7 +155,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 		d.Events[0].OccurredAt = at
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err)
-		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: at.String()})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: at.String()})
 		require.NoError(t, err)
 		require.True(t, at.Equal(e.OccurredAt), "%s", at)
 	}
@@ -196,7 +199,7 @@ func TestAcceptKeepsBodiesByteForByte(t *testing.T) {
 	}
 	all.Wait()
 	for name, body := range poisons() {
-		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: "poison " + name})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "poison " + name})
 		require.NoError(t, err, name)
 		require.True(t, bytes.Equal(body, e.Body), name)
 		require.True(t, bytes.Equal(body, e.Payload()), name)

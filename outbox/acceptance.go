@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // AcceptStatus tells whether an event of a delivery was new.
@@ -28,7 +30,7 @@ type Acceptance struct {
 
 // AcceptedEvent is what became of one event of a delivery.
 type AcceptedEvent struct {
-	EventRef
+	identity.EventRef
 
 	Type   string
 	Status AcceptStatus

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -75,14 +76,14 @@ func (o *Outbox) CloseBreaker(ctx context.Context, destination string) error {
 
 // OldestDue is the effect that waits longest for its attempt at a destination,
 // for a probe to send. It is false when none is due.
-func (o *Outbox) OldestDue(ctx context.Context, destination string) (EffectID, bool, error) {
-	var id EffectID
+func (o *Outbox) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
+	var id identity.EffectID
 	err := o.pool.QueryRow(ctx, o.sql.oldestDue, destination).Scan(&id.Scope, &id.Key, &id.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return EffectID{}, false, nil
+		return identity.EffectID{}, false, nil
 	}
 	if err != nil {
-		return EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
+		return identity.EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
 	}
 	return id, true, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -68,7 +69,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 	t.Helper()
 	_, err := b.Accept(t.Context(), delivery(source, id))
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), EventRef{Source: source, EventID: id})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: source, EventID: id})
 	require.NoError(t, err)
 	return e
 }
@@ -76,7 +77,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 // planned is an effect of e at the destination app.
 func planned(e *Event, key string) NewEffect {
 	return NewEffect{
-		EffectID:    EffectID{Scope: ScopeOfRoute(e.Source, "everything"), Key: key, Generation: e.EffectGeneration},
+		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: key, Generation: e.EffectGeneration},
 		Route:       "everything",
 		Destination: "app",
 		Queue:       "dst_app",
@@ -85,24 +86,24 @@ func planned(e *Event, key string) NewEffect {
 }
 
 // dispatched stores an event with one effect and returns the effect's id.
-func (b *bundle) dispatched(t testing.TB, id string, policy Policy) EffectID {
+func (b *bundle) dispatched(t testing.TB, id string, policy Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", id)
 	effect := planned(e, id)
 	effect.Policy = policy
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
 	require.NoError(t, err)
-	require.Equal(t, []EffectID{effect.EffectID}, d.Created)
+	require.Equal(t, []identity.EffectID{effect.EffectID}, d.Created)
 	return effect.EffectID
 }
 
 // claimOf asks for an attempt under a claim id of its own.
-func claimOf(id EffectID) Claim {
+func claimOf(id identity.EffectID) Claim {
 	return Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1}
 }
 
 // claim asks for an attempt under a claim id of its own.
-func (b *bundle) claim(t testing.TB, id EffectID, lease time.Duration) Claimed {
+func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) Claimed {
 	t.Helper()
 	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func (b *bundle) claim(t testing.TB, id EffectID, lease time.Duration) Claimed {
 }
 
 // granted claims an attempt that must start.
-func (b *bundle) granted(t testing.TB, id EffectID, lease time.Duration) Effect {
+func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration) Effect {
 	t.Helper()
 	c := b.claim(t, id, lease)
 	require.Equal(t, ClaimGranted, c.Status)

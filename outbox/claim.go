@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // Claim asks for the right to start one attempt (T3).
 type Claim struct {
-	ID EffectID
+	ID identity.EffectID
 	// ClaimID is made by the worker for one run of the job: a claim that is
 	// repeated because its answer was lost gets the same attempt.
 	ClaimID uuid.UUID

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // What claim.sql does with an effect.
@@ -30,7 +33,7 @@ type claimAnswer struct {
 // too and asked, one that starts those whose turn it is.
 func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
 	distinct := make([]Claim, 0, len(batch))
-	asked := make(map[EffectID]bool, len(batch))
+	asked := make(map[identity.EffectID]bool, len(batch))
 	for _, c := range batch {
 		if !asked[c.ID] { // the first of two jobs of one effect asks for both
 			asked[c.ID] = true
@@ -60,7 +63,7 @@ func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 
 // claimRound starts what may be started. hasTurn says that the orders of all of
 // them were asked.
-func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[EffectID]claimAnswer, error) {
+func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
 	var scopes, keys, methods, urls []string
 	var generations []int
 	var claimIDs []uuid.UUID
@@ -69,7 +72,7 @@ func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	var headers [][]byte
 	var probes, turns []bool
 	for _, c := range batch {
-		encoded, err := encodeHeaders(c.FirstRequest.Headers)
+		encoded, err := column.Headers(c.FirstRequest.Headers)
 		if err != nil {
 			return nil, fmt.Errorf("encode headers: %w", err)
 		}
@@ -87,7 +90,7 @@ func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	if err != nil {
 		return nil, fmt.Errorf("claim effects: %w", err)
 	}
-	answers := make(map[EffectID]claimAnswer, len(collected))
+	answers := make(map[identity.EffectID]claimAnswer, len(collected))
 	for _, answer := range collected {
 		answers[answer.Effect.EffectID] = answer
 	}
@@ -105,7 +108,7 @@ func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	if err != nil {
 		return claimAnswer{}, err
 	}
-	e.claimID, e.EventReceivedAt, e.bodyApart = orZero(claimID), orZero(received), apart
+	e.claimID, e.EventReceivedAt, e.bodyApart = column.OrZero(claimID), column.OrZero(received), apart
 	answer.Effect = e
 	switch {
 	case answer.verdict == verdictPark:

@@ -10,12 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // large makes an effect whose body is stored apart from its row and does not
 // compress.
-func (b *bundle) large(t *testing.T, key string, size int) (EffectID, []byte) {
+func (b *bundle) large(t *testing.T, key string, size int) (identity.EffectID, []byte) {
 	t.Helper()
 	body := make([]byte, size)
 	_, err := rand.Read(body)

@@ -6,6 +6,8 @@ import (
 	"maps"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // turn is what stands between an ordered effect and its attempt.
@@ -17,7 +19,7 @@ type turn struct {
 
 // takeTurns asks the orders of the effects whose rows claimRound locked, and
 // starts, parks or cancels those whose turn it is. It changes answers.
-func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[EffectID]claimAnswer) error {
+func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
 	orders := make(map[orderKey]bool)
 	var waiting []Claim
 	for _, c := range batch {
@@ -37,7 +39,7 @@ func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 		return err
 	}
 	var mine []Claim
-	superseded := make(map[EffectID]string)
+	superseded := make(map[identity.EffectID]string)
 	started := make(map[orderKey]bool)
 	for _, c := range waiting {
 		answer, t := answers[c.ID], turns[c.ID]
@@ -75,7 +77,7 @@ func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 	return o.wakeNext(ctx, tx, changed, true)
 }
 
-func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[EffectID]turn, error) {
+func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[identity.EffectID]turn, error) {
 	var scopes, keys []string
 	var generations []int
 	for _, c := range waiting {
@@ -85,8 +87,8 @@ func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[E
 	if err != nil {
 		return nil, fmt.Errorf("ask orders: %w", err)
 	}
-	turns := make(map[EffectID]turn, len(waiting))
-	var id EffectID
+	turns := make(map[identity.EffectID]turn, len(waiting))
+	var id identity.EffectID
 	var t turn
 	if _, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &t.behind, &t.early, &t.supersededBy}, func() error {
 		turns[id] = t
@@ -98,7 +100,7 @@ func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[E
 }
 
 // supersede cancels effects by newer ones of the same object.
-func (o *Outbox) supersede(ctx context.Context, tx pgx.Tx, by map[EffectID]string, answers map[EffectID]claimAnswer) error {
+func (o *Outbox) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
 	if len(by) == 0 {
 		return nil
 	}
@@ -111,7 +113,7 @@ func (o *Outbox) supersede(ctx context.Context, tx pgx.Tx, by map[EffectID]strin
 	if err != nil {
 		return fmt.Errorf("supersede effects: %w", err)
 	}
-	var id EffectID
+	var id identity.EffectID
 	var reason string
 	if _, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &reason}, func() error {
 		answer := answers[id]

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
@@ -173,7 +174,7 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 			b, sound, f := onFaultyPool(t)
 			id := sound.dispatched(t, "evt_1", AtLeastOnce)
 			sound.settle(t, sound.granted(t, id, lease), Settlement{Verdict: VerdictDone})
-			ref := EventRef{Source: "stripe", EventID: "evt_1"}
+			ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 			f.Arm(mode, 1)
 			r, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
 			require.NoError(t, err)
@@ -203,7 +204,7 @@ func TestReplayNeedsOneConnection(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			_, err := b.Replay(ctx, EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
+			_, err := b.Replay(ctx, identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
 			done <- err
 		}()
 	}

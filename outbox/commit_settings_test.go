@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -57,11 +58,11 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	t.Parallel()
 	b := withDefault(t, "off")
 	ctx := t.Context()
-	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	var e *Event
 	var claimed Claimed
-	var effect EffectID
-	claim := func(id EffectID, lease time.Duration) error {
+	var effect identity.EffectID
+	claim := func(id identity.EffectID, lease time.Duration) error {
 		var err error
 		claimed, err = b.Claim(ctx, Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 		return err
@@ -95,7 +96,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			return err
 		}},
 		{"fail a dispatch", func() error {
-			return b.FailDispatch(ctx, &Event{EventRef: EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
+			return b.FailDispatch(ctx, &Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
 		{"settle", func() error { return settle(VerdictRefused) }},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -164,7 +165,7 @@ func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
 			&d.OperatorPaused, &d.PausedBy, &d.PauseReason, &pausedAt,
 			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused,
 			&d.ServedBy, &servedAt)
-		d.PausedAt, d.OpenedAt, d.ProbeAt, d.ServedAt = orZero(pausedAt), orZero(openedAt), orZero(probeAt), orZero(servedAt)
+		d.PausedAt, d.OpenedAt, d.ProbeAt, d.ServedAt = column.OrZero(pausedAt), column.OrZero(openedAt), column.OrZero(probeAt), column.OrZero(servedAt)
 		return d, err
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -29,8 +30,8 @@ type Dispatched struct {
 	// Fenced is false when the event had been dispatched before: nothing was written.
 	Fenced     bool
 	Outcome    EventOutcome
-	Created    []EffectID // new effects; each has its job
-	Suppressed []EffectID // effects whose key an earlier event had used (I4)
+	Created    []identity.EffectID // new effects; each has its job
+	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
 }
 
 func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
@@ -148,10 +149,10 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 
 // fence marks the events of the batch and returns those that were still to be
 // dispatched.
-func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[EventRef]bool, error) {
+func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[identity.EventRef]bool, error) {
 	var sources, eventIDs, outcomes, hashes []string
 	var generations []int
-	seen := make(map[EventRef]bool, len(batch))
+	seen := make(map[identity.EventRef]bool, len(batch))
 	for _, d := range batch {
 		if seen[d.Event.EventRef] {
 			continue
@@ -167,8 +168,8 @@ func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[Ev
 	if err != nil {
 		return nil, fmt.Errorf("fence events: %w", err)
 	}
-	fenced := make(map[EventRef]bool, len(batch))
-	var ref EventRef
+	fenced := make(map[identity.EventRef]bool, len(batch))
+	var ref identity.EventRef
 	if _, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID}, func() error {
 		fenced[ref] = true
 		return nil

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestDispatchCreatesEffectsOnce(t *testing.T) {
@@ -20,7 +22,7 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 	require.Equal(t, EventDispatched, d.Outcome)
-	require.Equal(t, []EffectID{effect.EffectID}, d.Created)
+	require.Equal(t, []identity.EffectID{effect.EffectID}, d.Created)
 
 	again, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect, planned(e, "other")}})
 	require.NoError(t, err)
@@ -78,7 +80,7 @@ func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
 	require.Equal(t, 2*(events-1), b.count(t, `SELECT count(*) FROM hooklatch.effect_events WHERE suppressed`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	links, err := b.EffectsOfEvent(t.Context(), EventRef{Source: "stripe", EventID: "evt_3"})
+	links, err := b.EffectsOfEvent(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_3"})
 	require.NoError(t, err)
 	require.Len(t, links, 2)
 }

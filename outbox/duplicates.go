@@ -8,12 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 // duplicateNote is what the row of an event is told about a duplicate of it.
 type duplicateNote struct {
-	ref         EventRef
+	ref         identity.EventRef
 	bodyDiffers bool
 }
 
@@ -25,14 +26,14 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 		if e.Status != Duplicate {
 			continue
 		}
-		if !o.duplicates.offer(duplicateNote{ref: EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
+		if !o.duplicates.offer(duplicateNote{ref: identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, e.Source), slog.String(logkey.EventID, e.EventID))
 		}
 	}
 }
 
 func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {
-	index := make(map[EventRef]int, len(batch))
+	index := make(map[identity.EventRef]int, len(batch))
 	var sources, eventIDs []string
 	var counts []int64
 	var differs []bool

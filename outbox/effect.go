@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 const (
@@ -74,7 +77,7 @@ func (s EffectState) Finished() bool {
 
 // NewEffect is an effect to be committed, by a dispatch or by EnqueueTx.
 type NewEffect struct {
-	EffectID
+	identity.EffectID
 
 	Route       string // empty when enqueued by the application
 	Destination string
@@ -137,7 +140,7 @@ func (e NewEffect) validate() error {
 	case e.policy() != AtLeastOnce && e.policy() != AtMostOnce:
 		return fmt.Errorf("effect %s has policy %q, allowed are %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
 	}
-	if err := validateKey(e.Key, maxKeyLen); err != nil {
+	if err := column.ValidateKey(e.Key, maxKeyLen); err != nil {
 		return fmt.Errorf("effect key %w", err)
 	}
 	return e.validateOrder()
@@ -145,19 +148,19 @@ func (e NewEffect) validate() error {
 
 // Effect is an effect as it stands in the ledger.
 type Effect struct {
-	EffectID
+	identity.EffectID
 
 	// IdempotencyKey names the effect. It never changes.
 	IdempotencyKey string `json:"idempotency_key"`
 	// WireKey is the key the attempt carries: IdempotencyKey, until a settlement
 	// rotated it.
-	WireKey      string   `json:"wire_key"`
-	KeyRotations int      `json:"key_rotations,omitzero"`
-	Route        string   `json:"route,omitzero"`
-	Destination  string   `json:"destination"`
-	Queue        string   `json:"-"`
-	Policy       Policy   `json:"policy"`
-	Event        EventRef `json:"-"` // zero when enqueued by the application
+	WireKey      string            `json:"wire_key"`
+	KeyRotations int               `json:"key_rotations,omitzero"`
+	Route        string            `json:"route,omitzero"`
+	Destination  string            `json:"destination"`
+	Queue        string            `json:"-"`
+	Policy       Policy            `json:"policy"`
+	Event        identity.EventRef `json:"-"` // zero when enqueued by the application
 	// EventReceivedAt is told by the Claim of the first attempt only.
 	EventReceivedAt time.Time `json:"-"`
 	EventType       string    `json:"event_type,omitzero"`

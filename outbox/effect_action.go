@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // StateError means that an action cannot be done to an effect in its state.
@@ -135,7 +139,7 @@ func (o *Outbox) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 // reopen counts the effects it opened again. Each has a job, or waits for its
 // turn.
 func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.reopenEffects, chosen.keys, chosen.states, timeOrNull(chosen.asOf), why)
+	rows, err := tx.Query(ctx, o.sql.reopenEffects, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
 	if err != nil {
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
@@ -147,7 +151,7 @@ func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, wh
 }
 
 // reopenOfEvent opens what did not succeed of an event again.
-func (o *Outbox) reopenOfEvent(ctx context.Context, tx pgx.Tx, ref EventRef, why string) (int, error) {
+func (o *Outbox) reopenOfEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
 	rows, err := tx.Query(ctx, o.sql.keysOfEvent, ref.Source, ref.EventID)
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
@@ -175,11 +179,11 @@ func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	if err != nil {
 		return err
 	}
-	first := make(map[EffectID]bool, len(heads))
+	first := make(map[identity.EffectID]bool, len(heads))
 	for _, h := range heads {
 		first[h.id] = true
 	}
-	var jobs []EffectJob
+	var jobs []riverjob.EffectJob
 	for _, e := range reopened {
 		if e.order == "" || first[e.id] {
 			jobs = append(jobs, e.job)
@@ -191,7 +195,7 @@ func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 // putAside runs a statement that ends effects by a person's order, counts them,
 // and wakes what waited behind them.
 func (o *Outbox) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
-	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, timeOrNull(chosen.asOf), why)
+	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
 	if err != nil {
 		return 0, fmt.Errorf("put effects aside: %w", err)
 	}

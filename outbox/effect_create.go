@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // maxOrderLocks bounds the advisory locks of one dispatch: the server's table of
@@ -38,7 +41,7 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 	if err != nil {
 		return nil, err
 	}
-	rendered := make(map[EffectID]bool)
+	rendered := make(map[identity.EffectID]bool)
 	if len(again.scopes) > 0 {
 		if rendered, err = again.render(ctx, tx, o.sql.renderEffects); err != nil {
 			return nil, err
@@ -64,7 +67,7 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 // share says which effects of d are its own. What is in created goes to the
 // first event that names it, the next one with its key is suppressed; what was
 // rendered again belongs to a replayed one.
-func (r *Dispatched) share(d Dispatch, created, rendered map[EffectID]bool) {
+func (r *Dispatched) share(d Dispatch, created, rendered map[identity.EffectID]bool) {
 	for _, e := range d.Effects {
 		switch {
 		case created[e.EffectID]:
@@ -84,7 +87,7 @@ func (r *Dispatched) share(d Dispatch, created, rendered map[EffectID]bool) {
 // waiting: in a transaction of somebody else's (alone), which may last, or while
 // another holds the order, every new effect gets one. Its claim then says that it
 // is not its turn.
-func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[EffectID]bool, alone bool) ([]EffectJob, error) {
+func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for i := range rows.scopes {
 		if rows.orderKeys[i] != "" && created[rows.id(i)] {
@@ -98,7 +101,7 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]EffectJob, 0, len(created))
+	jobs := make([]riverjob.EffectJob, 0, len(created))
 	for i := range rows.scopes {
 		if !created[rows.id(i)] || rows.parked[i] != "" {
 			continue
@@ -113,7 +116,7 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 
 // newHeads locks the orders that nobody else holds, forgets the others, and
 // returns the first effects of those it got.
-func (o *Outbox) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[EffectID]bool, error) {
+func (o *Outbox) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
 	if len(orders) == 0 {
 		return nil, nil
 	}
@@ -124,7 +127,7 @@ func (o *Outbox) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bo
 	if err != nil {
 		return nil, err
 	}
-	ids := make(map[EffectID]bool, len(heads))
+	ids := make(map[identity.EffectID]bool, len(heads))
 	for _, head := range heads {
 		ids[head.id] = true
 	}

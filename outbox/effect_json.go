@@ -3,6 +3,7 @@ package outbox
 import (
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -13,7 +14,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 	type fields Effect // without this method
 	shown := struct {
 		fields
-		*EventRef // of effects that an event made
+		*identity.EventRef // of effects that an event made
 
 		Method            string     `json:"method,omitzero"`
 		URL               string     `json:"url,omitzero"`
@@ -28,7 +29,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 		FirstAttemptAt: plainjson.OrNull(e.FirstAttemptAt), LastAttemptAt: plainjson.OrNull(e.LastAttemptAt), LeaseUntil: plainjson.OrNull(e.LeaseUntil),
 		MaybeAppliedSince: plainjson.OrNull(e.MaybeAppliedSince), FinishedAt: plainjson.OrNull(e.FinishedAt),
 	}
-	if e.Event != (EventRef{}) {
+	if e.Event != (identity.EventRef{}) {
 		shown.EventRef = &e.Event
 	}
 	if e.State == EffectPending || e.State == EffectInDoubt {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 const lease = time.Minute
@@ -20,7 +22,7 @@ func (b *bundle) settle(t testing.TB, e Effect, s Settlement) Settled {
 	return settled
 }
 
-func (b *bundle) effect(t testing.TB, id EffectID) Effect {
+func (b *bundle) effect(t testing.TB, id identity.EffectID) Effect {
 	t.Helper()
 	e, err := b.Effect(t.Context(), id.IdempotencyKey())
 	require.NoError(t, err)
@@ -128,7 +130,7 @@ func TestClaimIsExclusiveAndRepeatable(t *testing.T) {
 	other := b.claim(t, id, lease)
 	require.Equal(t, ClaimLeased, other.Status)
 	require.True(t, other.Effect.LeaseUntil.After(time.Now()))
-	require.Equal(t, ClaimMissing, b.claim(t, EffectID{Scope: "x", Key: "y", Generation: 1}, lease).Status)
+	require.Equal(t, ClaimMissing, b.claim(t, identity.EffectID{Scope: "x", Key: "y", Generation: 1}, lease).Status)
 }
 
 func TestConcurrentClaimsGrantOne(t *testing.T) {
@@ -273,7 +275,7 @@ func TestClaimLoadsTheDeliveryOfAForward(t *testing.T) {
 	d.Events = []Incoming{{ID: "a", Type: "x", Item: "/events/0"}, {ID: "b", Type: "x", Item: "/events/1"}}
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), EventRef{Source: "line", EventID: "b"})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "line", EventID: "b"})
 	require.NoError(t, err)
 	effect := planned(e, "b")
 	effect.Request = Request{FromDelivery: true}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 const (
@@ -199,8 +201,8 @@ type unclearError struct{ err error }
 
 func (e *unclearError) Error() string { return e.err.Error() }
 
-func (o *Outbox) matches(ctx context.Context, ref EventRef, match func(*Event) (bool, error)) (bool, error) {
-	if ref == (EventRef{}) {
+func (o *Outbox) matches(ctx context.Context, ref identity.EventRef, match func(*Event) (bool, error)) (bool, error) {
+	if ref == (identity.EventRef{}) {
 		return false, nil
 	}
 	e, err := o.event(ctx, o.readPool, ref)

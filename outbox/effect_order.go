@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // orderKey names one order of effects.
@@ -20,7 +22,7 @@ func (e NewEffect) validateOrder() error {
 		return errors.New("effect with an order key and another latest key: a latest key is an order of its own")
 	}
 	if key := e.orderKey(); key != "" {
-		if err := validateKey(key, maxKeyLen); err != nil {
+		if err := column.ValidateKey(key, maxKeyLen); err != nil {
 			return fmt.Errorf("effect order key %w", err)
 		}
 	}
@@ -42,10 +44,10 @@ func (e NewEffect) onPark() OnPark {
 
 // occurred is when what e is about happened, or nil when nothing says so.
 func (e NewEffect) occurred(event *Event) *time.Time {
-	at := knownTime(e.OccurredAt)
+	at := column.KnownTime(e.OccurredAt)
 	if event != nil && at == nil {
-		if at = knownTime(event.OccurredAt); at == nil {
-			at = knownTime(event.ReceivedAt)
+		if at = column.KnownTime(event.OccurredAt); at == nil {
+			at = column.KnownTime(event.ReceivedAt)
 		}
 	}
 	return at

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Effect loads the effect of an idempotency key, or of a rotated one. Errors:
@@ -53,16 +56,16 @@ type EffectFilter struct {
 	State       EffectState
 	Destination string
 	Route       string
-	Source      string    // of the event that made it
-	Event       EventRef  // effects the event is linked to
-	Since       time.Time // made at or after
-	Limit       int       // defaults to 50
+	Source      string            // of the event that made it
+	Event       identity.EventRef // effects the event is linked to
+	Since       time.Time         // made at or after
+	Limit       int               // defaults to 50
 }
 
 // Effects lists effects, the newest first, without their bodies.
 func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, limitOr(f.Limit),
-		f.Route, f.Source, timeOrNull(f.Since))
+	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, column.Limit(f.Limit),
+		f.Route, f.Source, column.TimeOrNull(f.Since))
 	if err != nil {
 		return nil, fmt.Errorf("list effects: %w", err)
 	}
@@ -89,7 +92,7 @@ type Attempt struct {
 }
 
 // Attempts lists the ended attempts of an effect, the first first.
-func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
+func (o *Outbox) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
 	rows, err := o.readPool.Query(ctx, o.sql.effectAttempts, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
@@ -99,7 +102,7 @@ func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
 		var status *int
 		var jobID *int64
 		err := row.Scan(&a.Attempt, &a.StartedAt, &a.FinishedAt, &a.Lost, &a.State, &a.Applied, &status, &a.ResponseExcerpt, &a.Error, &jobID, &a.KeyRotation)
-		a.ResponseStatus, a.JobID = orZero(status), orZero(jobID)
+		a.ResponseStatus, a.JobID = column.OrZero(status), column.OrZero(jobID)
 		return a, err
 	})
 	if err != nil {
@@ -110,7 +113,7 @@ func (o *Outbox) Attempts(ctx context.Context, id EffectID) ([]Attempt, error) {
 
 // EventEffect is the link of an event to one of its effects.
 type EventEffect struct {
-	EffectID
+	identity.EffectID
 
 	// Suppressed is true when an earlier event had made the effect of this key.
 	Suppressed     bool        `json:"suppressed"`
@@ -122,7 +125,7 @@ type EventEffect struct {
 
 // EffectsOfEvent lists what an event led to, also the effects its keys were
 // suppressed by.
-func (o *Outbox) EffectsOfEvent(ctx context.Context, ref EventRef) ([]EventEffect, error) {
+func (o *Outbox) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
 	rows, err := o.readPool.Query(ctx, o.sql.effectsOfEvent, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)

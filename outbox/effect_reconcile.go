@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // reconcileEffects enqueues up to limit unfinished effects again that have had no
@@ -15,8 +17,8 @@ func (o *Outbox) reconcileEffects(ctx context.Context, tx pgx.Tx, grace time.Dur
 	if err != nil {
 		return 0, fmt.Errorf("find effects without a job: %w", err)
 	}
-	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EffectJob, error) {
-		var j EffectJob
+	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (riverjob.EffectJob, error) {
+		var j riverjob.EffectJob
 		err := row.Scan(&j.ID.Scope, &j.ID.Key, &j.ID.Generation, &j.Destination, &j.Queue,
 			&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Traceparent)
 		return j, err

@@ -7,6 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -34,7 +37,7 @@ type effectRows struct {
 	linkScopes, linkKeys []string
 	linkGenerations      []int
 	linkRepeats          []bool
-	index                map[EffectID]int
+	index                map[identity.EffectID]int
 }
 
 // add appends e, unless the batch has its key already, and links event to it.
@@ -53,12 +56,12 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	if repeats {
 		return nil
 	}
-	headers, err := encodeHeaders(e.Request.Headers)
+	headers, err := column.Headers(e.Request.Headers)
 	if err != nil {
 		return fmt.Errorf("encode headers: %w", err)
 	}
 	if r.index == nil {
-		r.index = make(map[EffectID]int)
+		r.index = make(map[identity.EffectID]int)
 	}
 	r.index[e.EffectID] = len(r.scopes)
 	r.scopes = append(r.scopes, e.Scope)
@@ -95,7 +98,7 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 
 // insert returns which of the effects are new, and learns the queues of their
 // destinations.
-func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
+func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (map[identity.EffectID]bool, error) {
 	created, err := r.written(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.idempotencyKeys, r.routes, r.destinations, r.queues, r.policies,
 		r.sources, r.eventIDs, r.eventTypes, r.acceptSeqs, r.traceparents,
@@ -110,7 +113,7 @@ func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, statement string) (m
 
 // render makes effects that an earlier plan of a replayed event could not
 // render what this plan says, and returns which.
-func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (map[EffectID]bool, error) {
+func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (map[identity.EffectID]bool, error) {
 	rendered, err := r.written(tx.Query(ctx, statement,
 		r.scopes, r.keys, r.generations, r.destinations, r.queues, r.policies,
 		r.methods, r.urls, r.headers, r.contentTypes, r.bodies,
@@ -122,12 +125,12 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, statement string) (m
 }
 
 // written reads which effects a statement wrote, and where each of them waits.
-func (r *effectRows) written(rows pgx.Rows, err error) (map[EffectID]bool, error) {
+func (r *effectRows) written(rows pgx.Rows, err error) (map[identity.EffectID]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := make(map[EffectID]bool)
-	var id EffectID
+	ids := make(map[identity.EffectID]bool)
+	var id identity.EffectID
 	var queue string
 	_, err = pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &queue}, func() error {
 		ids[id] = true
@@ -137,16 +140,16 @@ func (r *effectRows) written(rows pgx.Rows, err error) (map[EffectID]bool, error
 	return ids, err
 }
 
-func (r *effectRows) id(i int) EffectID {
-	return EffectID{Scope: r.scopes[i], Key: r.keys[i], Generation: r.generations[i]}
+func (r *effectRows) id(i int) identity.EffectID {
+	return identity.EffectID{Scope: r.scopes[i], Key: r.keys[i], Generation: r.generations[i]}
 }
 
-func (r *effectRows) job(i int) EffectJob {
-	return EffectJob{
+func (r *effectRows) job(i int) riverjob.EffectJob {
+	return riverjob.EffectJob{
 		ID:          r.id(i),
 		Destination: r.destinations[i],
 		Queue:       r.queues[i],
-		Event:       EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
+		Event:       identity.EventRef{Source: r.sources[i], EventID: r.eventIDs[i]},
 		EventType:   r.eventTypes[i],
 		Traceparent: r.traceparents[i],
 	}

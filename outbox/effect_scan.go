@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // scanEffect reads the columns that claim.sql, effect_by_key.sql and
@@ -31,10 +33,10 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	if err := json.Unmarshal(headers, &e.Request.Headers); err != nil {
 		return Effect{}, fmt.Errorf("decode request headers: %w", err)
 	}
-	e.AcceptSeq, e.JobID, e.ResponseStatus = orZero(acceptSeq), orZero(jobID), orZero(status)
-	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = orZero(leaseUntil), orZero(firstAttemptAt), orZero(lastAttemptAt)
-	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = orZero(maybeAppliedSince), orZero(finishedAt), orZero(occurredAt)
-	e.RefusedSince = orZero(refusedSince)
+	e.AcceptSeq, e.JobID, e.ResponseStatus = column.OrZero(acceptSeq), column.OrZero(jobID), column.OrZero(status)
+	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = column.OrZero(leaseUntil), column.OrZero(firstAttemptAt), column.OrZero(lastAttemptAt)
+	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = column.OrZero(maybeAppliedSince), column.OrZero(finishedAt), column.OrZero(occurredAt)
+	e.RefusedSince = column.OrZero(refusedSince)
 	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
 	e.Request.Late = rendering == renderingLate
 	return e, nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -72,7 +74,7 @@ func (s EffectSelection) record() json.RawMessage {
 		InDoubt     bool          `json:"in_doubt,omitempty"`
 	}{
 		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(s.Source),
-		timeOrNull(s.From), timeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
+		column.TimeOrNull(s.From), column.TimeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
 	})
 	if err != nil { // a year beyond 9999
 		return json.RawMessage(`{}`)
@@ -96,7 +98,7 @@ type SelectedEffect struct {
 	IdempotencyKey string
 	Destination    string
 	Route          string
-	Event          EventRef // empty when the application enqueued it
+	Event          identity.EventRef // empty when the application enqueued it
 	EventType      string
 	State          EffectState
 	Attempt        int

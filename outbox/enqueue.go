@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -30,7 +31,7 @@ func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: look up destination %q: %w", e.Destination, err)
 	}
-	e.Scope, e.Queue, e.Route, e.Generation = ScopeOfEnqueue(e.Destination), queue, "", 1
+	e.Scope, e.Queue, e.Route, e.Generation = identity.ScopeOfEnqueue(e.Destination), queue, "", 1
 	if e.Policy == "" {
 		e.Policy = policy
 	}

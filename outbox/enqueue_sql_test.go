@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -42,11 +43,11 @@ func TestEnqueueInSQL(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 
-	first := b.granted(t, EffectID{Scope: ScopeOfEnqueue("app"), Key: "order-1", Generation: 1}, lease)
+	first := b.granted(t, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: "order-1", Generation: 1}, lease)
 	require.JSONEq(t, `{"n":1}`, string(first.Request.Body))
 	require.Equal(t, "application/json", first.Request.ContentType)
 	require.Equal(t, AtMostOnce, first.Policy)
-	second := b.granted(t, EffectID{Scope: ScopeOfEnqueue("app"), Key: "order-2", Generation: 1}, lease)
+	second := b.granted(t, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: "order-2", Generation: 1}, lease)
 	require.Equal(t, []byte{0, 255}, second.Request.Body)
 	require.Equal(t, map[string][]string{"X-One": {"1"}, "X-Two": {"2", "3"}}, second.Request.Headers)
 	require.Equal(t, "application/octet-stream", second.Request.ContentType)
@@ -103,7 +104,7 @@ func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 			const key, body = "bestellung-äöü-☃", `{"a": [1, 2.50], "b": null}`
 			require.NoError(t, pgx.BeginFunc(t.Context(), viaGo.pool, func(tx pgx.Tx) error {
 				_, err := viaGo.EnqueueTx(t.Context(), tx, NewEffect{
-					EffectID: EffectID{Key: key}, Destination: name,
+					EffectID: identity.EffectID{Key: key}, Destination: name,
 					Request: Request{ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-A": {"b"}}},
 				})
 				return err
@@ -121,7 +122,7 @@ func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 func TestIdempotencyKeyInSQL(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, id := range []EffectID{
+	for _, id := range []identity.EffectID{
 		{Scope: "enqueue:app", Key: "k", Generation: 1},
 		{Scope: "route:stripe:r", Key: "äöü☃", Generation: 12345},
 		{Scope: "a", Key: "bc", Generation: 1},
@@ -138,7 +139,7 @@ func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	role := "shop_" + strings.TrimPrefix(EffectID{Scope: pgtest.URL(t, b.pool)}.IdempotencyKey(), "hl_")
+	role := "shop_" + strings.TrimPrefix(identity.EffectID{Scope: pgtest.URL(t, b.pool)}.IdempotencyKey(), "hl_")
 	run := func(script string) error { return psql(t, b.pool, script) }
 	require.NoError(t, run(`CREATE ROLE `+role+`; GRANT USAGE ON SCHEMA hooklatch TO `+role))
 	t.Cleanup(func() {

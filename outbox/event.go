@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Limits of what may stand in a dedup row.
@@ -101,7 +104,7 @@ type Incoming struct {
 
 // Event is an accepted event as it is stored.
 type Event struct {
-	EventRef
+	identity.EventRef
 
 	Provider     string    `json:"provider"`
 	Type         string    `json:"type"`
@@ -160,10 +163,10 @@ func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field
 // validate refuses, before anything is batched, what Postgres would refuse
 // inside the batch.
 func (in Incoming) validate() error {
-	if err := validateKey(in.ID, maxEventIDLen); err != nil {
+	if err := column.ValidateKey(in.ID, maxEventIDLen); err != nil {
 		return &InvalidEventError{Field: "event id", Reason: err.Error()}
 	}
-	if err := validateKey(in.Type, maxEventTypeLen); err != nil {
+	if err := column.ValidateKey(in.Type, maxEventTypeLen); err != nil {
 		return &InvalidEventError{Field: "event type", Reason: err.Error()}
 	}
 	return nil

@@ -9,16 +9,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // Event loads an event and the delivery it came in. Headers and Body are nil
 // when retention has removed the delivery. Errors: ErrNotFound.
-func (o *Outbox) Event(ctx context.Context, ref EventRef) (*Event, error) {
+func (o *Outbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	return o.event(ctx, o.pool, ref)
 }
 
-func (o *Outbox) event(ctx context.Context, db querier, ref EventRef) (*Event, error) {
+func (o *Outbox) event(ctx context.Context, db querier, ref identity.EventRef) (*Event, error) {
 	rows, err := db.Query(ctx, o.sql.event, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
@@ -47,7 +49,7 @@ type EventFilter struct {
 
 // Events lists events, the newest first, without headers and bodies.
 func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, limitOr(f.Limit), timeOrNull(f.Since))
+	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, column.Limit(f.Limit), column.TimeOrNull(f.Since))
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -78,8 +80,8 @@ func scanEvent(row pgx.CollectableRow) (*Event, error) {
 			return nil, fmt.Errorf("decode headers: %w", err)
 		}
 	}
-	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = orZero(occurredAt), orZero(processedAt), orZero(lastDuplicateAt)
-	e.ContentType = orZero(contentType)
+	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = column.OrZero(occurredAt), column.OrZero(processedAt), column.OrZero(lastDuplicateAt)
+	e.ContentType = column.OrZero(contentType)
 	return &e, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
@@ -126,7 +127,7 @@ func ExampleOutbox_EnqueueTx() {
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		// ... your own writes with tx ...
 		isNew, err := box.EnqueueTx(ctx, tx, outbox.NewEffect{
-			EffectID:    outbox.EffectID{Key: "order-1001"},
+			EffectID:    identity.EffectID{Key: "order-1001"},
 			Destination: "crm",
 			Request:     outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // signed is a delivery whose proof is remembered.
@@ -39,7 +41,7 @@ func TestReplayGuardFlags(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Accepted, replay.Events[0].Status)
 	require.True(t, replay.Events[0].ReplaySuspect)
-	e, err := b.Event(t.Context(), EventRef{Source: "github", EventID: "fresh"})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "github", EventID: "fresh"})
 	require.NoError(t, err)
 	require.True(t, e.ReplaySuspect)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE replay_suspect`))
@@ -100,7 +102,7 @@ func TestReplayGuardHolds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, again.Events[0].Status, "held once")
 
-	held, err := b.Event(t.Context(), EventRef{Source: "github", EventID: "fresh"})
+	held, err := b.Event(t.Context(), identity.EventRef{Source: "github", EventID: "fresh"})
 	require.NoError(t, err)
 	require.Equal(t, EventHeld, held.Outcome)
 	require.True(t, held.ReplaySuspect)
@@ -290,7 +292,7 @@ func TestRetryOfTheProviderIsStored(t *testing.T) {
 	d.RetryNumber, d.RetryReason = 2, "http_timeout\x00"
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), EventRef{Source: "slack", EventID: "Ev1"})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "slack", EventID: "Ev1"})
 	require.NoError(t, err)
 	require.Equal(t, 2, e.RetryNumber)
 	require.Equal(t, "http_timeout\uFFFD", e.RetryReason)

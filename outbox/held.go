@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // ErrNotHeld means that no replay guard keeps the event back.
@@ -16,14 +19,14 @@ var ErrNotHeld = errors.New("the event is not held")
 // Release lets an event that a replay guard holds go on to its dispatch. One
 // that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
 // ErrUnavailable.
-func (o *Outbox) Release(ctx context.Context, ref EventRef, by Operator) error {
+func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by Operator) error {
 	return o.release(ctx, ref, by, nil)
 }
 
-func (o *Outbox) release(ctx context.Context, ref EventRef, by Operator, filter any) error {
+func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
 	what := instruction{action: ActionReleaseEvent, target: ref.String(), filter: filter}
 	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		j := DispatchJob{Event: ref}
+		j := riverjob.DispatchJob{Event: ref}
 		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return consequence{}, o.whyNotHeld(ctx, tx, ref)
@@ -31,7 +34,7 @@ func (o *Outbox) release(ctx context.Context, ref EventRef, by Operator, filter 
 		if err != nil {
 			return consequence{}, err
 		}
-		return consequence{affected: 1}, o.jobs.InsertDispatches(ctx, tx, []DispatchJob{j})
+		return consequence{affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 	})
 	if err != nil {
 		return fmt.Errorf("release event %s: %w", ref, err)
@@ -42,11 +45,11 @@ func (o *Outbox) release(ctx context.Context, ref EventRef, by Operator, filter 
 // Drop decides that an event a replay guard holds is never dispatched. Its row
 // and its body stay, so that it can still be released. Errors: ErrNotFound,
 // ErrNotHeld, ErrUnavailable.
-func (o *Outbox) Drop(ctx context.Context, ref EventRef, by Operator) error {
+func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by Operator) error {
 	return o.drop(ctx, ref, by, nil)
 }
 
-func (o *Outbox) drop(ctx context.Context, ref EventRef, by Operator, filter any) error {
+func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
 	what := instruction{action: ActionDropEvent, target: ref.String(), filter: filter}
 	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
 		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.did("dropped"))
@@ -64,7 +67,7 @@ func (o *Outbox) drop(ctx context.Context, ref EventRef, by Operator, filter any
 	return nil
 }
 
-func (o *Outbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref EventRef) error {
+func (o *Outbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	e, err := o.event(ctx, tx, ref)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func (o *Outbox) DropMany(ctx context.Context, f HeldFilter, by Operator) (int64
 }
 
 func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by Operator,
-	decide func(context.Context, EventRef, Operator, any) error,
+	decide func(context.Context, identity.EventRef, Operator, any) error,
 ) (int64, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString() // one order

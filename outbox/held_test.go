@@ -5,17 +5,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
 // hold makes a held event.
-func (b *bundle) hold(t *testing.T, id string) EventRef {
+func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	t.Helper()
 	for _, d := range []Delivery{signed("sig-1", ReplayHold, "first"), signed("sig-1", ReplayHold, id)} {
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err)
 	}
-	return EventRef{Source: "github", EventID: id}
+	return identity.EventRef{Source: "github", EventID: id}
 }
 
 // Nothing but a person makes a held event move: no dispatch, no reconciler, no
@@ -85,7 +86,7 @@ func TestReleaseIsForHeldEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
 	require.ErrorIs(t, b.Drop(t.Context(), ref, ann), ErrNotHeld)
 	e, err := b.Event(t.Context(), ref)

@@ -7,9 +7,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-func (b *bundle) claimWithTTL(t *testing.T, id EffectID, ttl time.Duration) Claimed {
+func (b *bundle) claimWithTTL(t *testing.T, id identity.EffectID, ttl time.Duration) Claimed {
 	t.Helper()
 	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
 	require.NoError(t, err)
@@ -17,7 +19,7 @@ func (b *bundle) claimWithTTL(t *testing.T, id EffectID, ttl time.Duration) Clai
 }
 
 // backdate moves what an effect remembers into the past.
-func (b *bundle) backdate(t *testing.T, id EffectID, by time.Duration) {
+func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
 		UPDATE hooklatch.effects SET

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -25,7 +26,7 @@ func (o *Outbox) FixRequest(ctx context.Context, e Effect, r Request) (Effect, e
 	if e.claimID == uuid.Nil || r.FromDelivery || r.Late {
 		return Effect{}, errors.New("fix request: it must be complete, and the effect claimed")
 	}
-	headers, err := encodeHeaders(r.Headers)
+	headers, err := column.Headers(r.Headers)
 	if err != nil {
 		return Effect{}, fmt.Errorf("fix request: encode headers: %w", err)
 	}

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // late is an effect whose request is fixed by its first attempt.
-func (b *bundle) late(t *testing.T, key string, policy Policy) EffectID {
+func (b *bundle) late(t *testing.T, key string, policy Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", key)
 	effect := planned(e, key)

@@ -5,16 +5,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // version is an effect of the object sub_1 as it was at a time.
-func (b *bundle) version(t *testing.T, eventID string, at time.Time) EffectID {
+func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.EffectID {
 	t.Helper()
 	d := delivery("stripe", eventID)
 	d.Events[0].OccurredAt = at
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: eventID})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: eventID})
 	require.NoError(t, err)
 	effect := planned(e, eventID)
 	effect.LatestKey = "sub_1"
@@ -71,7 +73,7 @@ func TestVersionWithoutATime(t *testing.T) {
 	b := setup(t)
 	first, second := b.version(t, "evt_1", time.Time{}), b.version(t, "evt_2", time.Time{})
 	require.False(t, b.effect(t, first).OccurredAt.IsZero())
-	for _, id := range []EffectID{first, second} {
+	for _, id := range []identity.EffectID{first, second} {
 		b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
 	}
 }

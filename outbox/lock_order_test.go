@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // Two batches with the same keys cannot deadlock when both take their locks in
@@ -131,7 +133,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 			return func(ctx context.Context, tx pgx.Tx) error {
 				var plans []Dispatch
 				for _, i := range places {
-					e := &Event{EventRef: EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
+					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
 					plans = append(plans, Dispatch{Event: e, Effects: []NewEffect{planned(e, lineKey(i))}})
 				}
 				_, err := b.createEffects(ctx, tx, plans, true)

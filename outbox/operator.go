@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -33,19 +34,19 @@ const (
 )
 
 func (by Operator) validate() error {
-	if err := validateKey(by.Who, maxWhoLen); err != nil {
+	if err := column.ValidateKey(by.Who, maxWhoLen); err != nil {
 		return fmt.Errorf("the operator's name %w", err)
 	}
-	if err := validateKey(by.Via, maxRoleLen); err != nil {
+	if err := column.ValidateKey(by.Via, maxRoleLen); err != nil {
 		return fmt.Errorf("the operator's way %w", err)
 	}
 	if by.Role != "" {
-		if err := validateKey(by.Role, maxRoleLen); err != nil {
+		if err := column.ValidateKey(by.Role, maxRoleLen); err != nil {
 			return fmt.Errorf("the operator's role %w", err)
 		}
 	}
 	if by.RequestID != "" {
-		if err := validateKey(by.RequestID, maxKeyLen); err != nil {
+		if err := column.ValidateKey(by.RequestID, maxKeyLen); err != nil {
 			return fmt.Errorf("the operator's request id %w", err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // OperatorAction is one row of the operator log: what a person ordered.
@@ -30,7 +32,7 @@ type OperatorFilter struct {
 
 // OperatorLog lists what people ordered, the newest first.
 func (o *Outbox) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.operatorLog, timeOrNull(f.Since), limitOr(f.Limit))
+	rows, err := o.readPool.Query(ctx, o.sql.operatorLog, column.TimeOrNull(f.Since), column.Limit(f.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

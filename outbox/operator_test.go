@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
@@ -26,7 +27,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	id := b.in(t, "evt_1", EffectFailed)
 	key := id.IdempotencyKey()
 	alice := Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
@@ -120,7 +121,7 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 				func() error { return b.Park(t.Context(), key, ann) },
 				func() error { return b.Cancel(t.Context(), key, ann) },
 				func() error {
-					replayed, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
+					replayed, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
 					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)
 					return err
 				},

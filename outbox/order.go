@@ -6,11 +6,14 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // place is where an effect stands in its order.
 type place struct {
-	id        EffectID
+	id        identity.EffectID
 	order     string
 	acceptSeq int64
 }
@@ -34,7 +37,7 @@ func (e *Effect) place() place {
 type head struct {
 	place
 
-	job EffectJob
+	job riverjob.EffectJob
 }
 
 func columns(orders map[orderKey]bool) (scopes, keys []string) {
@@ -133,7 +136,7 @@ func (o *Outbox) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locke
 	if err != nil {
 		return err
 	}
-	var jobs []EffectJob
+	var jobs []riverjob.EffectJob
 	for _, h := range heads {
 		for _, p := range byOrder[h.key()] {
 			if p.before(h.place) {

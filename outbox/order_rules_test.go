@@ -9,12 +9,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // line is a line of effects of one order, in acceptance order.
-func (b *bundle) line(t *testing.T, n int, change func(*NewEffect)) []EffectID {
+func (b *bundle) line(t *testing.T, n int, change func(*NewEffect)) []identity.EffectID {
 	t.Helper()
-	var ids []EffectID
+	var ids []identity.EffectID
 	for i := range n {
 		e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d", i))
 		effect := ordered(e, "customer")
@@ -29,7 +31,7 @@ func (b *bundle) line(t *testing.T, n int, change func(*NewEffect)) []EffectID {
 }
 
 // jobs counts the jobs an effect ever got.
-func (b *bundle) jobs(t testing.TB, id EffectID) int {
+func (b *bundle) jobs(t testing.TB, id identity.EffectID) int {
 	t.Helper()
 	return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1 AND args ->> 'scope' = $2`, id.Key, id.Scope)
 }
@@ -158,7 +160,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for round := range 20 {
-		var ids []EffectID
+		var ids []identity.EffectID
 		var events []*Event
 		for i := range 5 {
 			e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d_%d", round, i))
@@ -209,7 +211,7 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 	b := setup(t)
 	other := onPool(t, b.pool)
 	for round := range 10 {
-		ids := []EffectID{}
+		ids := []identity.EffectID{}
 		var plans []Dispatch
 		for i := range 2 {
 			e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d_%d", round, i))
@@ -242,14 +244,14 @@ func TestEnqueuedEffectsInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
-	var ids []EffectID
+	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			created, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: key}, Destination: "app", OrderKey: "user"})
+			created, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "user"})
 			require.True(t, created)
 			return err
 		}))
-		ids = append(ids, EffectID{Scope: ScopeOfEnqueue("app"), Key: key, Generation: 1})
+		ids = append(ids, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1})
 	}
 	require.Equal(t, ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictDone})
@@ -279,10 +281,10 @@ func TestOrderIsAskedUnderItsLock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	enqueue := func(tx pgx.Tx, key string) EffectID {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: key}, Destination: "app", OrderKey: "one", Request: Request{Body: []byte(`{}`)}})
+	enqueue := func(tx pgx.Tx, key string) identity.EffectID {
+		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "one", Request: Request{Body: []byte(`{}`)}})
 		require.NoError(t, err)
-		return EffectID{Scope: ScopeOfEnqueue("app"), Key: key, Generation: 1}
+		return identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1}
 	}
 	slow, quick := b.begin(t), b.begin(t)
 	first, second := enqueue(slow, "first"), enqueue(quick, "second")

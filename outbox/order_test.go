@@ -12,12 +12,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // fetched is an effect job that a worker of the test took.
 type fetched struct {
 	jobID int64
-	id    EffectID
+	id    identity.EffectID
 }
 
 // fetch takes any available effect job, as River does. False: there is none.
@@ -54,8 +56,8 @@ func ordered(e *Event, order string) NewEffect {
 // receiver checks what reaches it.
 type receiver struct {
 	mu       sync.Mutex
-	expected map[string][]EffectID // by order, in the order they must come
-	atWork   map[string]EffectID
+	expected map[string][]identity.EffectID // by order, in the order they must come
+	atWork   map[string]identity.EffectID
 	most     int // orders at work at once
 	done     int
 	parked   []string
@@ -185,10 +187,10 @@ func TestOrderIsKeptPerKey(t *testing.T) {
 	d := delivery("stripe", ids...)
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	r := &receiver{expected: make(map[string][]EffectID), atWork: make(map[string]EffectID)}
+	r := &receiver{expected: make(map[string][]identity.EffectID), atWork: make(map[string]identity.EffectID)}
 	dispatches := make([]Dispatch, 0, events)
 	for i, id := range ids {
-		e, err := b.Event(t.Context(), EventRef{Source: "stripe", EventID: id})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: id})
 		require.NoError(t, err)
 		effect := ordered(e, fmt.Sprintf("customer_%d", i%keys))
 		r.expected[effect.OrderKey] = append(r.expected[effect.OrderKey], effect.EffectID)

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -106,7 +107,7 @@ type Outbox struct {
 	readPool   *pgxpool.Pool // for people
 	schema     schema.Name
 	sql        statements
-	jobs       *Inserter
+	jobs       *riverjob.Inserter
 	logger     *slog.Logger
 
 	accepts     *groupCommit[arrival, Acceptance]
@@ -129,7 +130,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := NewInserter(InserterOptions{Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger})
+	jobs, err := riverjob.NewInserter(riverjob.InserterOptions{Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}

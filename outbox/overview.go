@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Overview is what a status page shows of the tables.
@@ -28,7 +30,7 @@ func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	if err != nil {
 		return Overview{}, fmt.Errorf("count events and effects: %w", err)
 	}
-	v.OldestReceived, v.OldestDue = orZero(oldestReceived), orZero(oldestDue)
+	v.OldestReceived, v.OldestDue = column.OrZero(oldestReceived), column.OrZero(oldestDue)
 	return v, nil
 }
 

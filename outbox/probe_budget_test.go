@@ -6,10 +6,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // probe makes one attempt of an effect through an open breaker, which fails.
-func (b *bundle) probe(t *testing.T, id EffectID, s Settlement) Claimed {
+func (b *bundle) probe(t *testing.T, id identity.EffectID, s Settlement) Claimed {
 	t.Helper()
 	claimed, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
 	require.NoError(t, err)

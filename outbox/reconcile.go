@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 const (
@@ -61,13 +63,13 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	return done, nil
 }
 
-func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]DispatchJob, error) {
+func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]riverjob.DispatchJob, error) {
 	rows, err := tx.Query(ctx, o.sql.eventsWithoutJob, grace.Seconds(), reconcileLimit)
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}
-	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DispatchJob, error) {
-		var j DispatchJob
+	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (riverjob.DispatchJob, error) {
+		var j riverjob.DispatchJob
 		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		return j, err
 	})

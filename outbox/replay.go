@@ -8,6 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -32,7 +35,7 @@ type Replayed struct {
 // Replay dispatches an event once more, by the configuration of today. It is
 // recorded, and never happens by itself (I11). Errors: ErrNotFound,
 // ErrNotReplayable, ErrUnavailable.
-func (o *Outbox) Replay(ctx context.Context, ref EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	what := instruction{action: ActionReplayEvent, target: ref.String()}
 	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
@@ -49,8 +52,8 @@ func (o *Outbox) Replay(ctx context.Context, ref EventRef, by Operator, opts Rep
 	return replayed, nil
 }
 
-func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
-	j := DispatchJob{Event: ref}
+func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
 	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, safetext.Excerpt(by.Reason, maxErrorLen)).
 		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
@@ -60,7 +63,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref EventRef, by Operato
 	if err != nil {
 		return r, err
 	}
-	if err := o.jobs.InsertDispatches(ctx, tx, []DispatchJob{j}); err != nil {
+	if err := o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j}); err != nil {
 		return r, err
 	}
 	if !opts.NewKeys {
@@ -84,7 +87,7 @@ type EventReplay struct {
 }
 
 // EventReplays lists the replays of an event, the first first.
-func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay, error) {
+func (o *Outbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
 	rows, err := o.readPool.Query(ctx, o.sql.eventReplays, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
@@ -93,7 +96,7 @@ func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay,
 		var r EventReplay
 		var previousAt *time.Time
 		err := row.Scan(&r.Generation, &r.NewKeys, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
-		r.PreviousAt = orZero(previousAt)
+		r.PreviousAt = column.OrZero(previousAt)
 		return r, err
 	})
 	if err != nil {
@@ -102,7 +105,7 @@ func (o *Outbox) EventReplays(ctx context.Context, ref EventRef) ([]EventReplay,
 	return replays, nil
 }
 
-func (o *Outbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref EventRef) error {
+func (o *Outbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	e, err := o.event(ctx, tx, ref)
 	if err != nil {
 		return err

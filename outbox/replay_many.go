@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // replayPage is how many events a replay reads at once.
@@ -28,7 +31,7 @@ type ReplayFilter struct {
 }
 
 func (f ReplayFilter) args() []any {
-	return []any{f.Source, f.Type, string(f.State), timeOrNull(f.From), timeOrNull(f.Until)}
+	return []any{f.Source, f.Type, string(f.State), column.TimeOrNull(f.From), column.TimeOrNull(f.Until)}
 }
 
 // ReplayPace bounds a replay of many events.
@@ -44,7 +47,7 @@ type ReplayProgress struct {
 	Seen     int64
 	Replayed int64
 	Reopened int64 // effects that are tried again under their old key
-	Last     EventRef
+	Last     identity.EventRef
 	// Unclear counts those left out because Match failed, the first time with
 	// WhyUnclear.
 	Unclear    int64
@@ -70,7 +73,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 	}
 	var seen int64
 	errEnough := errors.New("seen enough")
-	err = o.eachReplayable(ctx, f, last, func(ref EventRef, yes bool, unclear error) error {
+	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		seen++
 		switch {
 		case unclear != nil:
@@ -129,7 +132,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 	done.Total = total
 	throttle := newThrottle(pace.PerSecond)
 	defer throttle.stop()
-	err = o.eachReplayable(ctx, f, last, func(ref EventRef, yes bool, unclear error) error {
+	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		if unclear != nil {
 			done.Unclear++
 			done.WhyUnclear = cmp.Or(done.WhyUnclear, unclear)
@@ -159,7 +162,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 
 // eachReplayable calls do for the events of f up to last, in the order they were
 // accepted: whether Match says yes, or why it could not say.
-func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref EventRef, yes bool, unclear error) error) error {
+func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
 	for after := int64(0); after < last; {
 		page, err := o.replayable(ctx, f, after, last)
 		if err != nil {
@@ -191,7 +194,7 @@ func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64,
 }
 
 type replayableEvent struct {
-	ref       EventRef
+	ref       identity.EventRef
 	acceptSeq int64
 }
 

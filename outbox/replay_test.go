@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestReplayResumesTheOldEffect(t *testing.T) {
@@ -14,7 +16,7 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
 	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
-	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 
 	r, err := b.Replay(t.Context(), ref, Operator{Who: "ada", Via: "test"}, ReplayOptions{})
 	require.NoError(t, err)
@@ -27,7 +29,7 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 	require.Equal(t, EventReceived, e.Outcome)
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
-	require.Equal(t, []EffectID{id}, d.Suppressed, "same key, same effect")
+	require.Equal(t, []identity.EffectID{id}, d.Suppressed, "same key, same effect")
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE generation = 2 AND requested_by = 'ada' AND NOT new_keys`))
 }
@@ -37,7 +39,7 @@ func TestReplayWithNewKeys(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", AtLeastOnce)
 	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
-	ref := EventRef{Source: "stripe", EventID: "evt_1"}
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	e, err := b.Event(t.Context(), ref)
@@ -55,7 +57,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	b := setup(t)
 	replayed := func(id string) *Event {
 		t.Helper()
-		ref := EventRef{Source: "stripe", EventID: id}
+		ref := identity.EventRef{Source: "stripe", EventID: id}
 		_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{})
 		require.NoError(t, err)
 		e, err := b.Event(t.Context(), ref)
@@ -88,14 +90,14 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	first, other := b.accepted(t, "stripe", "evt_b"), b.accepted(t, "stripe", "evt_c")
 	batch(with(other, "other", "c"))
 	results := batch(with(first, "shared", "b"), with(replayed("evt_c"), "other", "c"))
-	require.Equal(t, []EffectID{id}, results[0].Suppressed)
+	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
 	require.Equal(t, EffectParked, b.effect(t, id).State)
 	require.Zero(t, b.jobs(t, id))
 
 	// Both at once: evt_d comes first in the batch, evt_a is the one replayed.
 	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
-	require.Equal(t, []EffectID{id}, results[0].Suppressed)
-	require.Equal(t, []EffectID{id}, results[1].Created)
+	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
+	require.Equal(t, []identity.EffectID{id}, results[1].Created)
 	require.Equal(t, EffectPending, b.effect(t, id).State)
 	require.Equal(t, 1, b.jobs(t, id))
 	require.Equal(t, "a", string(b.granted(t, id, lease).Request.Body))
@@ -104,7 +106,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 func TestReplayUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Replay(t.Context(), EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
+	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorIs(t, b.Retry(t.Context(), "hl_none", ann), ErrNotFound)
 }
@@ -158,7 +160,7 @@ func TestEnqueueTx(t *testing.T) {
 	b := setup(t)
 	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "1"}}))
 	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "2"}}))
-	effect := NewEffect{EffectID: EffectID{Key: "order-1"}, Destination: "mail", Request: Request{Body: []byte("hello")}}
+	effect := NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: Request{Body: []byte("hello")}}
 
 	boom := errors.New("boom")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -177,13 +179,13 @@ func TestEnqueueTx(t *testing.T) {
 		}))
 	}
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_mail'`))
-	id := EffectID{Scope: ScopeOfEnqueue("mail"), Key: "order-1", Generation: 1}
+	id := identity.EffectID{Scope: identity.ScopeOfEnqueue("mail"), Key: "order-1", Generation: 1}
 	claimed := b.granted(t, id, lease)
 	require.Equal(t, AtMostOnce, claimed.Policy)
 	require.Equal(t, "hello", string(claimed.Request.Body))
 
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: "k"}, Destination: "fax"})
+		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: "k"}, Destination: "fax"})
 		return err
 	}), ErrUnknownDestination)
 }
@@ -217,7 +219,7 @@ func TestHealthAndOverview(t *testing.T) {
 	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
 	require.NoError(t, err)
 	require.Len(t, events, 1)
-	effects, err := b.Effects(t.Context(), EffectFilter{State: EffectPending, Event: EventRef{Source: "stripe", EventID: "done"}})
+	effects, err := b.Effects(t.Context(), EffectFilter{State: EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
 	require.NoError(t, err)
 	require.Len(t, effects, 1)
 }

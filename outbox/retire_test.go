@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
@@ -40,7 +42,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	_, err = enqueue("four")
 	require.ErrorContains(t, err, "unknown destination 'app'")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: EffectID{Key: "four"}, Destination: "app"})
+		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: "four"}, Destination: "app"})
 		return err
 	}), ErrUnknownDestination)
 	_, err = b.Retire(t.Context(), "app", ann, nil)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 const (
@@ -86,7 +88,7 @@ func (o *Outbox) syncQueues(ctx context.Context, unserved time.Duration, leave f
 	if err != nil {
 		return 0, fmt.Errorf("sync queues: find unserved: %w", err)
 	}
-	queues = slices.DeleteFunc(queues, func(queue string) bool { return IsReservedQueue(queue) || leave(queue) })
+	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
 	for more := len(queues) > 0; more && ctx.Err() == nil; {
 		n, err := o.execute(ctx, o.sql.moveJobs, queues, moveLimit)
 		if err != nil {

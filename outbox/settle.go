@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -103,7 +104,7 @@ func (o *Outbox) Settle(ctx context.Context, s Settlement) (Settled, error) {
 
 // attemptID names one attempt of an effect.
 type attemptID struct {
-	EffectID
+	identity.EffectID
 
 	attempt int
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 var allStates = []EffectState{
@@ -25,7 +27,7 @@ var legal = map[EffectState][]EffectState{
 }
 
 // in brings a fresh effect into a state by the ways there are.
-func (b *bundle) in(t *testing.T, key string, state EffectState) EffectID {
+func (b *bundle) in(t *testing.T, key string, state EffectState) identity.EffectID {
 	t.Helper()
 	id := b.dispatched(t, key, AtLeastOnce)
 	settle := func(s Settlement) { b.settle(t, b.granted(t, id, lease), s) }
@@ -49,7 +51,7 @@ func (b *bundle) in(t *testing.T, key string, state EffectState) EffectID {
 }
 
 // move changes the state by hand, with what the state needs to be consistent.
-func (b *bundle) move(t *testing.T, id EffectID, to EffectState) error {
+func (b *bundle) move(t *testing.T, id identity.EffectID, to EffectState) error {
 	t.Helper()
 	set := map[EffectState]string{
 		EffectStarted: `state = 'started', attempt = attempt + 1, claim_id = gen_random_uuid(), lease_until = now() + interval '1 minute', last_attempt_at = now()`,

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // Transition is one step of an effect through its states.
@@ -20,7 +22,7 @@ type Transition struct {
 
 // Transitions lists what an effect went through, its creation first. The
 // database itself records them and refuses illegal ones.
-func (o *Outbox) Transitions(ctx context.Context, id EffectID) ([]Transition, error) {
+func (o *Outbox) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
 	rows, err := o.readPool.Query(ctx, o.sql.effectTransitions, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -28,7 +29,7 @@ const (
 
 // effectRun is one run of T3, and what came of it.
 type effectRun struct {
-	id    outbox.EffectID
+	id    identity.EffectID
 	jobID int64
 	probe bool
 
@@ -164,7 +165,7 @@ func (w *Worker) startAttempt(ctx context.Context, effect *outbox.Effect) (conte
 		tracing.EffectKey.String(effect.IdempotencyKey),
 		tracing.Attempt.Int(effect.Attempt),
 	}
-	if effect.Event != (outbox.EventRef{}) {
+	if effect.Event != (identity.EventRef{}) {
 		attrs = append(attrs,
 			tracing.Source.String(effect.Event.Source),
 			tracing.EventID.String(effect.Event.EventID),

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -125,7 +126,7 @@ func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 
 func (b *bundle) event(t *testing.T, id string) *outbox.Event {
 	t.Helper()
-	e, err := b.outbox.Event(t.Context(), outbox.EventRef{Source: testSource, EventID: id})
+	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: testSource, EventID: id})
 	require.NoError(t, err)
 	return e
 }

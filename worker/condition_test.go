@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestCompileCondition(t *testing.T) {
@@ -13,7 +14,7 @@ func TestCompileCondition(t *testing.T) {
 	condition, err := CompileCondition(`event.source == "stripe" && body.amount > 100`)
 	require.NoError(t, err)
 	event := func(body string) *outbox.Event {
-		return &outbox.Event{EventRef: outbox.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: jsonContentType, Body: []byte(body)}
+		return &outbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: jsonContentType, Body: []byte(body)}
 	}
 	yes, err := condition(event(`{"amount": 101}`))
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // dispatchJob is outbox.DispatchArgs with what the run leaves for NextRetry.
 type dispatchJob struct {
-	outbox.DispatchArgs
+	riverjob.DispatchArgs
 
 	ran  bool          // false when the rescuer asks
 	wait time.Duration // until the next run, when a handler asked for it

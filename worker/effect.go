@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // effectJob is outbox.EffectArgs with what the run leaves for NextRetry.
 type effectJob struct {
-	outbox.EffectArgs
+	riverjob.EffectArgs
 
 	ran  bool      // false when the rescuer asks
 	next time.Time // when the ledger says; zero when it did not answer

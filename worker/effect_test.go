@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -31,13 +33,13 @@ func TestDispatchToEffect(t *testing.T) {
 	events := b.start(t, w)
 	b.accept(t, "evt_1", false)
 
-	dispatch := next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	dispatch := next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, output{Outcome: "dispatched", Effects: 1, DurationMS: outputOf(t, dispatch).DurationMS}, outputOf(t, dispatch))
-	effect := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	effect := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	require.Equal(t, "dst_app", effect.Queue)
 	require.Equal(t, output{Outcome: "done", HTTPStatus: 202, Applied: "yes", DurationMS: outputOf(t, effect).DurationMS}, outputOf(t, effect))
 
-	id := outbox.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
+	id := identity.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
 	require.Equal(t, call{body: `{"id":"evt_1","amount":5}`, key: id.IdempotencyKey()}, <-calls)
 	require.Empty(t, calls)
 	e := b.event(t, "evt_1")
@@ -70,7 +72,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 
-	failed := next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	failed := next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	out := outputOf(t, failed)
 	require.Equal(t, "pending", out.Outcome)
 	require.Equal(t, 429, out.HTTPStatus)
@@ -81,7 +83,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT next_attempt_at FROM hooklatch.effects`).Scan(&due))
 	require.WithinDuration(t, due, failed.ScheduledAt, time.Millisecond, "River's schedule is the ledger's")
 
-	done := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	done := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	require.Equal(t, "done", outputOf(t, done).Outcome)
 	require.WithinRange(t, *done.AttemptedAt, due, due.Add(10*time.Second))
 	require.EqualValues(t, 2, calls.Load())
@@ -94,7 +96,7 @@ func TestRefusedEffectIsCancelled(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, "app: failed: HTTP 400 Bad Request")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed' AND attempt = 1`))
@@ -108,9 +110,9 @@ func TestAttemptsUsedUpAreParked(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 
-	require.Equal(t, "in_doubt", outputOf(t, next(t, events, outbox.KindEffect, river.EventKindJobFailed)).Outcome)
+	require.Equal(t, "in_doubt", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobFailed)).Outcome)
 	// The job's backoff may bring the run a little before the ledger's time.
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "parked", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND attempt = 2`))
 }
@@ -130,7 +132,7 @@ func TestNULDoesNotStopCompletions(t *testing.T) {
 	seen := map[string]bool{}
 	for len(seen) < 2 {
 		e := <-events
-		if e.Job.Kind != outbox.KindDispatch {
+		if e.Job.Kind != riverjob.KindDispatch {
 			continue
 		}
 		require.Equal(t, river.EventKindJobFailed, e.Kind)
@@ -183,9 +185,9 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 				_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second'`)
 				require.NoError(t, err)
 			}
-			rescue(t, b, w, outbox.KindEffect)
+			rescue(t, b, w, riverjob.KindEffect)
 			if !expired {
-				snoozed := next(t, events, outbox.KindEffect, river.EventKindJobSnoozed)
+				snoozed := next(t, events, riverjob.KindEffect, river.EventKindJobSnoozed)
 				require.WithinRange(t, snoozed.ScheduledAt, time.Now(), time.Now().Add(time.Minute))
 				close(sender.release)
 				stop(t, w)
@@ -196,7 +198,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 				return
 			}
 			require.Equal(t, 2, <-sender.calls)
-			next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+			next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 			close(sender.release)
 			stop(t, w)
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`))
@@ -214,7 +216,7 @@ func TestPanicOfSenderIsInDoubt(t *testing.T) {
 	b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Regexp(t, `^app: parked: panic: string at github\.com/hooklatch/hooklatch/worker\.panicking\.Send:\d+$`, job.Errors[0].Error)
 	require.Equal(t, "unknown", outputOf(t, job).Applied)
 }

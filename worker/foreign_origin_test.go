@@ -8,7 +8,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -31,7 +31,7 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	events := b.start(t, w)
 	b.accept(t, "evt_1", false)
 
-	out := outputOf(t, next(t, events, outbox.KindEffect, river.EventKindJobCancelled))
+	out := outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCancelled))
 	require.Equal(t, "parked", out.Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects
 		WHERE state = 'parked' AND attempt = 1 AND maybe_applied_since IS NULL AND error LIKE '%neither the origin of its url nor among its sign_origins%'`))

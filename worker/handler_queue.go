@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
@@ -44,7 +45,7 @@ type statements struct {
 // counts no attempt: the event is another process's, or as many handlers run as
 // may. leave ends what enter began.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
-	if outbox.IsHandlersQueue(run.job.Queue) && !d.handlers.knows(event.Source) {
+	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.knows(event.Source) {
 		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
 			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
 				slog.String(logkey.Queue, run.job.Queue),
@@ -77,13 +78,13 @@ func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false
 	}
-	known = []string{outbox.QueueHandlers}
+	known = []string{riverjob.QueueHandlers}
 	for _, r := range s {
 		if r.source == everySource {
 			all = true
 			continue
 		}
-		known = append(known, outbox.HandlersQueue(r.source))
+		known = append(known, riverjob.HandlersQueue(r.source))
 	}
 	return known, all
 }
@@ -132,7 +133,7 @@ func (f *queueFinder) look(ctx context.Context) error {
 		return fmt.Errorf("list queues: %w", err)
 	}
 	for _, queue := range queues {
-		if !outbox.IsHandlersQueue(queue) || f.worked[queue] {
+		if !riverjob.IsHandlersQueue(queue) || f.worked[queue] {
 			continue
 		}
 		if err := f.client.Queues().Add(queue, river.QueueConfig{MaxWorkers: f.worker.opts.HandlerWorkers}); err != nil {

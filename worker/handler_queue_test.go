@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // programs starts one program with the right handler beside three that have
@@ -82,7 +83,7 @@ func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
 	events := b.start(t, w)
 	for range 2 {
-		snoozed := next(t, events, outbox.KindDispatch, river.EventKindJobSnoozed)
+		snoozed := next(t, events, riverjob.KindDispatch, river.EventKindJobSnoozed)
 		require.Zero(t, snoozed.Attempt)
 	}
 	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
@@ -97,7 +98,7 @@ func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
-	require.Equal(t, "handlers-stripe", next(t, events, outbox.KindDispatch, river.EventKindJobCompleted).Queue)
+	require.Equal(t, "handlers-stripe", next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted).Queue)
 }
 
 // HandlerWorkers bounds a process, whatever the number of its queues.

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 func failWithNUL(context.Context, pgx.Tx, outbox.Event) error {
@@ -48,7 +50,7 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	w := b.worker(t)
 	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ outbox.Event) error {
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
-			EffectID: outbox.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
+			EffectID: identity.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
 			Request: outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})
 		return err
@@ -59,7 +61,7 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.accept(t, "evt_2", true)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND outcome = 'dispatched'`)
 	for id, suppressed := range map[string]bool{"evt_1": false, "evt_2": true} {
-		links, err := b.outbox.EffectsOfEvent(t.Context(), outbox.EventRef{Source: testSource, EventID: id})
+		links, err := b.outbox.EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: id})
 		require.NoError(t, err)
 		require.Len(t, links, 1, id)
 		require.Equal(t, "order-1001", links[0].Key)
@@ -81,7 +83,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
 		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
-			EffectID:    outbox.EffectID{Key: "from-handler"},
+			EffectID:    identity.EffectID{Key: "from-handler"},
 			Destination: "app",
 			Request:     outbox.Request{ContentType: "text/plain", Body: []byte("hello")},
 		})
@@ -100,19 +102,19 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
 
-	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	failed := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Equal(t, "handlers-stripe", failed.Queue)
 	require.Equal(t, "stripe/evt_1: handler of * invoice.paid: not yet", failed.Errors[0].Error)
 	require.Zero(t, b.written(t), "the error rolled back what both handlers wrote")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
 
-	completed := next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	completed := next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "dispatched", outputOf(t, completed).Outcome)
 	require.Equal(t, 2, b.written(t))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "of the route and of the handler")
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	stop(t, w)
 	require.EqualValues(t, 1, b.counted(t, "hooklatch.handler.attempts", map[string]any{"outcome": "error", "first_attempt": true}))
 	require.EqualValues(t, 2, b.counted(t, "hooklatch.handler.attempts", map[string]any{"outcome": "done", "first_attempt": false}))
@@ -145,7 +147,7 @@ func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
 	})
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
-	next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.written WHERE note = 'on'`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.written AS w JOIN public.written AS j USING (transaction) WHERE w.note = 'on' AND j.note = 'completed'`))
 }
@@ -157,7 +159,7 @@ func TestPanicOfHandlerIsAnError(t *testing.T) {
 	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { panic("a\x00b") })
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
-	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	failed := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Regexp(t, `^stripe/evt_1: handler of \* \*: panic: string at .*worker\.TestPanicOfHandlerIsAnError\.func\d+:\d+$`, failed.Errors[0].Error)
 	require.Contains(t, b.lines(t, "handler ran")[0]["stack"], "TestPanicOfHandlerIsAnError")
 }
@@ -171,7 +173,7 @@ func TestLastFailureIsRecorded(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET max_attempts = 1`)
 	require.NoError(t, err)
 	events := b.start(t, w)
-	failed := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	failed := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Equal(t, rivertype.JobStateDiscarded, failed.State)
 	e := b.event(t, "evt_1")
 	require.Equal(t, outbox.EventFailed, e.Outcome)
@@ -219,7 +221,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			b.accept(t, "evt_1", true)
 			<-stalled
 			b.start(t, second)
-			rescue(t, b, second, outbox.KindDispatch)
+			rescue(t, b, second, riverjob.KindDispatch)
 			const completed = `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`
 			if waits {
 				waitFor(t, b, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
@@ -266,20 +268,20 @@ func TestHandlersAnswer(t *testing.T) {
 	events := b.start(t, w)
 
 	b.accept(t, "evt_later", true)
-	job := next(t, events, outbox.KindDispatch, river.EventKindJobFailed)
+	job := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Contains(t, job.Errors[0].Error, "ask the bank: closed, again in 1h0m0s")
 	require.WithinDuration(t, time.Now().Add(time.Hour), job.ScheduledAt, time.Minute)
 	require.Equal(t, outbox.EventReceived, b.event(t, "evt_later").Outcome)
 
 	b.accept(t, "evt_never", true)
-	job = next(t, events, outbox.KindDispatch, river.EventKindJobCancelled)
+	job = next(t, events, riverjob.KindDispatch, river.EventKindJobCancelled)
 	require.Contains(t, job.Errors[0].Error, "given up: nobody wants it")
 	failed := b.event(t, "evt_never")
 	require.Equal(t, outbox.EventFailed, failed.Outcome)
 	require.Contains(t, failed.Error, "nobody wants it")
 	require.Zero(t, b.written(t), "what was written is rolled back")
 
-	_, err := Payload[invoice](outbox.Event{EventRef: outbox.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
+	_, err := Payload[invoice](outbox.Event{EventRef: identity.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
 	require.ErrorContains(t, err, "decode payload of s/e")
 	part, err := Payload[invoice](outbox.Event{Item: "/1", Body: []byte(`[{},{"id":"in_2","amount":3,"more":true}]`)})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // localRate is TakeTokens by the clock of the test.
@@ -130,9 +130,9 @@ func TestQueueNames(t *testing.T) {
 	require.Regexp(t, `^dst_my_app_[0-9a-f]{8}$`, ownQueue("My App"))
 	require.NotEqual(t, ownQueue("My App"), ownQueue("my-app"))
 	long := ownQueue(fmt.Sprintf("%0100d", 7))
-	require.LessOrEqual(t, len(long), outbox.MaxQueueName)
+	require.LessOrEqual(t, len(long), riverjob.MaxQueueName)
 	for _, name := range []string{"app", "My App", "-", "ü", "a__b", "x-", long} {
-		require.True(t, outbox.IsQueueName(ownQueue(name)), name)
+		require.True(t, riverjob.IsQueueName(ownQueue(name)), name)
 	}
 
 	few := make([]Destination, maxOwnQueues)
@@ -145,7 +145,7 @@ func TestQueueNames(t *testing.T) {
 	assignQueues(many)
 	queues := map[string]bool{}
 	for _, d := range many {
-		require.True(t, outbox.IsQueueName(d.Queue), d.Queue)
+		require.True(t, riverjob.IsQueueName(d.Queue), d.Queue)
 		queues[d.Queue] = true
 	}
 	require.LessOrEqual(t, len(queues), maxOwnQueues+1)

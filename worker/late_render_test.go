@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -54,8 +55,8 @@ func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
 	w = b.worker(t)
 	events := b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
-	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	first, second := <-calls, <-calls
 	require.Equal(t, `{"version":1}1`, first.body)
 	require.Equal(t, first, second)
@@ -93,14 +94,14 @@ func TestRefetch(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	b.take(t, incoming{id: "evt_1", body: `{"id":"sub_1"}`})
 
-	failed := next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	failed := next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	require.Equal(t, "no", outputOf(t, failed).Applied)
 	require.Contains(t, failed.Errors[0].Error, "app: refetch: 127.0.0.1")
 	require.Contains(t, failed.Errors[0].Error, "answered HTTP 503")
 	require.Empty(t, calls)
-	failed = next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	failed = next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	require.Equal(t, "in_doubt", outputOf(t, failed).Outcome)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	first, second := <-calls, <-calls
 	require.Equal(t, `{"status":"state II"}`, first.body)
 	require.Equal(t, first, second)
@@ -166,9 +167,9 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })
 	events := b.start(t, b.worker(t))
 	b.take(t, incoming{id: "evt_1", body: `{}`})
-	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
-	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
+	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	first, second, third := <-calls, <-calls, <-calls
 	require.Equal(t, first, second)
 	require.NotEqual(t, first.key, third.key)
@@ -194,13 +195,13 @@ func TestKeyTTLParks(t *testing.T) {
 	})
 	events := b.start(t, b.worker(t))
 	b.take(t, incoming{id: "evt_1", body: `{}`})
-	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	_, err := b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.effects DISABLE TRIGGER USER;
 		UPDATE hooklatch.effects SET maybe_applied_since = now() - interval '2 minutes', next_attempt_at = now();
 		ALTER TABLE hooklatch.effects ENABLE TRIGGER USER;
 		UPDATE hooklatch.river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'effect'`)
 	require.NoError(t, err)
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "parked", outputOf(t, job).Outcome)
 	require.EqualValues(t, 1, calls.Load())
 }

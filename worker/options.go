@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -246,9 +247,9 @@ func (d Destination) validate() error {
 		return errors.New("Name is required")
 	case d.Sender == nil:
 		return errors.New("Sender is required")
-	case !outbox.IsQueueName(d.Queue):
-		return fmt.Errorf("Queue is %q, allowed are lower-case letters, digits and single _, - or | between them, at most %d", d.Queue, outbox.MaxQueueName)
-	case outbox.IsReservedQueue(d.Queue):
+	case !riverjob.IsQueueName(d.Queue):
+		return fmt.Errorf("Queue is %q, allowed are lower-case letters, digits and single _, - or | between them, at most %d", d.Queue, riverjob.MaxQueueName)
+	case riverjob.IsReservedQueue(d.Queue):
 		return fmt.Errorf("Queue %q is reserved", d.Queue)
 	case d.Policy != outbox.AtLeastOnce && d.Policy != outbox.AtMostOnce:
 		return fmt.Errorf("Policy is %q, allowed are %q and %q", d.Policy, outbox.AtLeastOnce, outbox.AtMostOnce)

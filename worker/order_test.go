@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // incoming is one event of a test.
@@ -113,20 +115,20 @@ func TestLatestByEndToEnd(t *testing.T) {
 	} {
 		b.take(t, e)
 		if e.id == "older" {
-			job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+			job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 			require.Contains(t, job.Errors[0].Error, "app: cancelled: a newer effect of the same object was applied")
 			continue
 		}
-		next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+		next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 		require.Equal(t, e.id, <-called)
 	}
 	require.Empty(t, called)
-	links, err := b.outbox.EffectsOfEvent(t.Context(), outbox.EventRef{Source: testSource, EventID: "older"})
+	links, err := b.outbox.EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: "older"})
 	require.NoError(t, err)
 	require.Len(t, links, 1)
 	require.Equal(t, outbox.EffectCancelled, links[0].State)
 	effect, err := b.outbox.Effect(t.Context(), links[0].IdempotencyKey)
 	require.NoError(t, err)
-	newer := outbox.EffectID{Scope: outbox.ScopeOfRoute(testSource, "everything"), Key: "newer", Generation: 1}
+	newer := identity.EffectID{Scope: identity.ScopeOfRoute(testSource, "everything"), Key: "newer", Generation: 1}
 	require.Equal(t, newer.IdempotencyKey(), effect.SupersededBy)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 func TestPausesAreKeptWithoutAJob(t *testing.T) {
@@ -34,11 +34,11 @@ func TestARetriedJobOfAFailedEffectSaysHowToRetryTheEffect(t *testing.T) {
 	w := b.worker(t)
 	events := b.start(t, w)
 	b.accept(t, "evt_1", false)
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 
 	_, err := w.client.JobRetry(t.Context(), job.ID)
 	require.NoError(t, err)
-	job = next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job = next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "already failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[len(job.Errors)-1].Error, "hooklatch effects retry "+b.effects(t)[0].IdempotencyKey)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -54,8 +55,8 @@ func plan(ctx context.Context, e *outbox.Event, table *routeTable, maxBody int64
 // plan returns the effect also with an error, as far as it is known.
 func (r *compiledRoute) plan(scope *eventScope) (outbox.NewEffect, bool, error) {
 	effect := outbox.NewEffect{
-		EffectID: outbox.EffectID{
-			Scope:      outbox.ScopeOfRoute(scope.event.Source, r.Name),
+		EffectID: identity.EffectID{
+			Scope:      identity.ScopeOfRoute(scope.event.Source, r.Name),
 			Key:        ledgerKey(scope.event.EventID),
 			Generation: scope.event.EffectGeneration,
 		},

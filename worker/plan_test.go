@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -116,7 +117,7 @@ func TestPlan(t *testing.T) {
 
 func (c *planCase) event() *outbox.Event {
 	return &outbox.Event{
-		EventRef:         outbox.EventRef{Source: c.Event.Source, EventID: c.Event.ID},
+		EventRef:         identity.EventRef{Source: c.Event.Source, EventID: c.Event.ID},
 		Provider:         c.Event.Provider,
 		Type:             c.Event.Type,
 		Item:             c.Event.Item,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 const (
@@ -69,7 +70,7 @@ func probeFromJob(ctx context.Context, name string) error {
 func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string) error {
 	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
 		MaxAttempts: 1, // the pauseKeeper inserts another one
-		Queue:       outbox.QueueUpkeep,
+		Queue:       riverjob.QueueUpkeep,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 			rivertype.JobStateRunning, rivertype.JobStateScheduled,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // maxOwnQueues bounds the queues of destinations: each costs every process one
@@ -18,7 +18,7 @@ const maxOwnQueues = 32
 const ownPrefix = "dst_"
 
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
-const maxOwnName = outbox.MaxQueueName - len(ownPrefix) - 1 - 8
+const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 
 // plainName are the names that stand in a queue as they are.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
@@ -51,7 +51,7 @@ func ownQueue(name string) string {
 	if len(name) <= maxOwnName && plainName.MatchString(name) {
 		return ownPrefix + name
 	}
-	return outbox.HashedQueue(ownPrefix, name)
+	return riverjob.HashedQueue(ownPrefix, name)
 }
 
 // sharedQueue depends on nothing but the name: another destination more or
@@ -65,8 +65,8 @@ func sharedQueue(name string) string {
 // processes that have them.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{
-		outbox.QueueDispatch: {MaxWorkers: o.DispatchWorkers},
-		outbox.QueueUpkeep:   {MaxWorkers: upkeepWorkers},
+		riverjob.QueueDispatch: {MaxWorkers: o.DispatchWorkers},
+		riverjob.QueueUpkeep:   {MaxWorkers: upkeepWorkers},
 	}
 	for _, queue := range handlers {
 		queues[queue] = river.QueueConfig{MaxWorkers: o.HandlerWorkers}

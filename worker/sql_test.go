@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -52,14 +54,14 @@ func TestSQLEffect(t *testing.T) {
 	events := b.start(t, b.worker(t))
 
 	b.take(t, incoming{id: "evt_1", body: `{"cents":500,"tags":["a",1]}`})
-	job := next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	require.Equal(t, "done", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_1' AND cents = 500 AND tags = '["a", 1]' AND by_role = $1`, role))
 
 	// What the data makes impossible is refused, with the reason and without
 	// the values.
 	b.take(t, incoming{id: "evt_2", body: `{"cents":-1,"tags":null}`})
-	job = next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	job = next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, `books: failed: statement "credit": new row for relation "credits" violates check constraint "credits_cents_check" (SQLSTATE 23514)`)
 
@@ -67,7 +69,7 @@ func TestSQLEffect(t *testing.T) {
 	_, err = b.pool.Exec(t.Context(), `REVOKE INSERT ON public.credits FROM `+role)
 	require.NoError(t, err)
 	b.take(t, incoming{id: "evt_3", body: `{"cents":7,"tags":null}`})
-	job = next(t, events, outbox.KindEffect, river.EventKindJobFailed)
+	job = next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	require.Equal(t, "pending", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, "permission denied")
 	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role)
@@ -106,7 +108,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 						return err
 					}
 					_, err = sound.EnqueueTx(t.Context(), tx, outbox.NewEffect{
-						EffectID: outbox.EffectID{Key: id}, Destination: "books",
+						EffectID: identity.EffectID{Key: id}, Destination: "books",
 						Request: outbox.Request{ContentType: destination.SQLContentType, Body: body},
 					})
 					return err
@@ -151,7 +153,7 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 			b.opts.Routes = []Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &SQLStatement{}}}
 			events := b.start(t, b.worker(t))
 			b.accept(t, "evt_1", false)
-			require.Equal(t, "done", outputOf(t, next(t, events, outbox.KindEffect, river.EventKindJobCompleted)).Outcome)
+			require.Equal(t, "done", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)).Outcome)
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM "`+one.want+`".marks`))
 		})
 	}

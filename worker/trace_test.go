@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // traced makes the worker of b write its spans where the test reads them.
@@ -84,9 +86,9 @@ func TestDispatchAndFirstAttemptContinueTheTraceOfTheDelivery(t *testing.T) {
 	b.to(t, failing(1))
 	b.accept(t, "evt_1", false)
 	events := b.start(t, b.worker(t))
-	next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
-	next(t, events, outbox.KindEffect, river.EventKindJobFailed)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 
 	dispatch := runs(spans, "process dispatch")[0]
 	requireChild(t, dispatch, received(t))
@@ -138,13 +140,13 @@ func TestReplayBeginsATraceOfItsOwn(t *testing.T) {
 	b.to(t, failing(0))
 	b.accept(t, "evt_1", false)
 	events := b.start(t, b.worker(t))
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	spans.Reset()
 
-	_, err := b.outbox.Replay(t.Context(), outbox.EventRef{Source: testSource, EventID: "evt_1"},
+	_, err := b.outbox.Replay(t.Context(), identity.EventRef{Source: testSource, EventID: "evt_1"},
 		outbox.Operator{Who: "ann", Via: "test"}, outbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	dispatch := runs(spans, "process dispatch")[0]
 	requireRoot(t, dispatch, received(t))
 	requireChild(t, runs(spans, "process effect")[0], dispatch.SpanContext)
@@ -160,8 +162,8 @@ func TestWorkAnHourLaterBeginsATraceOfItsOwn(t *testing.T) {
 	b.accept(t, "evt_2", false)
 	b.age(t, "evt_2", traceFor-time.Minute)
 	events := b.start(t, b.worker(t))
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 
 	dispatches := map[string]tracetest.SpanStub{}
 	for _, span := range runs(spans, "process dispatch") {
@@ -225,7 +227,7 @@ func TestStatementIsASpanOfItsAttempt(t *testing.T) {
 	})
 	require.NoError(t, err)
 	events := b.start(t, b.worker(t))
-	next(t, events, outbox.KindEffect, river.EventKindJobCancelled)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 
 	call := runs(spans, "SQL books")[0]
 	attempt := runs(spans, "process effect")[0]
@@ -248,10 +250,10 @@ func TestEnqueuedEffectIsLinkedToTheTraceOfTheApplication(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	ctx, span := b.opts.TracerProvider.Tracer("shop").Start(t.Context(), "take order")
 	require.NoError(t, pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
-		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{EffectID: outbox.EffectID{Key: "order-1"}, Destination: "app"})
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "app"})
 		return err
 	}))
 	span.End()
-	next(t, events, outbox.KindEffect, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	requireRoot(t, runs(spans, "process effect")[0], span.SpanContext())
 }

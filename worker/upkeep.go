@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // The kinds of upkeep. Like all kinds they never change: a River leader
@@ -46,7 +46,7 @@ func periodicJobs() []*river.PeriodicJob {
 		insert := func() (river.JobArgs, *river.InsertOpts) {
 			return args, &river.InsertOpts{
 				MaxAttempts: 1,
-				Queue:       outbox.QueueUpkeep,
+				Queue:       riverjob.QueueUpkeep,
 				UniqueOpts:  river.UniqueOpts{ByPeriod: period},
 			}
 		}
@@ -96,7 +96,7 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 	for _, f := range []struct {
 		kind  string
 		count int
-	}{{outbox.KindDispatch, found.Events}, {outbox.KindEffect, found.Effects}} {
+	}{{riverjob.KindDispatch, found.Events}, {riverjob.KindEffect, found.Effects}} {
 		if f.count == 0 {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -76,17 +77,17 @@ func TestSetRoutes(t *testing.T) {
 
 	require.NoError(t, w.SetRoutes(nil, "none"))
 	b.accept(t, "evt_1", false)
-	require.Equal(t, "skipped", outputOf(t, next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)).Outcome)
+	require.Equal(t, "skipped", outputOf(t, next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)).Outcome)
 	require.Equal(t, "none", b.event(t, "evt_1").ConfigHash)
 
 	require.Error(t, w.SetRoutes([]Route{{Name: "bad", From: []string{"*"}, To: "nowhere"}}, "bad"))
 	b.accept(t, "evt_2", false)
-	next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)
+	next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "none", b.event(t, "evt_2").ConfigHash, "a bad set of routes changes nothing")
 
 	require.NoError(t, w.SetRoutes(b.opts.Routes, "all"))
 	b.accept(t, "evt_3", false)
-	require.Equal(t, "dispatched", outputOf(t, next(t, events, outbox.KindDispatch, river.EventKindJobCompleted)).Outcome)
+	require.Equal(t, "dispatched", outputOf(t, next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)).Outcome)
 }
 
 func TestUpkeepRunsAtStart(t *testing.T) {
@@ -97,7 +98,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	for len(seen) < 2 {
 		e := <-events
 		require.Equal(t, river.EventKindJobCompleted, e.Kind)
-		require.Equal(t, outbox.QueueUpkeep, e.Job.Queue)
+		require.Equal(t, riverjob.QueueUpkeep, e.Job.Queue)
 		seen[e.Job.Kind] = true
 	}
 	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true}, seen)
@@ -118,7 +119,7 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 
 	b.opts.Destinations[0].Queue = "after"
 	events := b.start(t, b.worker(t))
-	require.Equal(t, "after", next(t, events, outbox.KindEffect, river.EventKindJobCompleted).Queue)
+	require.Equal(t, "after", next(t, events, riverjob.KindEffect, river.EventKindJobCompleted).Queue)
 }
 
 func TestOptionsRefused(t *testing.T) {

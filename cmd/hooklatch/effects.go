@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func newEffects(p *process, g *globals) *cobra.Command {
@@ -83,7 +84,7 @@ func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
 	t := newTable(p.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST")
 	for _, e := range effects {
 		event := "-"
-		if e.Event != (outbox.EventRef{}) {
+		if e.Event != (identity.EventRef{}) {
 			event = e.Event.String()
 		}
 		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State), strconv.Itoa(e.Attempt), lastOf(e))

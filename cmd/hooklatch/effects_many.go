@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -98,7 +99,7 @@ func (r *effectsRun) preview(ctx context.Context, o *outbox.Outbox) error {
 	t := newTable(r.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "LAST")
 	for _, e := range v.Sample {
 		event := "-"
-		if e.Event != (outbox.EventRef{}) {
+		if e.Event != (identity.EventRef{}) {
 			event = e.Event.String()
 		}
 		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State),

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -108,7 +109,7 @@ func (p *process) printEffect(d effectDetail) {
 	}
 	field("effect", e.IdempotencyKey)
 	field("of", e.Scope+" / "+e.Key+generation(e.Generation))
-	if e.Event != (outbox.EventRef{}) {
+	if e.Event != (identity.EventRef{}) {
 		field("event", e.Event.String()+"  "+e.EventType)
 	}
 	if e.KeyRotations > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func newEvents(p *process, g *globals) *cobra.Command {
@@ -110,15 +111,15 @@ func (p *process) printEvents(events []*outbox.Event, asJSON bool) error {
 }
 
 // eventRef reads SOURCE EVENT_ID, or both in one with a slash between.
-func eventRef(args []string) (outbox.EventRef, error) {
+func eventRef(args []string) (identity.EventRef, error) {
 	if len(args) == 2 {
-		return outbox.EventRef{Source: args[0], EventID: args[1]}, nil
+		return identity.EventRef{Source: args[0], EventID: args[1]}, nil
 	}
 	source, id, ok := strings.Cut(args[0], "/")
 	if !ok || source == "" || id == "" {
-		return outbox.EventRef{}, misused("%q names no event: give SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
+		return identity.EventRef{}, misused("%q names no event: give SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
 	}
-	return outbox.EventRef{Source: source, EventID: id}, nil
+	return identity.EventRef{Source: source, EventID: id}, nil
 }
 
 // loadEffects loads the effects of an event with their attempts.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -17,7 +18,7 @@ type decision struct {
 	name, short, long string
 	done              string // of one event
 	doneMany          string // of several
-	one               func(*outbox.Outbox, context.Context, outbox.EventRef, outbox.Operator) error
+	one               func(*outbox.Outbox, context.Context, identity.EventRef, outbox.Operator) error
 	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, outbox.Operator) (int64, error)
 }
 
@@ -119,7 +120,7 @@ A selection is only counted until --yes is given. Times are like
 	return cmd
 }
 
-func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref outbox.EventRef, by outbox.Operator) error {
+func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by outbox.Operator) error {
 	err := d.one(o, ctx, ref, by)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker"
 )
@@ -152,7 +153,7 @@ type replayView struct {
 	Sample     []string      `json:"sample,omitempty"`
 }
 
-func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref outbox.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
+func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
 	done, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -22,7 +23,7 @@ func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	s.waitDone(t, "stripe", "evt_1")
-	var listed []outbox.EffectID
+	var listed []identity.EffectID
 	effects := must(t, s.args("effects", "list", "--destination", "app", "--json")...)
 	require.NoError(t, json.Unmarshal([]byte(effects), &listed))
 	matchesGolden(t, "effects_list", effects)
@@ -36,10 +37,10 @@ func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 8, 0, 0, 120_000_000, time.UTC)
-	id := outbox.EffectID{Scope: "route:stripe:receipts", Key: "evt_1", Generation: 2}
+	id := identity.EffectID{Scope: "route:stripe:receipts", Key: "evt_1", Generation: 2}
 	effect := outbox.Effect{
 		EffectID: id, IdempotencyKey: id.IdempotencyKey(), WireKey: id.IdempotencyKey() + "_1", KeyRotations: 1, Route: "receipts",
-		Destination: "app", Queue: "dst_app", Policy: outbox.AtMostOnce, Event: outbox.EventRef{Source: "stripe", EventID: "evt_1"},
+		Destination: "app", Queue: "dst_app", Policy: outbox.AtMostOnce, Event: identity.EventRef{Source: "stripe", EventID: "evt_1"},
 		EventReceivedAt: at, EventType: "charge.succeeded", AcceptSeq: 7, Traceparent: "00-1-2-01",
 		Request:  outbox.Request{Method: "POST", URL: "https://app.example.com/?a&b", ContentType: "text/plain", Body: []byte("canary")},
 		OrderKey: "cus_1", OnPark: outbox.OnParkSkip, LatestKey: "cus_1", OccurredAt: at, SupersededBy: "hl_1",
@@ -59,7 +60,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		State: outbox.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: outbox.OnParkBlock,
 	}
 	event := &outbox.Event{
-		EventRef: outbox.EventRef{Source: "stripe", EventID: "evt_1"}, Provider: "stripe", Type: "charge.succeeded", APIVersion: "2026-01-01",
+		EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, Provider: "stripe", Type: "charge.succeeded", APIVersion: "2026-01-01",
 		OccurredAt: at, ReceivedAt: at, AcceptSeq: 7, AcceptanceID: uuid.Max, DeliveryID: uuid.Max, Item: "/events/0", Traceparent: "00-1-2-01",
 		Outcome: outbox.EventDispatched, Generation: 2, EffectGeneration: 2, ProcessedAt: at, ConfigHash: "abc", Error: "none",
 		Duplicates: 3, LastDuplicateAt: at, BodyDiffers: true, ReplaySuspect: true, RetryNumber: 1, RetryReason: "timeout",

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -57,8 +58,8 @@ type setting struct {
 }
 
 // effectID is the id of effect i of a test.
-func effectID(i int) outbox.EffectID {
-	return outbox.EffectID{Scope: outbox.ScopeOfEnqueue(destinationName), Key: fmt.Sprintf("order_%04d", i), Generation: 1}
+func effectID(i int) identity.EffectID {
+	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: fmt.Sprintf("order_%04d", i), Generation: 1}
 }
 
 // runWorker is the worker process. It ends by a signal, or with its parent.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -32,7 +33,7 @@ func ExampleNewHTTP() {
 	}
 	defer app.Close()
 
-	id := outbox.EffectID{Scope: outbox.ScopeOfRoute("stripe", "everything"), Key: "evt_1", Generation: 1}
+	id := identity.EffectID{Scope: identity.ScopeOfRoute("stripe", "everything"), Key: "evt_1", Generation: 1}
 	outcome := app.Send(context.Background(), &outbox.Effect{
 		EffectID:       id,
 		IdempotencyKey: id.IdempotencyKey(),

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
@@ -135,7 +136,7 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 	wireKey := wireKeyOf(e)
 	header.Set(h.idempotencyHeader, wireKey)
 	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
-	if e.Event != (outbox.EventRef{}) {
+	if e.Event != (identity.EventRef{}) {
 		header.Set(headerEventID, headerText(e.Event.EventID))
 		header.Set(headerEventType, headerText(e.EventType))
 		header.Set(headerEventSource, headerText(e.Event.Source))

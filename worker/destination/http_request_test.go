@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -110,7 +111,7 @@ func TestHTTPEventTextInHeaders(t *testing.T) {
 	require.Equal(t, "a%20b%0D%0AX-Evil:%201", got.Header.Get("Hooklatch-Event-Id"))
 	require.Equal(t, "gr%C3%B6%C3%9Fe%20100%25", got.Header.Get("Hooklatch-Event-Type"))
 
-	e.Event, e.EventType = outbox.EventRef{}, ""
+	e.Event, e.EventType = identity.EventRef{}, ""
 	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.NotContains(t, got.Header, "Hooklatch-Event-Id")
 }

@@ -12,18 +12,19 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEffect is an effect as the first claim of an attempt returns it.
 func testEffect() *outbox.Effect {
-	id := outbox.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
+	id := identity.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
 	return &outbox.Effect{
 		EffectID:       id,
 		IdempotencyKey: id.IdempotencyKey(),
 		Destination:    "app",
-		Event:          outbox.EventRef{Source: "stripe", EventID: "evt_1"},
+		Event:          identity.EventRef{Source: "stripe", EventID: "evt_1"},
 		EventType:      "invoice.paid",
 		Request:        outbox.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
 		State:          outbox.EffectStarted,

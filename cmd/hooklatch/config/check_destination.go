@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -87,9 +88,9 @@ func (dest Destination) check(d *decoder, destName string) {
 	}
 	switch {
 	case dest.Queue == "":
-	case !outbox.IsQueueName(dest.Queue):
-		d.reportf(at+".queue", "%s is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", d.show(at+".queue", dest.Queue), outbox.MaxQueueName)
-	case outbox.IsReservedQueue(dest.Queue):
+	case !riverjob.IsQueueName(dest.Queue):
+		d.reportf(at+".queue", "%s is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", d.show(at+".queue", dest.Queue), riverjob.MaxQueueName)
+	case riverjob.IsReservedQueue(dest.Queue):
 		d.reportf(at+".queue", "%s is a queue with another purpose", d.show(at+".queue", dest.Queue))
 	}
 }

@@ -1,4 +1,4 @@
-package outbox
+package identity
 
 import (
 	"crypto/sha256"

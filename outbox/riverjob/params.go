@@ -1,4 +1,4 @@
-package outbox
+package riverjob
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 const (
@@ -30,7 +32,7 @@ type metadata struct {
 
 // DispatchJob is what the job of one event is made of.
 type DispatchJob struct {
-	Event       EventRef
+	Event       identity.EventRef
 	EventType   string
 	ReceivedAt  time.Time
 	Queue       string
@@ -55,10 +57,10 @@ func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
 
 // EffectJob is what the job of one effect is made of.
 type EffectJob struct {
-	ID          EffectID
+	ID          identity.EffectID
 	Destination string
 	Queue       string
-	Event       EventRef // zero for an enqueued effect
+	Event       identity.EventRef // zero for an enqueued effect
 	EventType   string
 	Traceparent string
 }
@@ -70,7 +72,7 @@ func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
 		Traceparent:    j.Traceparent,
 	}
 	labels := []string{"dst-" + j.Destination}
-	if j.Event != (EventRef{}) {
+	if j.Event != (identity.EventRef{}) {
 		about.DedupKey, about.EventURL = j.Event.EventID, in.eventURL(j.Event)
 		labels = append(labels, "src-"+j.Event.Source, "type-"+j.EventType)
 	}
@@ -85,14 +87,14 @@ func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
 	}
 }
 
-func (in *Inserter) eventURL(ref EventRef) string {
+func (in *Inserter) eventURL(ref identity.EventRef) string {
 	if in.consoleURL == "" {
 		return ""
 	}
 	return in.consoleURL + "/events/" + url.PathEscape(ref.Source) + "/" + url.PathEscape(ref.EventID)
 }
 
-func (in *Inserter) effectURL(id EffectID) string {
+func (in *Inserter) effectURL(id identity.EffectID) string {
 	if in.consoleURL == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package outbox
+package column
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// encodeHeaders makes JSON that Postgres takes: its jsonb refuses NUL and
+// Headers makes JSON that Postgres takes: its jsonb refuses NUL and
 // invalid UTF-8, which a header may carry.
-func encodeHeaders(headers map[string][]string) ([]byte, error) {
+func Headers(headers map[string][]string) ([]byte, error) {
 	safe := make(map[string][]string, len(headers))
 	for name, values := range headers {
 		clean := make([]string, len(values))

@@ -1,4 +1,4 @@
-package outbox
+package column
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// validateKey refuses what a key column cannot hold. Its error continues the
+// ValidateKey refuses what a key column cannot hold. Its error continues the
 // name of the key.
-func validateKey(s string, limit int) error {
+func ValidateKey(s string, limit int) error {
 	switch {
 	case s == "":
 		return errors.New("is empty")

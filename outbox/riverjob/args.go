@@ -1,7 +1,11 @@
-package outbox
+// Package riverjob is responsible for how our work stands in River: the kinds,
+// arguments and queues of its jobs, and their insertion.
+package riverjob
 
 import (
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // The kinds of our jobs. They never change: a River leader discards stuck jobs
@@ -26,7 +30,9 @@ type DispatchArgs struct {
 func (DispatchArgs) Kind() string { return KindDispatch }
 
 // Ref is the event to dispatch.
-func (a DispatchArgs) Ref() EventRef { return EventRef{Source: a.Source, EventID: a.EventID} }
+func (a DispatchArgs) Ref() identity.EventRef {
+	return identity.EventRef{Source: a.Source, EventID: a.EventID}
+}
 
 // EffectArgs are the arguments of an effect job: a reference, never a payload.
 type EffectArgs struct {
@@ -40,6 +46,6 @@ type EffectArgs struct {
 func (EffectArgs) Kind() string { return KindEffect }
 
 // ID is the effect to attempt.
-func (a EffectArgs) ID() EffectID {
-	return EffectID{Scope: a.Scope, Key: a.Key, Generation: a.Generation}
+func (a EffectArgs) ID() identity.EffectID {
+	return identity.EffectID{Scope: a.Scope, Key: a.Key, Generation: a.Generation}
 }

@@ -1,0 +1,42 @@
+// Package column is responsible for what Go values become in a column, and for
+// what NULL becomes in Go. What Postgres would refuse is replaced or refused here,
+// before it is batched with the values of others.
+package column
+
+import "time"
+
+// OrZero is the zero value for NULL.
+func OrZero[T any](value *T) T {
+	if value == nil {
+		var zero T
+		return zero
+	}
+	return *value
+}
+
+// TimeOrNull is NULL for the zero time.
+func TimeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// KnownTime is nil for a time that says nothing: zero, or one that RFC 3339 cannot
+// write. Postgres refuses some of those, and every delivery of the event with
+// them, and stores others as something else.
+func KnownTime(t time.Time) *time.Time {
+	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return nil
+	}
+	return &t
+}
+
+const defaultLimit = 50
+
+func Limit(limit int) int {
+	if limit <= 0 {
+		return defaultLimit
+	}
+	return limit
+}
