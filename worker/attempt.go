@@ -149,7 +149,7 @@ func settlement(l *lane, run effectRun) outbox.Settlement {
 		ResponseExcerpt: run.sent.Excerpt,
 		Error:           errorText(run.sent.Err),
 		RetryIn:         l.Retry.Delay(max(counted, 1), run.sent.RetryAfter, nil),
-		GiveUp:          usedUp || isUnrenderable(run.sent.Err) || run.sent.NeedsPerson,
+		GiveUp:          usedUp || run.sent.NeedsPerson,
 		Unauthorized:    isUnauthorized(run.sent.Status),
 		RotateKey:       run.sent.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 	}

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,16 +9,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// unrenderableError says that the event does not fit its route: trying again
-// is useless until a person has changed the route.
-type unrenderableError struct{ cause error }
-
-func (e *unrenderableError) Error() string { return e.cause.Error() }
-func (e *unrenderableError) Unwrap() error { return e.cause }
-
-func isUnrenderable(err error) bool {
-	_, ok := errors.AsType[*unrenderableError](err)
-	return ok
+// needsPerson is the outcome of an attempt whose event does not fit its route:
+// trying again is useless until a person has changed the route.
+func needsPerson(err error) *destination.Outcome {
+	return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: err, NeedsPerson: true}
 }
 
 // renderLate renders the effect of a route with a refetch, and commits the
@@ -28,7 +21,7 @@ func isUnrenderable(err error) bool {
 // Routes are those of today.
 func (w *Worker) renderLate(ctx context.Context, l *lane, effect *outbox.Effect) *destination.Outcome {
 	unrenderable := func(format string, args ...any) *destination.Outcome {
-		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: &unrenderableError{fmt.Errorf(format, args...)}}
+		return needsPerson(fmt.Errorf(format, args...))
 	}
 	event, err := w.outbox.Event(ctx, effect.Event)
 	if err != nil {

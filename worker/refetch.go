@@ -128,7 +128,7 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("refetch.url: %w", err)}
 	}
 	if err != nil {
-		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: &unrenderableError{fmt.Errorf("refetch.url: %w", err)}}
+		return needsPerson(fmt.Errorf("refetch.url: %w", err))
 	}
 	body, failed := r.from.Fetch(ctx, url)
 	if failed != nil {
