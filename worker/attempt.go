@@ -226,7 +226,7 @@ func (w *Worker) notGranted(ctx context.Context, l *lane, run effectRun) {
 func (w *Worker) send(ctx context.Context, l *lane, run *effectRun) {
 	if run.effect.Request.Late {
 		// Refetching has a time-out of its own, and sends nothing.
-		if out := w.renderLate(ctx, l, &run.effect); out != nil {
+		if out := w.renderLate(ctx, &run.effect); out != nil {
 			run.sent = *out
 			return
 		}

@@ -145,11 +145,11 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *o
 		}
 	}()
 	table := d.routes.Load()
-	effects, err := plan(ctx, event, table, d.opts.maxBody(event.Source))
+	effects, err := table.Plan(ctx, event)
 	if err != nil {
 		return outbox.Dispatched{}, err
 	}
-	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.configHash, Traceparent: tracing.Parent(ctx)}
+	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.ConfigHash(), Traceparent: tracing.Parent(ctx)}
 	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}

@@ -40,13 +40,16 @@ func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 // Time is the machine's affair: the event is dispatched again.
 func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	t.Parallel()
-	table, err := compileRoutes([]Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}}, planDestinations(t), "")
+	table, err := CompileRoutes(RouteOptions{
+		Routes:  []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}},
+		Targets: planTargets(t),
+	})
 	require.NoError(t, err)
 	e := (&planCase{}).event()
 	e.ContentType, e.Body = jsonContentType, []byte(`{"list":[`+strings.Repeat("1,", 1000)+`1]}`)
 	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errTooLong)
 	defer cancel()
-	effects, err := plan(ctx, e, table, 0)
+	effects, err := table.Plan(ctx, e)
 	require.ErrorIs(t, err, errTooLong)
 	require.Empty(t, effects)
 }
@@ -60,19 +63,22 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 		{Name: "forwards", From: []string{"*"}, To: "app", When: `event.type != "none"`},
 		{Name: "mails", From: []string{"*"}, To: "mail", Email: &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ .body.a }}", Text: "x"}},
 	}
-	table, err := compileRoutes(routes, planDestinations(t), "")
+	var limit int64
+	table, err := CompileRoutes(RouteOptions{Routes: routes, Targets: planTargets(t), MaxBody: func(string) int64 { return limit }})
 	require.NoError(t, err)
 	e := (&planCase{}).event()
 	e.Source, e.ContentType, e.Body = "shop", jsonContentType, []byte(`{"a":"x"}`)
-	for limit, parked := range map[int64]bool{0: false, 9: false, 8: true} {
-		effects, err := plan(t.Context(), e, table, limit)
+	for size, parked := range map[int64]bool{0: false, 9: false, 8: true} {
+		limit = size
+		effects, err := table.Plan(t.Context(), e)
 		require.NoError(t, err)
 		require.Len(t, effects, 3)
 		for i, r := range routes {
 			require.Equal(t, parked && r.Name != "forwards", effects[i].Parked != "", "%s at %d: %s", r.Name, limit, effects[i].Parked)
 		}
 	}
-	effects, err := plan(t.Context(), e, table, 8)
+	limit = 8
+	effects, err := table.Plan(t.Context(), e)
 	require.NoError(t, err)
 	require.Equal(t, `route "reads": when: body has 9 bytes, and source "shop" takes 8 (max_body)`, effects[0].Parked)
 }

@@ -184,11 +184,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) maxBody(source string) int64 {
-	if o.MaxBody == nil {
-		return 0
+// table is what routes, those of New or later ones, are compiled with.
+func (o Options) table(routes []Route, configHash string) RouteOptions {
+	targets := make([]Target, 0, len(o.Destinations))
+	for _, d := range o.Destinations {
+		targets = append(targets, Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
 	}
-	return o.MaxBody(source)
+	return RouteOptions{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
 }
 
 // jobTimeout is what a run needs at the slowest destination.

@@ -23,27 +23,25 @@ const maxReason = 2048
 // hashedKeyPrefix marks the key that replaces one the ledger cannot hold.
 const hashedKeyPrefix = "sha256:"
 
-// plan decides which effects an event has. It does no I/O and gives the same
+// Plan decides which effects an event has. It does no I/O and gives the same
 // answer for the same event and routes. What cannot be evaluated for this event
 // is an effect that is parked with the reason, never a route that silently does
 // not match; no other effect waits behind it. The one error is that an
 // evaluation took too long, or was interrupted: then nothing is decided.
-func plan(ctx context.Context, e *outbox.Event, table *routeTable, maxBody int64) ([]outbox.NewEffect, error) {
-	scope := newEventScope(ctx, e)
-	scope.timeout = table.timeout
-	scope.maxBody = maxBody
+func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]outbox.NewEffect, error) {
+	scope := t.scope(ctx, e)
 	var effects []outbox.NewEffect
-	for _, r := range table.routes {
+	for _, r := range t.routes {
 		if !r.wants(e.Source, e.Type) {
 			continue
 		}
 		effect, wanted, err := r.plan(scope)
 		if isInterrupted(err) {
-			return nil, fmt.Errorf("route %q: %w", r.Name, err)
+			return nil, r.failed(err)
 		}
 		if err != nil {
 			effect.Request = outbox.Request{}
-			effect.Parked = safetext.Line(fmt.Sprintf("route %q: %s", r.Name, err), maxReason)
+			effect.Parked = safetext.Line(r.failed(err).Error(), maxReason)
 		}
 		if wanted || err != nil {
 			effects = append(effects, effect)
@@ -61,9 +59,9 @@ func (r *compiledRoute) plan(scope *eventScope) (outbox.NewEffect, bool, error) 
 			Generation: scope.event.EffectGeneration,
 		},
 		Route:       r.Name,
-		Destination: r.destination.Name,
-		Queue:       r.destination.Queue,
-		Policy:      r.destination.Policy,
+		Destination: r.target.Name,
+		Queue:       r.target.Queue,
+		Policy:      r.target.Policy,
 		OnPark:      r.OnPark,
 		OccurredAt:  scope.view.OccurredAt,
 	}

@@ -55,8 +55,8 @@ func (k kindOnly) Send(context.Context, *outbox.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
-// planDestinations are what the files of testdata may name.
-func planDestinations(t *testing.T) []Destination {
+// planTargets are what the files of testdata may name.
+func planTargets(t *testing.T) []Target {
 	t.Helper()
 	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
 	require.NoError(t, err)
@@ -65,11 +65,11 @@ func planDestinations(t *testing.T) []Destination {
 		"note":   "INSERT INTO notes VALUES ('$2', $1)",
 	}})
 	require.NoError(t, err)
-	return Options{Destinations: []Destination{
-		{Name: "app", Sender: app},
-		{Name: "mail", Sender: kindOnly("email"), Policy: outbox.AtMostOnce},
-		{Name: "books", Sender: books},
-	}}.withDefaults().Destinations
+	return []Target{
+		{Name: "app", Queue: "dst_app", Policy: outbox.AtLeastOnce, Sender: app},
+		{Name: "mail", Queue: "dst_mail", Policy: outbox.AtMostOnce, Sender: kindOnly("email")},
+		{Name: "books", Queue: "dst_books", Policy: outbox.AtLeastOnce, Sender: books},
+	}
 }
 
 func TestPlan(t *testing.T) {
@@ -82,12 +82,12 @@ func TestPlan(t *testing.T) {
 			t.Parallel()
 			var c planCase
 			loadYAML(t, file, &c)
-			table, err := compileRoutes(c.Routes, planDestinations(t), "test")
+			table, err := CompileRoutes(RouteOptions{Routes: c.Routes, Targets: planTargets(t), ConfigHash: "test"})
 			require.NoError(t, err)
 			table.timeout = time.Minute // what a slow machine takes is another test's
-			effects, err := plan(t.Context(), c.event(), table, 0)
+			effects, err := table.Plan(t.Context(), c.event())
 			require.NoError(t, err)
-			again, err := plan(t.Context(), c.event(), table, 0)
+			again, err := table.Plan(t.Context(), c.event())
 			require.NoError(t, err)
 			require.Equal(t, effects, again, "the same plan every time")
 			if c.Error != "" {
@@ -180,7 +180,7 @@ func TestRoutesRefused(t *testing.T) {
 			t.Parallel()
 			var c routesCase
 			loadYAML(t, file, &c)
-			err := CheckRoutes(c.Routes, planDestinations(t))
+			err := CheckRoutes(c.Routes, planTargets(t))
 			require.Error(t, err)
 			require.Equal(t, strings.Join(c.Errors, "\n"), err.Error())
 			var routeErr *RouteError

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"cel.dev/cel-go/cel"
 
@@ -88,7 +87,7 @@ type requestBuilder interface {
 	build(scope *eventScope) (outbox.Request, error)
 }
 
-// compiledRoute is a Route that was checked, with its destination.
+// compiledRoute is a Route that was checked, and where it leads.
 type compiledRoute struct {
 	Route
 
@@ -96,43 +95,10 @@ type compiledRoute struct {
 	orderBy, latestBy *expression // nil when the field is empty
 	refetch           *refetch    // nil without one
 	request           requestBuilder
-	destination       Destination
+	target            Target
 }
 
-// routeTable is one configuration of routes. It never changes.
-type routeTable struct {
-	routes     []*compiledRoute
-	configHash string
-	timeout    time.Duration // of one evaluation; 0: evalTimeout
-}
-
-// compileRoutes checks everything that can be checked before an event comes.
-// Its error joins a *RouteError for each fault.
-func compileRoutes(routes []Route, destinations []Destination, configHash string) (*routeTable, error) {
-	envs, err := newExpressionEnvs()
-	if err != nil {
-		return nil, err
-	}
-	table := &routeTable{configHash: configHash}
-	var errs []error
-	seen := map[string]bool{}
-	for _, r := range routes {
-		fail := func(field, expression string, err error) {
-			errs = append(errs, &RouteError{Route: r.Name, Field: field, Expression: expression, Err: err})
-		}
-		if seen[r.Name] {
-			fail("name", "", errors.New("is given twice"))
-		}
-		seen[r.Name] = true
-		table.routes = append(table.routes, compileRoute(envs, r, destinations, fail))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return table, nil
-}
-
-func compileRoute(envs expressionEnvs, r Route, destinations []Destination, fail failFunc) *compiledRoute {
+func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc) *compiledRoute {
 	compiled := &compiledRoute{Route: r}
 	if len(r.Name) > maxRouteName || !routeName.MatchString(r.Name) {
 		fail("name", "", fmt.Errorf("must be letters, digits, _, . and -, at most %d", maxRouteName))
@@ -167,15 +133,15 @@ func compileRoute(envs expressionEnvs, r Route, destinations []Destination, fail
 		fail("on_park", "", errors.New("means nothing without order_by or latest_by"))
 	}
 
-	at := slices.IndexFunc(destinations, func(d Destination) bool { return d.Name == r.To })
+	at := slices.IndexFunc(targets, func(t Target) bool { return t.Name == r.To })
 	if at < 0 {
 		fail("to", "", fmt.Errorf("names no destination: %q", r.To))
 		return compiled
 	}
-	compiled.destination = destinations[at]
-	compiled.request = compileRequest(envs.render, r, compiled.destination.Sender, fail)
+	compiled.target = targets[at]
+	compiled.request = compileRequest(envs.render, r, compiled.target.Sender, fail)
 	if r.Refetch != nil {
-		compiled.refetch = compileRefetch(envs.dispatch, r, compiled.destination.Sender, fail)
+		compiled.refetch = compileRefetch(envs.dispatch, r, compiled.target.Sender, fail)
 	}
 	return compiled
 }

@@ -27,7 +27,7 @@ type Worker struct {
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
-	routes    atomic.Pointer[routeTable]
+	routes    atomic.Pointer[Table]
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
@@ -53,7 +53,7 @@ func New(opts Options) (*Worker, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
-	table, err := compileRoutes(opts.Routes, opts.Destinations, opts.ConfigHash)
+	table, err := CompileRoutes(opts.table(opts.Routes, opts.ConfigHash))
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
@@ -110,20 +110,12 @@ func (w *Worker) Handle(source, eventType string, fn func(ctx context.Context, t
 // way finish with the routes they began with. Destinations stay what they were
 // at New.
 func (w *Worker) SetRoutes(routes []Route, configHash string) error {
-	table, err := compileRoutes(routes, w.opts.Destinations, configHash)
+	table, err := CompileRoutes(w.opts.table(routes, configHash))
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	w.routes.Store(table)
 	return nil
-}
-
-// CheckRoutes says what is wrong with routes, without a Worker. Of the
-// destinations it asks only names and kinds. Its error joins a *RouteError for
-// each fault.
-func CheckRoutes(routes []Route, destinations []Destination) error {
-	_, err := compileRoutes(routes, destinations, "")
-	return err
 }
 
 // Start validates the schema, registers the destinations and starts to work.

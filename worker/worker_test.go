@@ -112,7 +112,7 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	b.accept(t, "evt_1", false)
-	effects, err := plan(t.Context(), b.event(t, "evt_1"), w.routes.Load(), 0)
+	effects, err := w.routes.Load().Plan(t.Context(), b.event(t, "evt_1"))
 	require.NoError(t, err)
 	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
 	require.NoError(t, err)

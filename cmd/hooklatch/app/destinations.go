@@ -115,6 +115,15 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 	return sender, nil
 }
 
+// targets are the destinations as routes see them.
+func (made *destinations) targets() []worker.Target {
+	targets := make([]worker.Target, 0, len(made.list))
+	for _, d := range made.list {
+		targets = append(targets, worker.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
+	}
+	return targets
+}
+
 // close closes the connections that wait for a request.
 func (made *destinations) close(context.Context) error {
 	var errs []error

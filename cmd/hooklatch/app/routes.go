@@ -70,7 +70,7 @@ func CheckConfig(cfg *config.Config) error {
 	if err != nil {
 		return errors.Join(sourceErr, err)
 	}
-	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.list)))
+	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.targets())))
 }
 
 // routeProblems gives every fault of a route its place in the file.

@@ -1,0 +1,46 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// Render makes the request of an effect that its plan left for later, because
+// its route reads the current state of an object first. That is the only I/O of
+// a Table. It returns the request, or the outcome of an attempt that has none
+// to send.
+func (t *Table) Render(ctx context.Context, e *outbox.Event, effect *outbox.Effect) (outbox.Request, *destination.Outcome) {
+	r := t.named(effect.Route)
+	if r == nil {
+		return outbox.Request{}, needsPerson(fmt.Errorf("there is no route %q any more to render the effect", effect.Route))
+	}
+	if r.To != effect.Destination {
+		return outbox.Request{}, needsPerson(fmt.Errorf("route %q leads to %q now", r.Name, r.To))
+	}
+	scope := t.scope(ctx, e)
+	if r.refetch != nil {
+		if out := r.refetch.read(ctx, scope); out != nil {
+			return outbox.Request{}, out
+		}
+	}
+	request, err := r.request.build(scope)
+	switch {
+	case isInterrupted(err):
+		return outbox.Request{}, &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: r.failed(err)}
+	case err != nil:
+		return outbox.Request{}, needsPerson(r.failed(err))
+	}
+	if request.FromDelivery {
+		request.FromDelivery, request.Body = false, e.Payload()
+	}
+	return request, nil
+}
+
+// needsPerson is the outcome of an attempt whose event does not fit its route:
+// trying again is useless until a person has changed the route.
+func needsPerson(err error) *destination.Outcome {
+	return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: err, NeedsPerson: true}
+}

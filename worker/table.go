@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// RouteOptions are one configuration of routes.
+type RouteOptions struct {
+	Routes []Route
+	// Targets are where routes may lead.
+	Targets []Target
+	// ConfigHash names the configuration the routes are from.
+	ConfigHash string
+	// MaxBody is how many bytes of payload expressions and templates see of an
+	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
+	// for every source.
+	MaxBody func(source string) int64
+}
+
+// Table is one configuration of routes, compiled. It never changes and is safe
+// for concurrent use.
+type Table struct {
+	routes     []*compiledRoute
+	configHash string
+	maxBody    func(source string) int64
+	timeout    time.Duration // of one evaluation; 0: evalTimeout
+}
+
+// CompileRoutes checks everything that can be checked before an event comes.
+// Its error joins a *RouteError for each fault.
+func CompileRoutes(o RouteOptions) (*Table, error) {
+	envs, err := newExpressionEnvs()
+	if err != nil {
+		return nil, err
+	}
+	table := &Table{configHash: o.ConfigHash, maxBody: o.MaxBody}
+	var errs []error
+	seen := map[string]bool{}
+	for _, r := range o.Routes {
+		fail := func(field, expression string, err error) {
+			errs = append(errs, &RouteError{Route: r.Name, Field: field, Expression: expression, Err: err})
+		}
+		if seen[r.Name] {
+			fail("name", "", errors.New("is given twice"))
+		}
+		seen[r.Name] = true
+		table.routes = append(table.routes, compileRoute(envs, r, o.Targets, fail))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return table, nil
+}
+
+// CheckRoutes says what is wrong with routes. Of the targets it asks only names
+// and kinds. Its error joins a *RouteError for each fault.
+func CheckRoutes(routes []Route, targets []Target) error {
+	_, err := CompileRoutes(RouteOptions{Routes: routes, Targets: targets})
+	return err
+}
+
+// ConfigHash names the configuration the routes are from.
+func (t *Table) ConfigHash() string { return t.configHash }
+
+// named returns nil where there is no route of that name.
+func (t *Table) named(name string) *compiledRoute {
+	at := slices.IndexFunc(t.routes, func(r *compiledRoute) bool { return r.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return t.routes[at]
+}
+
+// scope is the event as expressions see it, within the bounds of the table.
+func (t *Table) scope(ctx context.Context, e *outbox.Event) *eventScope {
+	scope := newEventScope(ctx, e)
+	scope.timeout = t.timeout
+	if t.maxBody != nil {
+		scope.maxBody = t.maxBody(e.Source)
+	}
+	return scope
+}
+
+// failed begins an error with the route it is about.
+func (r *compiledRoute) failed(err error) error { return fmt.Errorf("route %q: %w", r.Name, err) }

@@ -1,0 +1,18 @@
+package worker
+
+import (
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// Target is a destination as routes see it.
+type Target struct {
+	Name string // what Route.To calls it
+	// Queue and Policy are what its effects get.
+	Queue  string
+	Policy outbox.Policy
+	// Sender is asked for its kind and, where it is one of the optional
+	// interfaces of package destination, for the requests it takes. A plan sends
+	// nothing.
+	Sender destination.Sender
+}
