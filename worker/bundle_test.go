@@ -108,6 +108,15 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 	b.opts.Routes = append(b.opts.Routes, Route{Name: "everything", From: []string{"*"}, To: "app"})
 }
 
+// fakeSender is a destination of some kind that sends nothing.
+type fakeSender string
+
+func (s fakeSender) Kind() string                               { return string(s) }
+func (s fakeSender) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
+func (s fakeSender) Send(context.Context, *outbox.Effect) destination.Outcome {
+	return destination.Outcome{}
+}
+
 // accept commits one event whose source has handlers or not.
 func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 	t.Helper()

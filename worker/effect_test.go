@@ -147,7 +147,7 @@ func TestNULDoesNotStopCompletions(t *testing.T) {
 
 // stubborn is a sender that ignores its context, as a bug would.
 type stubborn struct {
-	kindOnly
+	fakeSender
 
 	calls   chan int // attempt numbers
 	release chan struct{}
@@ -174,7 +174,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.opts.JobTimeout, b.opts.RescueAfter = time.Second, 1100*time.Millisecond
-			sender := &stubborn{kindOnly: "http", calls: make(chan int, 10), release: make(chan struct{})}
+			sender := &stubborn{fakeSender: "http", calls: make(chan int, 10), release: make(chan struct{})}
 			b.opts.Destinations = []Destination{{Name: "app", Sender: sender}}
 			b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)

@@ -44,7 +44,7 @@ var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 func newExpressionEnvs() (expressionEnvs, error) {
 	dispatch, err := cel.NewEnv(
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
-		cel.Variable("event", cel.ObjectType("worker.eventView")),
+		cel.Variable("event", cel.ObjectType(eventViewType.Elem().String())),
 		cel.Variable("body", cel.DynType),
 		cel.Variable("headers", cel.MapType(cel.StringType, cel.StringType)),
 		cel.OptionalTypes(),

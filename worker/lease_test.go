@@ -13,7 +13,7 @@ import (
 func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	sender := &stubborn{kindOnly: "http", calls: make(chan int, 10)}
+	sender := &stubborn{fakeSender: "http", calls: make(chan int, 10)}
 	b.opts.Destinations = []Destination{{Name: "app", Sender: sender, Timeout: time.Minute}}
 	w := b.worker(t)
 	l := w.lanes["app"]

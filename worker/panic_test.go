@@ -10,7 +10,7 @@ import (
 func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.opts.Destinations = []Destination{{Name: "app", Sender: kindOnly("http")}}
+	b.opts.Destinations = []Destination{{Name: "app", Sender: fakeSender("http")}}
 	b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	b.opts.MaxBody = func(string) int64 { panic("oh no") } // asked by each plan
 	w := b.worker(t)

@@ -132,10 +132,10 @@ func TestOptionsRefused(t *testing.T) {
 		ID:          strings.Repeat("i", 101),
 		Destinations: []Destination{
 			{Name: "a"},
-			{Name: "a", Sender: kindOnly("http"), Queue: "Upper"},
-			{Name: "b", Sender: kindOnly("http"), Queue: "upkeep"},
-			{Name: "c", Sender: kindOnly("http"), Policy: "exactly_once"},
-			{Name: "d", Sender: kindOnly("http"), Rate: -1},
+			{Name: "a", Sender: fakeSender("http"), Queue: "Upper"},
+			{Name: "b", Sender: fakeSender("http"), Queue: "upkeep"},
+			{Name: "c", Sender: fakeSender("http"), Policy: "exactly_once"},
+			{Name: "d", Sender: fakeSender("http"), Rate: -1},
 		},
 	})
 	require.Equal(t, `worker: Pool is required

@@ -17,31 +17,31 @@ func routesOf(cfg *config.Config) []worker.Route {
 	routes := make([]worker.Route, 0, len(cfg.Routes))
 	families := headerFamilies(cfg)
 	for _, r := range cfg.Routes {
-		route := worker.Route{
+		made := worker.Route{
 			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To,
 			OrderBy: r.OrderBy, OnPark: r.OnPark, LatestBy: r.LatestBy,
 		}
 		if r.Refetch != nil {
-			route.Refetch = &worker.Refetch{
+			made.Refetch = &worker.Refetch{
 				URL: r.Refetch.URL, Auth: r.Refetch.Auth, Bearer: r.Refetch.Bearer,
 				AllowPrivate: cfg.Destinations[r.To].AllowPrivate,
 			}
 		}
 		if r.Forward != nil {
-			route.Forward = &worker.Forward{
+			made.Forward = &worker.Forward{
 				Headers: r.Forward.Headers, Families: families, Also: r.Forward.Also, Allow: r.Forward.Allow,
 			}
 		}
 		if r.SQL != nil {
-			route.SQL = &worker.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
+			made.SQL = &worker.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
 		}
 		if r.HTTP != nil {
-			route.HTTP = &worker.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
+			made.HTTP = &worker.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
 		}
 		if r.Email != nil {
-			route.Email = &worker.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
+			made.Email = &worker.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
 		}
-		routes = append(routes, route)
+		routes = append(routes, made)
 	}
 	return routes
 }
