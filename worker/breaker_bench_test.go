@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // BenchmarkBesideADeadDestination measures from acceptance to the receiver, at
@@ -68,7 +69,7 @@ func newLatencySide(b *testing.B, dead bool) *latencySide {
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, sender.Close()) })
 		opts.Destinations = append(opts.Destinations, Destination{Name: name, Sender: sender, Breaker: Breaker{ProbeIn: time.Second, MaxProbeIn: time.Second}})
-		opts.Routes = append(opts.Routes, Route{Name: name, From: []string{"*"}, To: name})
+		opts.Routes = append(opts.Routes, route.Route{Name: name, From: []string{"*"}, To: name})
 	}
 	add("up", func(_ http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

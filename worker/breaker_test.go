@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 func TestBreakerCounts(t *testing.T) {
@@ -100,7 +101,7 @@ func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, c
 	d := Destination{Name: name, Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Max: time.Second, Jitter: -1, MaxAttempts: 1000}}
 	change(&d)
 	b.opts.Destinations = append(b.opts.Destinations, d)
-	b.opts.Routes = append(b.opts.Routes, Route{Name: "to-" + name, From: []string{"*"}, To: name})
+	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "to-" + name, From: []string{"*"}, To: name})
 }
 
 // A destination that fails is paused, with the reason, for as long as probes
@@ -186,7 +187,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	b := setup(t)
 	var calls atomic.Int32
 	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *Destination) { d.Breaker.ProbeIn = time.Millisecond })
-	b.opts.Routes = []Route{
+	b.opts.Routes = []route.Route{
 		{Name: "ordered", From: []string{"*"}, Types: []string{"ordered"}, To: "app", OrderBy: "'one'"},
 		{Name: "free", From: []string{"*"}, Types: []string{"free"}, To: "app"},
 	}

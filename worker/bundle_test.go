@@ -24,6 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 const testSource = "stripe"
@@ -105,7 +106,7 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 		f(&d)
 	}
 	b.opts.Destinations = append(b.opts.Destinations, d)
-	b.opts.Routes = append(b.opts.Routes, Route{Name: "everything", From: []string{"*"}, To: "app"})
+	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "everything", From: []string{"*"}, To: "app"})
 }
 
 // fakeSender is a destination of some kind that sends nothing.

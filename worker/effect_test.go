@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 func TestDispatchToEffect(t *testing.T) {
@@ -176,7 +177,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b.opts.JobTimeout, b.opts.RescueAfter = time.Second, 1100*time.Millisecond
 			sender := &stubborn{fakeSender: "http", calls: make(chan int, 10), release: make(chan struct{})}
 			b.opts.Destinations = []Destination{{Name: "app", Sender: sender}}
-			b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
 			events := b.start(t, w)
 			b.accept(t, "evt_1", false)
@@ -213,7 +214,7 @@ func TestPanicOfSenderIsInDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.opts.Destinations = []Destination{{Name: "app", Sender: panicking("http"), Policy: outbox.AtMostOnce}}
-	b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)

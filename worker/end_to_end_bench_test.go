@@ -21,6 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once
@@ -89,7 +90,7 @@ func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string,
 	side.opts = Options{
 		Pool: pool, Outbox: side.outbox,
 		Destinations: []Destination{{Name: name, Sender: sender, Concurrency: 50}},
-		Routes:       []Route{{Name: name, From: []string{name}, To: name}},
+		Routes:       []route.Route{{Name: name, From: []string{name}, To: name}},
 	}
 	return side
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // HandlerFunc handles one event inside the transaction of its dispatch. What
@@ -51,7 +52,7 @@ func (r registration) validate() error {
 // knows tells whether any handler is registered for the source.
 func (s handlerSet) knows(source string) bool {
 	for _, r := range s {
-		if r.source == source || r.source == everySource {
+		if r.source == source || r.source == route.EverySource {
 			return true
 		}
 	}
@@ -62,7 +63,7 @@ func (s handlerSet) knows(source string) bool {
 func (s handlerSet) matching(source, eventType string) handlerSet {
 	var matched handlerSet
 	for _, r := range s {
-		if (r.source == source || r.source == everySource) && matchType(r.types, eventType) {
+		if (r.source == source || r.source == route.EverySource) && route.MatchType(r.types, eventType) {
 			matched = append(matched, r)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 const (
@@ -80,7 +81,7 @@ func (s handlerSet) queues() (known []string, all bool) {
 	}
 	known = []string{riverjob.QueueHandlers}
 	for _, r := range s {
-		if r.source == everySource {
+		if r.source == route.EverySource {
 			all = true
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // request is what a receiver got.
@@ -36,9 +37,9 @@ func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
 	b := setup(t)
 	calls := make(chan request, 10)
 	var w *Worker
-	routes := func(version string) []Route {
-		return []Route{{Name: "everything", From: []string{"*"}, To: "app", Key: "'v" + version + "'",
-			HTTP: &HTTPRequest{Body: `{"version": ` + version + `}`, Headers: map[string]string{"X-Version": `"` + version + `"`}}}}
+	routes := func(version string) []route.Route {
+		return []route.Route{{Name: "everything", From: []string{"*"}, To: "app", Key: "'v" + version + "'",
+			HTTP: &route.HTTPRequest{Body: `{"version": ` + version + `}`, Headers: map[string]string{"X-Version": `"` + version + `"`}}}}
 	}
 	b.to(t, func(rw http.ResponseWriter, r *http.Request) {
 		call := got(t, r)
@@ -86,10 +87,10 @@ func TestRefetch(t *testing.T) {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	b.opts.Routes = []Route{{
+	b.opts.Routes = []route.Route{{
 		Name: "everything", From: []string{"*"}, To: "app",
-		Refetch: &Refetch{URL: `"` + api.URL + `/objects/" + body.id`, Bearer: secret.New("t0ken")},
-		HTTP:    &HTTPRequest{Body: `{"status": current.status}`},
+		Refetch: &route.Refetch{URL: `"` + api.URL + `/objects/" + body.id`, Bearer: secret.New("t0ken")},
+		HTTP:    &route.HTTPRequest{Body: `{"status": current.status}`},
 	}}
 	events := b.start(t, b.worker(t))
 	b.take(t, incoming{id: "evt_1", body: `{"id":"sub_1"}`})
@@ -117,11 +118,11 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	b.to(t, func(_ http.ResponseWriter, r *http.Request) { calls <- got(t, r) })
 	api := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, `{}`) }))
 	t.Cleanup(api.Close)
-	b.opts.Routes = []Route{
+	b.opts.Routes = []route.Route{
 		{Name: "key", From: []string{"*"}, To: "app", Key: "body.missing", OrderBy: "body.id"},
 		{Name: "when", From: []string{"*"}, To: "app", When: "body.missing > 1"},
-		{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id", HTTP: &HTTPRequest{Body: "body.missing"}},
-		{Name: "late", From: []string{"*"}, To: "app", Refetch: &Refetch{URL: `"` + api.URL + `/"`}, HTTP: &HTTPRequest{Body: "current.missing"}},
+		{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id", HTTP: &route.HTTPRequest{Body: "body.missing"}},
+		{Name: "late", From: []string{"*"}, To: "app", Refetch: &route.Refetch{URL: `"` + api.URL + `/"`}, HTTP: &route.HTTPRequest{Body: "current.missing"}},
 		{Name: "good", From: []string{"*"}, To: "app"},
 	}
 	w := b.worker(t)
@@ -142,7 +143,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
 
 	// A later event of the same order is not held up.
-	require.NoError(t, w.SetRoutes([]Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))
+	require.NoError(t, w.SetRoutes([]route.Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))
 	b.take(t, incoming{id: "evt_2", body: `{"id":"x"}`})
 	require.Equal(t, `{"id":"x"}`, (<-calls).body)
 }

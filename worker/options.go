@@ -20,6 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // Defaults of Options and Destination.
@@ -54,7 +55,7 @@ type Options struct {
 	Outbox *outbox.Outbox
 
 	// Routes say which events lead to which effects.
-	Routes []Route
+	Routes []route.Route
 	// Destinations are where effects go. Every name a route gives must be here.
 	Destinations []Destination
 	// ConfigHash names the configuration the routes are from. It is stored with
@@ -185,12 +186,12 @@ func (o Options) withDefaults() Options {
 }
 
 // table is what routes, those of New or later ones, are compiled with.
-func (o Options) table(routes []Route, configHash string) RouteOptions {
-	targets := make([]Target, 0, len(o.Destinations))
+func (o Options) table(routes []route.Route, configHash string) route.Options {
+	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
-		targets = append(targets, Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
+		targets = append(targets, route.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
 	}
-	return RouteOptions{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
+	return route.Options{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
 }
 
 // jobTimeout is what a run needs at the slowest destination.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // River would discard the job, and Reconcile begin anew, forever.
@@ -11,7 +13,7 @@ func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.opts.Destinations = []Destination{{Name: "app", Sender: fakeSender("http")}}
-	b.opts.Routes = []Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	b.opts.MaxBody = func(string) int64 { panic("oh no") } // asked by each plan
 	w := b.worker(t)
 	b.accept(t, "evt_1", false)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // What is too much for an expression parks its effect, and no other.
@@ -24,7 +25,7 @@ func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.to(t, func(http.ResponseWriter, *http.Request) {})
-			b.opts.Routes = append(b.opts.Routes, Route{Name: "greedy", From: []string{"*"}, To: "app", When: when})
+			b.opts.Routes = append(b.opts.Routes, route.Route{Name: "greedy", From: []string{"*"}, To: "app", When: when})
 			b.start(t, b.worker(t))
 			b.take(t, incoming{id: "evt_1", body: `{"list":[` + strings.Repeat(`"x",`, 80_000) + `"y"],"text":"` + strings.Repeat("a", 60_000) + `"}`})
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'everything' AND state = 'done'`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // A wrong secret costs nobody anything but time: probes use up no attempts.
@@ -63,7 +64,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 		d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 5}
 		d.Breaker = Breaker{ProbeIn: 100 * time.Millisecond, MaxProbeIn: 200 * time.Millisecond}
 	})
-	b.opts.Routes[0].HTTP = &HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
+	b.opts.Routes[0].HTTP = &route.HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
 	b.start(t, b.worker(t))
 	for i := range events {
 		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: fmt.Sprintf(`{"bad":%t}`, i%every == every/2)})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // fleet is configurations with more and more destinations, d0 to dn, and an
@@ -26,7 +27,7 @@ type fleet struct {
 
 	refuse       atomic.Bool // events whose id begins with "refused"
 	destinations []Destination
-	routes       []Route
+	routes       []route.Route
 }
 
 func newFleet(t *testing.T, size int) *fleet {
@@ -52,7 +53,7 @@ func newFleet(t *testing.T, size int) *fleet {
 		f.destinations = append(f.destinations, Destination{
 			Name: name, Sender: sender, Breaker: Breaker{Off: true}, Retry: destination.Schedule{Initial: 500 * time.Millisecond, Jitter: -1},
 		})
-		f.routes = append(f.routes, Route{Name: "to-" + name, From: []string{"*"}, Types: []string{name}, To: name})
+		f.routes = append(f.routes, route.Route{Name: "to-" + name, From: []string{"*"}, Types: []string{name}, To: name})
 	}
 	return f
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // books adds an sql destination with a route that credits every event.
@@ -32,9 +33,9 @@ func (b *bundle) books(t *testing.T, role string) {
 	b.opts.Destinations = append(b.opts.Destinations, Destination{
 		Name: "books", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 3},
 	})
-	b.opts.Routes = append(b.opts.Routes, Route{
+	b.opts.Routes = append(b.opts.Routes, route.Route{
 		Name: "credit", From: []string{"*"}, To: "books",
-		SQL: &SQLStatement{Params: []string{"event.id", "body.cents", "body.tags"}},
+		SQL: &route.SQLStatement{Params: []string{"event.id", "body.cents", "body.tags"}},
 	})
 }
 
@@ -150,7 +151,7 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 			})
 			require.NoError(t, err)
 			b.opts.Destinations = []Destination{{Name: "marks", Sender: sender}}
-			b.opts.Routes = []Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &SQLStatement{}}}
+			b.opts.Routes = []route.Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &route.SQLStatement{}}}
 			events := b.start(t, b.worker(t))
 			b.accept(t, "evt_1", false)
 			require.Equal(t, "done", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)).Outcome)

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // Worker dispatches events and performs effects. It is used once: New, Handle,
@@ -27,7 +28,7 @@ type Worker struct {
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
-	routes    atomic.Pointer[Table]
+	routes    atomic.Pointer[route.Table]
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
@@ -47,13 +48,13 @@ type Worker struct {
 }
 
 // New checks the options and compiles all routes. It does not touch the
-// database. Its error names every fault; those of routes are *RouteError.
+// database. Its error names every fault; those of routes are *route.Error.
 func New(opts Options) (*Worker, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
-	table, err := CompileRoutes(opts.table(opts.Routes, opts.ConfigHash))
+	table, err := route.Compile(opts.table(opts.Routes, opts.ConfigHash))
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
@@ -109,8 +110,8 @@ func (w *Worker) Handle(source, eventType string, fn func(ctx context.Context, t
 // SetRoutes replaces all routes, or none when one of them is wrong. Runs under
 // way finish with the routes they began with. Destinations stay what they were
 // at New.
-func (w *Worker) SetRoutes(routes []Route, configHash string) error {
-	table, err := CompileRoutes(w.opts.table(routes, configHash))
+func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
+	table, err := route.Compile(w.opts.table(routes, configHash))
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}

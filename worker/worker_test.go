@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 func TestStopDrains(t *testing.T) {
@@ -80,7 +81,7 @@ func TestSetRoutes(t *testing.T) {
 	require.Equal(t, "skipped", outputOf(t, next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)).Outcome)
 	require.Equal(t, "none", b.event(t, "evt_1").ConfigHash)
 
-	require.Error(t, w.SetRoutes([]Route{{Name: "bad", From: []string{"*"}, To: "nowhere"}}, "bad"))
+	require.Error(t, w.SetRoutes([]route.Route{{Name: "bad", From: []string{"*"}, To: "nowhere"}}, "bad"))
 	b.accept(t, "evt_2", false)
 	next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "none", b.event(t, "evt_2").ConfigHash, "a bad set of routes changes nothing")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // effectsFlags select effects for an order about many.
@@ -83,7 +83,7 @@ func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Ti
 		return s, misused("--since %s is not before --until %s", f.since, f.until)
 	}
 	if f.when != "" {
-		if s.Match, err = worker.CompileCondition(f.when); err != nil {
+		if s.Match, err = route.CompileCondition(f.when); err != nil {
 			return s, misused("--when: %s", err)
 		}
 	}

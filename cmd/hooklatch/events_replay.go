@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // replayStates are the states of events that can be replayed.
@@ -47,7 +47,7 @@ func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 		return f, err
 	}
 	if s.when != "" {
-		if f.Match, err = worker.CompileCondition(s.when); err != nil {
+		if f.Match, err = route.CompileCondition(s.when); err != nil {
 			return f, misused("--when: %s", err)
 		}
 	}

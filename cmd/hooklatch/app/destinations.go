@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // attemptSlack lets the destination's own time-out, which knows what had been
@@ -116,10 +117,10 @@ func (made *destinations) sender(name string, d config.Destination, tracers trac
 }
 
 // targets are the destinations as routes see them.
-func (made *destinations) targets() []worker.Target {
-	targets := make([]worker.Target, 0, len(made.list))
+func (made *destinations) targets() []route.Target {
+	targets := make([]route.Target, 0, len(made.list))
 	for _, d := range made.list {
-		targets = append(targets, worker.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
+		targets = append(targets, route.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
 	}
 	return targets
 }

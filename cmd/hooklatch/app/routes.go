@@ -9,37 +9,37 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // routesOf makes the worker's routes.
-func routesOf(cfg *config.Config) []worker.Route {
-	routes := make([]worker.Route, 0, len(cfg.Routes))
+func routesOf(cfg *config.Config) []route.Route {
+	routes := make([]route.Route, 0, len(cfg.Routes))
 	families := headerFamilies(cfg)
 	for _, r := range cfg.Routes {
-		made := worker.Route{
+		made := route.Route{
 			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To,
 			OrderBy: r.OrderBy, OnPark: r.OnPark, LatestBy: r.LatestBy,
 		}
 		if r.Refetch != nil {
-			made.Refetch = &worker.Refetch{
+			made.Refetch = &route.Refetch{
 				URL: r.Refetch.URL, Auth: r.Refetch.Auth, Bearer: r.Refetch.Bearer,
 				AllowPrivate: cfg.Destinations[r.To].AllowPrivate,
 			}
 		}
 		if r.Forward != nil {
-			made.Forward = &worker.Forward{
+			made.Forward = &route.Forward{
 				Headers: r.Forward.Headers, Families: families, Also: r.Forward.Also, Allow: r.Forward.Allow,
 			}
 		}
 		if r.SQL != nil {
-			made.SQL = &worker.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
+			made.SQL = &route.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
 		}
 		if r.HTTP != nil {
-			made.HTTP = &worker.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
+			made.HTTP = &route.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
 		}
 		if r.Email != nil {
-			made.Email = &worker.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
+			made.Email = &route.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
 		}
 		routes = append(routes, made)
 	}
@@ -70,7 +70,7 @@ func CheckConfig(cfg *config.Config) error {
 	if err != nil {
 		return errors.Join(sourceErr, err)
 	}
-	return errors.Join(sourceErr, routeProblems(cfg, worker.CheckRoutes(routesOf(cfg), made.targets())))
+	return errors.Join(sourceErr, routeProblems(cfg, route.Check(routesOf(cfg), made.targets())))
 }
 
 // routeProblems gives every fault of a route its place in the file.
@@ -90,7 +90,7 @@ func routeProblems(cfg *config.Config, err error) error {
 }
 
 func routeProblem(cfg *config.Config, err error) error {
-	fault, ok := errors.AsType[*worker.RouteError](err)
+	fault, ok := errors.AsType[*route.Error](err)
 	if !ok {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // Warning is what a configuration may say and seldom means. It names no secret.
@@ -58,7 +58,7 @@ func accessWarnings(cfg *config.Config) []Warning {
 // keyWarnings are for business keys that swallow events.
 func keyWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
-	for _, w := range worker.KeyWarnings(routesOf(cfg)) {
+	for _, w := range route.KeyWarnings(routesOf(cfg)) {
 		for i, r := range cfg.Routes {
 			if r.Name == w.Route {
 				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
@@ -91,7 +91,7 @@ func routeWarnings(cfg *config.Config) []Warning {
 func forwardWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for i, r := range cfg.Routes {
-		if f := r.Forward; f != nil && f.Headers == worker.ForwardOriginalHeaders && f.Allow == nil && f.Also == nil {
+		if f := r.Forward; f != nil && f.Headers == route.ForwardOriginalHeaders && f.Allow == nil && f.Also == nil {
 			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards the sender's own headers and no others any more")
 			warnings = append(warnings, Warning{
 				"forward", problem.Error(),

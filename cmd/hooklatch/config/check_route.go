@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // forwardHeaders is what forward.headers may say.
-var forwardHeaders = []string{worker.ForwardNoHeaders, worker.ForwardOriginalHeaders}
+var forwardHeaders = []string{route.ForwardNoHeaders, route.ForwardOriginalHeaders}
 
 // AnySource stands for all sources in route.from.
 const AnySource = "*"
@@ -134,7 +134,7 @@ func (r Route) checkOrder(d *decoder, at string) {
 			d.missingf(at+".refetch", "url", "has no url")
 		}
 		if f.Auth != "" {
-			d.among(at+".refetch.auth", "way to log in", f.Auth, []string{worker.RefetchAuthDestination})
+			d.among(at+".refetch.auth", "way to log in", f.Auth, []string{route.RefetchAuthDestination})
 			if !f.Bearer.IsZero() || f.BearerFile != "" {
 				d.reportf(at+".refetch.auth", "at most one of auth and bearer may be given")
 			}

@@ -25,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 //go:generate go test . -run ^TestSchemaIsCurrent$ -update
@@ -207,7 +208,7 @@ var refinements = map[string]object{
 	"RouteHTTP.Method":          {"enum": methods},
 	"Destination.OnStoredError": {"enum": onStoredErrors},
 	"Route.OnPark":              {"enum": onParks},
-	"Refetch.Auth":              {"enum": []string{worker.RefetchAuthDestination}},
+	"Refetch.Auth":              {"enum": []string{route.RefetchAuthDestination}},
 	"RouteForward.Headers":      {"enum": forwardHeaders},
 	"Route.Name":                {"pattern": namePattern.String()},
 	"Options.Tolerance":         {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 )
 
 // expressionsPage is the page that these tests hold to what expressions do.
-const expressionsPage = "../docs/expressions.md"
+const expressionsPage = "../../docs/expressions.md"
 
 // pageExample is an expression on the page, and what it says the expression yields:
 // JSON, "error: ..." when evaluated or "refused: ..." when compiled.

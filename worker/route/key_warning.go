@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"fmt"
@@ -40,11 +40,11 @@ var varying = []string{
 // KeyWarnings finds business keys with nothing in them that varies, on routes
 // whose event types repeat: all events of an object but the first would have no
 // effect. It goes by names, so it is advice and no error. Keys that do not
-// compile are passed over; CheckRoutes reports them.
+// compile are passed over; Check reports them.
 func KeyWarnings(routes []Route) []KeyWarning {
 	envs, err := newExpressionEnvs()
 	if err != nil {
-		return nil // CheckRoutes reports it
+		return nil // Check reports it
 	}
 	var warnings []KeyWarning
 	for _, r := range routes {

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"context"
@@ -82,7 +82,7 @@ func TestPlan(t *testing.T) {
 			t.Parallel()
 			var c planCase
 			loadYAML(t, file, &c)
-			table, err := CompileRoutes(RouteOptions{Routes: c.Routes, Targets: planTargets(t), ConfigHash: "test"})
+			table, err := Compile(Options{Routes: c.Routes, Targets: planTargets(t), ConfigHash: "test"})
 			require.NoError(t, err)
 			table.timeout = time.Minute // what a slow machine takes is another test's
 			effects, err := table.Plan(t.Context(), c.event())
@@ -180,10 +180,10 @@ func TestRoutesRefused(t *testing.T) {
 			t.Parallel()
 			var c routesCase
 			loadYAML(t, file, &c)
-			err := CheckRoutes(c.Routes, planTargets(t))
+			err := Check(c.Routes, planTargets(t))
 			require.Error(t, err)
 			require.Equal(t, strings.Join(c.Errors, "\n"), err.Error())
-			var routeErr *RouteError
+			var routeErr *Error
 			require.ErrorAs(t, err, &routeErr)
 		})
 	}
@@ -210,7 +210,7 @@ func TestMatchType(t *testing.T) {
 		{"**", "x", true},
 		{"[a]", "a", false},
 	} {
-		require.Equal(t, c.want, matchType(c.pattern, c.eventType), "%q against %q", c.pattern, c.eventType)
+		require.Equal(t, c.want, MatchType(c.pattern, c.eventType), "%q against %q", c.pattern, c.eventType)
 	}
 }
 

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"errors"
@@ -124,7 +124,7 @@ func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
 func (f *forwardRequest) allows(source, canonical string) bool {
 	name := strings.ToLower(canonical)
 	among := func(patterns []string) bool {
-		return slices.ContainsFunc(patterns, func(pattern string) bool { return matchType(pattern, name) })
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return MatchType(pattern, name) })
 	}
 	if len(f.allow) > 0 {
 		return among(f.allow)

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// RouteOptions are one configuration of routes.
-type RouteOptions struct {
+// Options are one configuration of routes.
+type Options struct {
 	Routes []Route
 	// Targets are where routes may lead.
 	Targets []Target
@@ -32,9 +32,9 @@ type Table struct {
 	timeout    time.Duration // of one evaluation; 0: evalTimeout
 }
 
-// CompileRoutes checks everything that can be checked before an event comes.
-// Its error joins a *RouteError for each fault.
-func CompileRoutes(o RouteOptions) (*Table, error) {
+// Compile checks everything that can be checked before an event comes.
+// Its error joins a *Error for each fault.
+func Compile(o Options) (*Table, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func CompileRoutes(o RouteOptions) (*Table, error) {
 	seen := map[string]bool{}
 	for _, r := range o.Routes {
 		fail := func(field, expression string, err error) {
-			errs = append(errs, &RouteError{Route: r.Name, Field: field, Expression: expression, Err: err})
+			errs = append(errs, &Error{Route: r.Name, Field: field, Expression: expression, Err: err})
 		}
 		if seen[r.Name] {
 			fail("name", "", errors.New("is given twice"))
@@ -58,10 +58,10 @@ func CompileRoutes(o RouteOptions) (*Table, error) {
 	return table, nil
 }
 
-// CheckRoutes says what is wrong with routes. Of the targets it asks only names
-// and kinds. Its error joins a *RouteError for each fault.
-func CheckRoutes(routes []Route, targets []Target) error {
-	_, err := CompileRoutes(RouteOptions{Routes: routes, Targets: targets})
+// Check says what is wrong with routes. Of the targets it asks only names
+// and kinds. Its error joins a *Error for each fault.
+func Check(routes []Route, targets []Target) error {
+	_, err := Compile(Options{Routes: routes, Targets: targets})
 	return err
 }
 

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // Time is the machine's affair: the event is dispatched again.
 func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	t.Parallel()
-	table, err := CompileRoutes(RouteOptions{
+	table, err := Compile(Options{
 		Routes:  []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}},
 		Targets: planTargets(t),
 	})
@@ -38,7 +38,7 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 		{Name: "mails", From: []string{"*"}, To: "mail", Email: &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ .body.a }}", Text: "x"}},
 	}
 	var limit int64
-	table, err := CompileRoutes(RouteOptions{Routes: routes, Targets: planTargets(t), MaxBody: func(string) int64 { return limit }})
+	table, err := Compile(Options{Routes: routes, Targets: planTargets(t), MaxBody: func(string) int64 { return limit }})
 	require.NoError(t, err)
 	e := (&planCase{}).event()
 	e.Source, e.ContentType, e.Body = "shop", jsonContentType, []byte(`{"a":"x"}`)

@@ -1,4 +1,4 @@
-package worker
+package route
 
 import (
 	"errors"
@@ -20,8 +20,8 @@ const (
 	kindSQL   = "sql"
 )
 
-// everySource in Route.From, and in Handle, means all of them.
-const everySource = "*"
+// EverySource in Route.From, and in Handle, means all of them.
+const EverySource = "*"
 
 // maxRouteName bounds the name of a route: it is part of effect keys.
 const maxRouteName = 100
@@ -62,24 +62,24 @@ type Route struct {
 	SQL     *SQLStatement // for destinations of kind sql, where it is required
 }
 
-// RouteError says what is wrong with one field of a route.
-type RouteError struct {
+// Error says what is wrong with one field of a route.
+type Error struct {
 	Route      string
 	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...
 	Expression string // the text given; may be empty
 	Err        error
 }
 
-func (e *RouteError) Error() string {
+func (e *Error) Error() string {
 	if e.Expression == "" {
 		return fmt.Sprintf("route %q: %s: %s", e.Route, e.Field, e.Err)
 	}
 	return fmt.Sprintf("route %q: %s: %s, in %q", e.Route, e.Field, e.Err, e.Expression)
 }
 
-func (e *RouteError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// failFunc reports a RouteError.
+// failFunc reports an Error.
 type failFunc func(field, expression string, err error)
 
 // requestBuilder renders what an effect sends. Its errors name the field.
@@ -187,17 +187,17 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 
 // wants tells whether the route is for events of this source and type.
 func (r *compiledRoute) wants(source, eventType string) bool {
-	if !slices.Contains(r.From, source) && !slices.Contains(r.From, everySource) {
+	if !slices.Contains(r.From, source) && !slices.Contains(r.From, EverySource) {
 		return false
 	}
 	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(pattern string) bool {
-		return matchType(pattern, eventType)
+		return MatchType(pattern, eventType)
 	})
 }
 
-// matchType matches a type against a pattern in which "*" stands for any run
+// MatchType matches a type against a pattern in which "*" stands for any run
 // of characters, also an empty one, and everything else for itself.
-func matchType(pattern, eventType string) bool {
+func MatchType(pattern, eventType string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
 	if len(parts) == 1 {
