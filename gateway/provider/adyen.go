@@ -257,14 +257,14 @@ func adyenEvents(d *document) ([]Event, error) {
 	}
 	if lookup(root, adyenItems).Exists() {
 		return each(adyenItems, facts{
-			id: adyenKey, kind: at(adyenItem + "/eventCode"), occurred: Clock{Pointer: adyenItem + "/eventDate"},
+			id: adyenKey, kind: at(adyenItem + "/eventCode"), occurred: clock{Pointer: adyenItem + "/eventDate"},
 		}.of)(d)
 	}
-	id := hashedSome([]Field{at("/type"), at("/data")}, at("/timestamp"), at("/createdAt"), at("/eventId"), at("/environment"))
+	id := hashedSome([]field{at("/type"), at("/data")}, at("/timestamp"), at("/createdAt"), at("/eventId"), at("/environment"))
 	if at("/data/id").optional(d) != "" && at("/data/sequenceNumber").optional(d) != "" {
 		id = composite(at("/type"), at("/data/id"), at("/data/sequenceNumber"))
 	}
-	occurred := Clock{Pointer: "/timestamp"}
+	occurred := clock{Pointer: "/timestamp"}
 	if occurred.time(d).IsZero() {
 		occurred.Pointer = "/createdAt"
 	}

@@ -77,7 +77,7 @@ func auth0Events(r *Request) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := facts{id: verbatim(at("/log_id")), kind: at("/data/type"), fallback: fixed("log"), occurred: Clock{Pointer: "/data/date"}}
+	log := facts{id: verbatim(at("/log_id")), kind: at("/data/type"), fallback: fixed("log"), occurred: clock{Pointer: "/data/date"}}
 	switch {
 	case root.IsArray():
 		return each("", log.of)(d)
@@ -87,7 +87,7 @@ func auth0Events(r *Request) ([]Event, error) {
 		return log.of(d)
 	}
 	return facts{
-		id: verbatim(at("/id")), kind: at("/type"), version: at("/specversion"), occurred: Clock{Pointer: "/time"},
+		id: verbatim(at("/id")), kind: at("/type"), version: at("/specversion"), occurred: clock{Pointer: "/time"},
 	}.of(d)
 }
 

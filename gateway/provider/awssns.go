@@ -61,7 +61,7 @@ var (
 func newSNS(o Options) (*Provider, error) {
 	s := &sns{fetcher: newFetcherFor(o, snsHost.MatchString), roots: o.Roots}
 	s.fetcher.budget = &fetchBudget{}
-	f := facts{id: verbatim(at("/MessageId")), kind: at("/Type"), occurred: Clock{Pointer: "/Timestamp", Unit: string(rfc3339)}}
+	f := facts{id: verbatim(at("/MessageId")), kind: at("/Type"), occurred: clock{Pointer: "/Timestamp", unit: rfc3339}}
 	return &Provider{
 		Name:        "aws-sns",
 		Title:       "Amazon SNS",

@@ -18,12 +18,12 @@ func newCalendly(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ".", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      seconds,
-		tolerance: o.tolerance(3 * time.Minute),
+		tolerance: tolerance(o, 3*time.Minute),
 	}
 	f := facts{
 		id:       hashed(at("/event"), at("/payload/uri"), at("/created_at")),
 		kind:     at("/event"),
-		occurred: Clock{Pointer: "/created_at"},
+		occurred: clock{Pointer: "/created_at"},
 	}
 	return &Provider{
 		Name:  "calendly",

@@ -98,7 +98,7 @@ func New(name string, opts Options) (*Provider, error) {
 		if e.name != name {
 			continue
 		}
-		if err := opts.only(name, e.accepts); err != nil {
+		if err := acceptOnly(opts, name, e.accepts); err != nil {
 			return nil, err
 		}
 		p, err := e.make(opts)
@@ -106,7 +106,7 @@ func New(name string, opts Options) (*Provider, error) {
 			return nil, err
 		}
 		p.CheckSecret = notGuessable(p.CheckSecret)
-		p.HeaderFamilies = slices.Concat(headerFamilies()[name], opts.headers())
+		p.HeaderFamilies = slices.Concat(headerFamilies()[name], headersIn(opts))
 		return p, nil
 	}
 	return nil, &OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}

@@ -22,7 +22,7 @@ func newCoinbase(Options) (*Provider, error) {
 	}
 	f := facts{
 		id: verbatim(at("/event/id")), kind: at("/event/type"), version: at("/event/api_version"),
-		occurred: Clock{Pointer: "/event/created_at"},
+		occurred: clock{Pointer: "/event/created_at"},
 	}
 	return &Provider{
 		Name:  "coinbase",

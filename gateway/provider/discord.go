@@ -38,7 +38,7 @@ func newDiscord(o Options) (*Provider, error) {
 		template:  template{inTimestamp, inBody}, // digits, then a brace: nothing can move between them
 		public:    ed25519Keys(keySpelling{encoding: hexDigits}),
 		unit:      seconds,
-		tolerance: o.tolerance(0),
+		tolerance: tolerance(o, 0),
 	}}
 	return &Provider{
 		Name:  "discord",
@@ -133,7 +133,7 @@ func (d *discord) events(r *Request) ([]Event, error) {
 	}
 	events, err := facts{
 		id: hashedSome(
-			[]Field{at("/application_id"), at("/event/type"), at("/event/timestamp")},
+			[]field{at("/application_id"), at("/event/type"), at("/event/timestamp")},
 			at("/event/data"),
 		),
 		kind: at("/event/type"),

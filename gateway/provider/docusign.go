@@ -21,7 +21,7 @@ func newDocuSign(Options) (*Provider, error) {
 		template: template{inBody},
 		secret:   keySpelling{encoding: rawBytes},
 	}
-	when := []Field{at("/event"), at("/generatedDateTime"), at("/configurationId")}
+	when := []field{at("/event"), at("/generatedDateTime"), at("/configurationId")}
 	envelope := hashedSome(append(when, at("/data/accountId"), at("/data/envelopeId")), at("/data/recipientId"))
 	other := hashed(append(when, at("/data"))...) // templates, clickwraps, ...
 	f := facts{
@@ -31,7 +31,7 @@ func newDocuSign(Options) (*Provider, error) {
 			}
 			return envelope(d)
 		},
-		kind: at("/event"), version: at("/apiVersion"), occurred: Clock{Pointer: "/generatedDateTime", Unit: string(rfc3339)},
+		kind: at("/event"), version: at("/apiVersion"), occurred: clock{Pointer: "/generatedDateTime", unit: rfc3339},
 	}
 	return &Provider{
 		Name:  "docusign",

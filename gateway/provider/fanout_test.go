@@ -14,9 +14,9 @@ import (
 func statuses() eventRule {
 	status := facts{
 		id: composite(at("/id"), at("/status")), kind: at("/status"), version: at("/version").up(3),
-		occurred: Clock{Pointer: "/time"}.up(2),
+		occurred: clock{Pointer: "/time"}.up(2),
 	}
-	message := facts{id: verbatim(at("/id")), kind: fixed("message"), occurred: Clock{Pointer: "/at"}}
+	message := facts{id: verbatim(at("/id")), kind: fixed("message"), occurred: clock{Pointer: "/at"}}
 	return each("/entry", each("/changes", allOf(
 		eachIfAny("/value/messages", message.of),
 		eachIfAny("/value/statuses", status.of),

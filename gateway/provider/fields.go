@@ -12,28 +12,56 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// field is where one text of a delivery stands. Exactly one of its members is
+// set; none is the whole body, or the whole item of a list.
+type field struct {
+	Header  string // name of a request header, in canonical form
+	Pointer string // JSON pointer (RFC 6901) into the body, or into the item
+	Form    string // field of a form body
+	Fixed   string // this text; not for ids
+
+	levels int    // see up
+	less   string // see except
+}
+
+// clock is where a time stands.
+type clock struct {
+	Pointer string // JSON pointer into the body, or into the item
+	unit    unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, else s
+
+	levels int // see field.up
+}
+
+// fieldOf is the place an option names.
+func fieldOf(f Field) field {
+	return field{Header: http.CanonicalHeaderKey(f.Header), Pointer: f.Pointer, Form: f.Form, Fixed: f.Fixed}
+}
+
+// clockOf is the place an option names.
+func clockOf(c Clock) clock { return clock{Pointer: c.Pointer, unit: unit(c.Unit)} }
+
 // inHeader, at, inForm and fixed are the places declarations name.
-func inHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
-func at(pointer string) Field    { return Field{Pointer: pointer} }
-func inForm(name string) Field   { return Field{Form: name} }
-func fixed(text string) Field    { return Field{Fixed: text} }
+func inHeader(name string) field { return field{Header: http.CanonicalHeaderKey(name)} }
+func at(pointer string) field    { return field{Pointer: pointer} }
+func inForm(name string) field   { return field{Form: name} }
+func fixed(text string) field    { return field{Fixed: text} }
 
 // up makes a pointer start so many lists above the item that is described:
 // of an item of /entry/0/changes, up(1) is its entry and up(2) the body.
-func (f Field) up(levels int) Field {
+func (f field) up(levels int) field {
 	f.levels = levels
 	return f
 }
 
 // except leaves out of a hashed JSON value what stands at some pointers inside
 // it: what the sender changes from one attempt to the next.
-func (f Field) except(pointers ...string) Field {
+func (f field) except(pointers ...string) field {
 	f.less = strings.Join(pointers, "\n")
 	return f
 }
 
-// up is as for Field.
-func (c Clock) up(levels int) Clock {
+// up is as for field.
+func (c clock) up(levels int) clock {
 	c.levels = levels
 	return c
 }
@@ -42,7 +70,7 @@ func (c Clock) up(levels int) Clock {
 const unknownType = "unknown"
 
 // place names where the field stands, for messages.
-func (f Field) place() string {
+func (f field) place() string {
 	switch {
 	case f.Header != "":
 		return "header " + f.Header
@@ -54,7 +82,7 @@ func (f Field) place() string {
 
 // text returns what stands there: not empty, and fit to be part of a key.
 // Errors: *EventError.
-func (f Field) text(d *document) (string, error) {
+func (f field) text(d *document) (string, error) {
 	text, err := f.find(d)
 	switch {
 	case err != nil:
@@ -67,7 +95,7 @@ func (f Field) text(d *document) (string, error) {
 	return text, nil
 }
 
-func (f Field) find(d *document) (string, error) {
+func (f field) find(d *document) (string, error) {
 	switch {
 	case f.Fixed != "":
 		return f.Fixed, nil
@@ -106,8 +134,8 @@ func (f Field) find(d *document) (string, error) {
 
 // optional returns what stands there, or nothing where it is missing or
 // cannot be stored as a text.
-func (f Field) optional(d *document) string {
-	if f == (Field{}) {
+func (f field) optional(d *document) string {
+	if f == (field{}) {
 		return ""
 	}
 	text, err := f.text(d)
@@ -118,7 +146,7 @@ func (f Field) optional(d *document) string {
 }
 
 // holds tells whether true stands there, as a text or as JSON.
-func (f Field) holds(d *document) bool {
+func (f field) holds(d *document) bool {
 	if f.Pointer == "" {
 		return f.optional(d) == "true"
 	}
@@ -133,11 +161,11 @@ func (f Field) holds(d *document) bool {
 // an item of a list (see each).
 type facts struct {
 	id       keyRule
-	kind     Field // the type
-	fallback Field // the type where kind has none; zero: the type is required
-	detail   Field // appended to the type after a dot, where it is there
-	version  Field
-	occurred Clock
+	kind     field // the type
+	fallback field // the type where kind has none; zero: the type is required
+	detail   field // appended to the type after a dot, where it is there
+	version  field
+	occurred clock
 	payload  string // form field with the JSON of a form body
 	needJSON bool   // the body must be JSON whatever the rules read
 }
@@ -166,7 +194,7 @@ func (f facts) event(d *document) (Event, error) {
 		return Event{}, err
 	}
 	kind, err := f.kind.text(d)
-	if err != nil && f.fallback != (Field{}) {
+	if err != nil && f.fallback != (field{}) {
 		kind, err = f.fallback.text(d)
 	}
 	if err != nil {
@@ -191,7 +219,7 @@ const millisecondsFrom = 1e11
 
 // time returns the time that stands there, or zero: an event without a usable
 // time is still an event.
-func (c Clock) time(d *document) time.Time {
+func (c clock) time(d *document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}
 	}
@@ -203,7 +231,7 @@ func (c Clock) time(d *document) time.Time {
 	if value.Type == gjson.String {
 		text = unquote(value.Raw)
 	}
-	u := unit(c.Unit)
+	u := c.unit
 	if u == "" {
 		switch {
 		case value.Type == gjson.String:

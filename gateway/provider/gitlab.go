@@ -28,7 +28,7 @@ var (
 
 func newGitLab(o Options) (*Provider, error) {
 	g := &gitlab{
-		signing: standardScheme(standardSecret(), o.tolerance(standardTolerance), webhookNames()),
+		signing: standardScheme(standardSecret(), tolerance(o, standardTolerance), webhookNames()),
 		token:   &staticToken{header: "X-Gitlab-Token"},
 	}
 	g.signing.single = []string{gitlabKey.Header, gitlabEvent.Header}

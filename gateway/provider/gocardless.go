@@ -23,7 +23,7 @@ func newGoCardless(Options) (*Provider, error) {
 		id:       verbatim(at("/id")),
 		kind:     at("/resource_type"),
 		detail:   at("/action"),
-		occurred: Clock{Pointer: "/created_at"},
+		occurred: clock{Pointer: "/created_at"},
 	}.of)
 	return &Provider{
 		Name:  "gocardless",

@@ -36,7 +36,7 @@ func newGooglePubSub(o Options) (*Provider, error) {
 			Allowed: "must have email, the service account of the subscription: anybody's subscription can push to your URL, with your audience",
 		}
 	}
-	kind, fallback, err := o.kind()
+	kind, fallback, err := kindOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func newGooglePubSub(o Options) (*Provider, error) {
 		wrapped: facts{
 			id:   composite(at("/subscription"), at("/message/messageId")),
 			kind: kind, fallback: fallback,
-			occurred: Clock{Pointer: "/message/publishTime"},
+			occurred: clock{Pointer: "/message/publishTime"},
 		},
 		bare: facts{id: composite(subscription, id), kind: kind, fallback: cmp.Or(fallback, fixed("message"))},
 	}

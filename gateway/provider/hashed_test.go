@@ -16,7 +16,7 @@ func keyOfBody(t *testing.T, rule keyRule, r *Request) string {
 
 func TestHashedMixesPlaces(t *testing.T) {
 	t.Parallel()
-	rule := hashedSome([]Field{inHeader("X-Shop"), at("/a")}, inHeader("X-Topic"), at("/b"))
+	rule := hashedSome([]field{inHeader("X-Shop"), at("/a")}, inHeader("X-Topic"), at("/b"))
 	make := func(header http.Header, body string) *Request { return &Request{Header: header, Body: []byte(body)} }
 	same := []*Request{
 		make(http.Header{"X-Shop": {"s"}}, `{"a":{"x":1,"y":[2]},"c":1}`),

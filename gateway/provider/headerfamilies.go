@@ -74,8 +74,8 @@ func headerFamilies() map[string][]string {
 	}
 }
 
-// headers lists the headers that the options name, in canonical form.
-func (o Options) headers() []string {
+// headersIn lists the headers that the options name, in canonical form.
+func headersIn(o Options) []string {
 	header, numbered := strings.CutSuffix(o.Header, "-{n}")
 	names := []string{header, o.TimestampHeader, o.IDHeader, o.Type.Header, o.EventID.Header}
 	if numbered {

@@ -19,15 +19,15 @@ var hmacOptions = []string{
 // newHMAC builds from options what the other files of this package declare:
 // any scheme that is an HMAC over a template.
 func newHMAC(o Options) (*Provider, error) {
-	s, err := o.scheme()
+	s, err := hmacScheme(o)
 	if err != nil {
 		return nil, err
 	}
-	var signedID Field
+	var signedID field
 	if o.IDHeader != "" {
 		signedID = inHeader(o.IDHeader)
 	}
-	g, err := o.generic(signedID)
+	g, err := newOwnEvents(o, signedID)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func newHMAC(o Options) (*Provider, error) {
 	}, nil
 }
 
-// scheme builds the declaration that the options spell out.
-func (o Options) scheme() (*scheme, error) {
+// hmacScheme builds the declaration that the options spell out.
+func hmacScheme(o Options) (*scheme, error) {
 	algorithm, err := oneOf("algorithm", o.Algorithm, "sha256", "sha1", "sha256", "sha512")
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (o Options) scheme() (*scheme, error) {
 	}
 	var numbered bool
 	o.Header, numbered = strings.CutSuffix(o.Header, "-{n}")
-	names, err := o.headerNames()
+	names, err := hmacHeaders(o)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +106,15 @@ func (o Options) scheme() (*scheme, error) {
 	if o.SignatureField != "" {
 		s.pairs = &pairs{separator: cmp.Or(o.Separator, ","), assign: "=", signature: o.SignatureField, timestamp: o.TimestampField}
 	}
-	if err := o.placeholders(signed); err != nil {
+	if err := checkPlaceholders(o, signed); err != nil {
 		return nil, err
 	}
-	s.tolerance = o.tolerance(standardTolerance)
+	s.tolerance = tolerance(o, standardTolerance)
 	return s, nil
 }
 
-// headerNames are the headers of the scheme, in canonical form.
-func (o Options) headerNames() (headerNames, error) {
+// hmacHeaders are the headers of the scheme, in canonical form.
+func hmacHeaders(o Options) (headerNames, error) {
 	var names headerNames
 	for _, h := range []struct {
 		field, name string
@@ -136,9 +136,9 @@ func (o Options) headerNames() (headerNames, error) {
 	return names, nil
 }
 
-// placeholders refuses a template and its sources that do not fit together: a
+// checkPlaceholders refuses a template and its sources that do not fit together: a
 // time that is sent but not signed protects from nothing.
-func (o Options) placeholders(signed template) error {
+func checkPlaceholders(o Options, signed template) error {
 	refuse := func(field, value, allowed string) error {
 		return &OptionError{Field: field, Value: value, Allowed: allowed}
 	}

@@ -32,7 +32,7 @@ func newHubSpot(o Options) (*Provider, error) {
 			template:  template{inMethod, inURL, inBody, inTimestamp},
 			secret:    keySpelling{encoding: rawBytes},
 			unit:      milliseconds,
-			tolerance: o.tolerance(standardTolerance),
+			tolerance: tolerance(o, standardTolerance),
 		},
 		old: scheme{
 			headers:  []headerNames{{signature: "X-Hubspot-Signature"}},
@@ -44,11 +44,11 @@ func newHubSpot(o Options) (*Provider, error) {
 	f := facts{
 		// HubSpot does not promise that eventId is unique.
 		id: hashedSome(
-			[]Field{at("/portalId"), at("/subscriptionId"), at("/eventId"), at("/occurredAt")},
+			[]field{at("/portalId"), at("/subscriptionId"), at("/eventId"), at("/occurredAt")},
 			at("/appId"), at("/objectId"), at("/propertyName"), at("/subscriptionType"), at("/objectTypeId"), at("/fromObjectId"),
 			at("/toObjectId"), at("/associationType"), at("/associationRemoved"), at("/primaryObjectId"), at("/messageId"),
 		),
-		kind: at("/subscriptionType"), occurred: Clock{Pointer: "/occurredAt", Unit: string(milliseconds)},
+		kind: at("/subscriptionType"), occurred: clock{Pointer: "/occurredAt", unit: milliseconds},
 	}
 	return &Provider{
 		Name:        "hubspot",

@@ -25,7 +25,7 @@ func newIntercom(Options) (*Provider, error) {
 		template: template{inBody},
 		secret:   keySpelling{encoding: rawBytes},
 	}
-	f := facts{id: verbatim(at("/id")), kind: at("/topic"), occurred: Clock{Pointer: "/created_at", Unit: string(seconds)}}
+	f := facts{id: verbatim(at("/id")), kind: at("/topic"), occurred: clock{Pointer: "/created_at", unit: seconds}}
 	return &Provider{
 		Name:  "intercom",
 		Title: "Intercom",

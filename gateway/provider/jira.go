@@ -23,7 +23,7 @@ func newJira(Options) (*Provider, error) {
 		secret:   keySpelling{encoding: rawBytes},
 		single:   []string{id.Header},
 	}
-	f := facts{id: verbatim(id), kind: at("/webhookEvent"), occurred: Clock{Pointer: "/timestamp", Unit: string(milliseconds)}}
+	f := facts{id: verbatim(id), kind: at("/webhookEvent"), occurred: clock{Pointer: "/timestamp", unit: milliseconds}}
 	return &Provider{
 		Name:  "jira",
 		Title: "Jira Cloud",

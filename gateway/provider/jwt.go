@@ -15,11 +15,11 @@ var jwtOptions = []string{
 // newJWT takes requests with a JSON Web Token, signed with a shared secret or
 // with keys the sender publishes.
 func newJWT(o Options) (*Provider, error) {
-	w, err := o.webToken()
+	w, err := jwtToken(o)
 	if err != nil {
 		return nil, err
 	}
-	g, err := o.generic(Field{})
+	g, err := newOwnEvents(o, field{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ var (
 	publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
 
-// webToken builds the declaration that the options spell out.
-func (o Options) webToken() (*webToken, error) {
+// jwtToken builds the declaration that the options spell out.
+func jwtToken(o Options) (*webToken, error) {
 	w := &webToken{header: authorization, prefix: bearer, audience: o.Audience, claims: o.Claims, bodyHash: o.BodyHashClaim}
 	if o.Header != "" {
 		if err := validateHeader("header", o.Header); err != nil {
@@ -80,10 +80,10 @@ func (o Options) webToken() (*webToken, error) {
 	if o.Issuer != "" {
 		w.issuers = []string{o.Issuer}
 	}
-	if err := o.webTokenTimes(w); err != nil {
+	if err := jwtTimes(o, w); err != nil {
 		return nil, err
 	}
-	if err := o.webTokenKeys(w); err != nil {
+	if err := jwtKeys(o, w); err != nil {
 		return nil, err
 	}
 	allowed := secretAlgorithms
@@ -107,18 +107,18 @@ func (o Options) webToken() (*webToken, error) {
 	return w, nil
 }
 
-func (o Options) webTokenTimes(w *webToken) error {
+func jwtTimes(o Options, w *webToken) error {
 	switch {
 	case o.MaxAge < 0:
 		return &OptionError{Field: "max_age", Value: o.MaxAge.String(), Allowed: "must be more than zero"}
 	case o.Tolerance < 0:
 		return &OptionError{Field: "tolerance", Value: "off", Allowed: "must be a duration: here it is what the two clocks may differ by"}
 	}
-	w.maxAge, w.leeway = o.MaxAge, o.tolerance(standardLeeway)
+	w.maxAge, w.leeway = o.MaxAge, tolerance(o, standardLeeway)
 	return nil
 }
 
-func (o Options) webTokenKeys(w *webToken) error {
+func jwtKeys(o Options, w *webToken) error {
 	switch {
 	case o.JWKSURL != "" && o.JWKSFile != "":
 		return &OptionError{Field: "jwks_file", Value: o.JWKSFile, Allowed: "at most one of jwks_url and jwks_file"}

@@ -17,7 +17,7 @@ const maxText = 255
 type keyRule func(d *document) (string, error)
 
 // verbatim takes the id as the sender spells it.
-func verbatim(f Field) keyRule {
+func verbatim(f field) keyRule {
 	return func(d *document) (string, error) {
 		id, err := f.text(d)
 		if err != nil {
@@ -31,7 +31,7 @@ func verbatim(f Field) keyRule {
 }
 
 // composite joins several texts, all of which must be there.
-func composite(fields ...Field) keyRule {
+func composite(fields ...field) keyRule {
 	return func(d *document) (string, error) {
 		parts := make([]string, len(fields))
 		for i, f := range fields {
@@ -46,11 +46,11 @@ func composite(fields ...Field) keyRule {
 
 // hashed makes the key of what stands at some places, all of which must be
 // there. JSON counts as a value: white space and the order of keys do not.
-func hashed(fields ...Field) keyRule { return hashedSome(fields) }
+func hashed(fields ...field) keyRule { return hashedSome(fields) }
 
 // hashedSome is hashed with further places where there may be nothing. Nothing
 // counts as another value than null or an empty text.
-func hashedSome(required []Field, optional ...Field) keyRule {
+func hashedSome(required []field, optional ...field) keyRule {
 	fields := slices.Concat(required, optional)
 	return func(d *document) (string, error) {
 		h := sha256.New()
@@ -71,7 +71,7 @@ func hashedSome(required []Field, optional ...Field) keyRule {
 }
 
 // digest hashes what stands at f; false: nothing does.
-func (f Field) digest(d *document) (digest, bool, error) {
+func (f field) digest(d *document) (digest, bool, error) {
 	if f.Header != "" || f.Form != "" || f.Fixed != "" {
 		text, err := f.find(d)
 		if err != nil || text == "" {
@@ -86,7 +86,7 @@ func (f Field) digest(d *document) (digest, bool, error) {
 	return digestWithout(value.Raw, f.less), true, nil
 }
 
-func (f Field) missing() string {
+func (f field) missing() string {
 	if f.Header != "" || f.Form != "" {
 		return f.place() + " is missing or empty, and is part of the event id"
 	}

@@ -23,7 +23,7 @@ func newLINE(Options) (*Provider, error) {
 	rule := each("/events", facts{
 		id:       verbatim(at("/webhookEventId")),
 		kind:     at("/type"),
-		occurred: Clock{Pointer: "/timestamp", Unit: string(milliseconds)},
+		occurred: clock{Pointer: "/timestamp", unit: milliseconds},
 	}.of)
 	return &Provider{
 		Name:  "line",

@@ -20,7 +20,7 @@ const linearTolerance = 8 * time.Hour
 // newLinear knows Linear's webhooks, which sign the time inside the body.
 // Source: linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
 func newLinear(o Options) (*Provider, error) {
-	id, sentAt := inHeader("Linear-Delivery"), Clock{Pointer: "/webhookTimestamp", Unit: string(milliseconds)}
+	id, sentAt := inHeader("Linear-Delivery"), clock{Pointer: "/webhookTimestamp", unit: milliseconds}
 	s := &scheme{
 		headers:  []headerNames{{signature: "Linear-Signature"}},
 		hash:     sha256.New,
@@ -29,8 +29,8 @@ func newLinear(o Options) (*Provider, error) {
 		secret:   keySpelling{encoding: rawBytes},
 		single:   []string{id.Header},
 	}
-	f := facts{id: verbatim(id), kind: at("/type"), detail: at("/action"), occurred: Clock{Pointer: "/createdAt"}}
-	tolerance := o.tolerance(linearTolerance)
+	f := facts{id: verbatim(id), kind: at("/type"), detail: at("/action"), occurred: clock{Pointer: "/createdAt"}}
+	tolerance := tolerance(o, linearTolerance)
 	return &Provider{
 		Name:  "linear",
 		Title: "Linear",

@@ -47,7 +47,7 @@ const (
 const maxMailgunJSON = 1 << 20
 
 func newMailgun(o Options) (*Provider, error) {
-	m := &mailgun{tolerance: o.tolerance(mailgunTolerance)}
+	m := &mailgun{tolerance: tolerance(o, mailgunTolerance)}
 	return &Provider{
 		Name:        "mailgun",
 		Title:       "Mailgun",
@@ -236,7 +236,7 @@ func mailgunEvents(r *Request) ([]Event, error) {
 	}
 	if !ok {
 		return facts{
-			id: verbatim(at("/event-data/id")), kind: at("/event-data/event"), occurred: Clock{Pointer: "/event-data/timestamp", Unit: string(seconds)},
+			id: verbatim(at("/event-data/id")), kind: at("/event-data/event"), occurred: clock{Pointer: "/event-data/timestamp", unit: seconds},
 		}.of(&document{r: r})
 	}
 	return facts{id: composite(inForm("recipient"), inForm("Message-Id")), kind: fixed("inbound")}.of(&document{r: r, fields: form})

@@ -148,14 +148,14 @@ func metaChange(d *document) ([]Event, error) {
 }
 
 func metaUpdate(d *document) ([]Event, error) {
-	field, err := at("/field").text(d)
+	name, err := at("/field").text(d)
 	if err != nil {
 		return nil, d.blame(err)
 	}
 	return facts{
-		id:       hashedSome([]Field{at("/field")}, at("/value"), at("/id").up(1), at("/time").up(1)),
-		kind:     fixed(metaObject(d, 2) + field),
-		occurred: Clock{Pointer: "/time"}.up(1),
+		id:       hashedSome([]field{at("/field")}, at("/value"), at("/id").up(1), at("/time").up(1)),
+		kind:     fixed(metaObject(d, 2) + name),
+		occurred: clock{Pointer: "/time"}.up(1),
 	}.of(d)
 }
 
@@ -169,11 +169,11 @@ func metaConversation(channel string) eventRule {
 		}
 		rule := facts{
 			id: hashedSome(
-				[]Field{at("/" + escapePointer.Replace(kind))},
+				[]field{at("/" + escapePointer.Replace(kind))},
 				at("/sender"), at("/recipient"), at("/timestamp"), at("/id").up(1), fixed(channel+kind),
 			),
 			kind:     fixed(metaObject(d, 2) + channel + kind),
-			occurred: Clock{Pointer: "/timestamp"},
+			occurred: clock{Pointer: "/timestamp"},
 		}
 		if kind != "message" {
 			return rule.of(d)

@@ -91,7 +91,7 @@ func (m *mollie) verify(ctx context.Context, r *Request, secrets []secret.Value,
 func mollieEvents(r *Request) ([]Event, error) {
 	d := &document{r: r}
 	if !isForm(r) {
-		return facts{id: verbatim(at("/id")), kind: at("/type"), occurred: Clock{Pointer: "/createdAt"}}.of(d)
+		return facts{id: verbatim(at("/id")), kind: at("/type"), occurred: clock{Pointer: "/createdAt"}}.of(d)
 	}
 	// The same id comes with every change, and nothing else comes with it: a
 	// key of it would lose all changes but the first.

@@ -22,12 +22,12 @@ func newMux(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ".", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      seconds,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 	}
 	f := facts{
 		id:       verbatim(at("/id")),
 		kind:     at("/type"),
-		occurred: Clock{Pointer: "/created_at"},
+		occurred: clock{Pointer: "/created_at"},
 	}
 	return &Provider{
 		Name:  "mux",

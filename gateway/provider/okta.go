@@ -26,7 +26,7 @@ func newOkta(o Options) (*Provider, error) {
 	rule := each("/data/events", facts{
 		id:       verbatim(at("/uuid")),
 		kind:     at("/eventType"),
-		occurred: Clock{Pointer: "/published"},
+		occurred: clock{Pointer: "/published"},
 	}.of)
 	return &Provider{
 		Name:  "okta",

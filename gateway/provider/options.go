@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -122,10 +121,6 @@ type Field struct {
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
 	Form    string `yaml:"form,omitempty"`    // field of a form body
 	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
-
-	// For declarations only: see up and except.
-	levels int
-	less   string
 }
 
 // EventID is where the id of an event stands, or what it is made of. Exactly
@@ -147,14 +142,17 @@ type EventID struct {
 	Optional []string `yaml:"optional,omitempty"`
 }
 
+// Text is what is set, for messages; empty when nothing is.
+func (e EventID) Text() string {
+	return cmp.Or(e.Header, e.Pointer, e.Form, strings.Join(slices.Concat(e.Join, e.Fields, e.Optional), " "))
+}
+
 // Clock is where a time stands.
 type Clock struct {
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer into the body
 	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a
 	// number from 1e11 on, else s.
 	Unit string `yaml:"unit,omitempty"`
-
-	levels int // for declarations only: see Field.up
 }
 
 // OptionError says which option a provider cannot be made with.
@@ -166,181 +164,4 @@ type OptionError struct {
 
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("%s: %q is not allowed: %s", e.Field, e.Value, e.Allowed)
-}
-
-// given is an option that is set.
-type given struct{ field, value string }
-
-// given lists the options that are set, by the name the configuration has for
-// them.
-func (o Options) given() []given {
-	var set []given
-	add := func(field, value string) {
-		if value != "" {
-			set = append(set, given{field, value})
-		}
-	}
-	if o.Tolerance != 0 {
-		add("tolerance", o.Tolerance.String())
-	}
-	add("secret_encoding", o.SecretEncoding)
-	add("audience", o.Audience)
-	add("issuer", o.Issuer)
-	add("jwks_url", o.JWKSURL)
-	add("jwks_file", o.JWKSFile)
-	add("algorithms", strings.Join(o.Algorithms, " "))
-	add("claims", strings.Join(slices.Sorted(maps.Keys(o.Claims)), " "))
-	add("body_hash_claim", o.BodyHashClaim)
-	if o.MaxAge != 0 {
-		add("max_age", o.MaxAge.String())
-	}
-	add("query", o.Query)
-	if !o.VerifyToken.IsZero() {
-		add("verify_token", o.VerifyToken.String())
-	}
-	add("header", o.Header)
-	add("algorithm", o.Algorithm)
-	add("encoding", o.Encoding)
-	add("prefix", o.Prefix)
-	add("template", o.Template)
-	add("timestamp_header", o.TimestampHeader)
-	add("timestamp_unit", o.TimestampUnit)
-	add("id_header", o.IDHeader)
-	add("signature_field", o.SignatureField)
-	add("timestamp_field", o.TimestampField)
-	add("separator", o.Separator)
-	add("each", o.Each)
-	add("event_id", o.EventID.text())
-	add("type", cmp.Or(o.Type.Header, o.Type.Pointer, o.Type.Form, o.Type.Fixed))
-	add("occurred_at", cmp.Or(o.OccurredAt.Pointer, o.OccurredAt.Unit))
-	return set
-}
-
-// only refuses every option but the accepted ones.
-func (o Options) only(name string, accepted []string) error {
-	for _, g := range o.given() {
-		if slices.Contains(accepted, g.field) {
-			continue
-		}
-		takes := "no option"
-		if len(accepted) > 0 {
-			takes = "only " + strings.Join(accepted, ", ")
-		}
-		return &OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s takes %s", name, takes)}
-	}
-	return nil
-}
-
-// tolerance returns the tolerance a scheme works with: 0 is off.
-func (o Options) tolerance(standard time.Duration) time.Duration {
-	switch {
-	case o.Tolerance < 0:
-		return 0
-	case o.Tolerance == 0:
-		return standard
-	}
-	return o.Tolerance
-}
-
-// oneOf returns the chosen value of an option with a fixed set of them.
-func oneOf(field, value, standard string, allowed ...string) (string, error) {
-	value = cmp.Or(value, standard)
-	if !slices.Contains(allowed, value) {
-		return "", &OptionError{Field: field, Value: value, Allowed: "must be one of " + strings.Join(allowed, ", ")}
-	}
-	return value, nil
-}
-
-// validate refuses a Field that names no place, or more than one.
-func (f Field) validate(field string) error {
-	return oneMember(field, map[string]string{"header": f.Header, "pointer": f.Pointer, "form": f.Form, "fixed": f.Fixed})
-}
-
-// validate refuses an EventID that names no place, or more than one.
-func (e EventID) validate(field string) error {
-	members := map[string]string{
-		"header": e.Header, "pointer": e.Pointer, "form": e.Form, "join": strings.Join(e.Join, " "), "fields": strings.Join(e.Fields, " "),
-	}
-	if err := oneMember(field, members); err != nil {
-		return err
-	}
-	if err := validatePlaces(field+".join", e.Join); err != nil {
-		return err
-	}
-	if len(e.Optional) > 0 && len(e.Fields) == 0 {
-		return &OptionError{Field: field + ".optional", Value: strings.Join(e.Optional, " "), Allowed: "only with fields"}
-	}
-	if err := validatePlaces(field+".fields", e.Fields); err != nil {
-		return err
-	}
-	return validatePlaces(field+".optional", e.Optional)
-}
-
-// isZero tells whether no member is set.
-func (e EventID) isZero() bool { return e.text() == "" }
-
-// text is what is set, for messages.
-func (e EventID) text() string {
-	return cmp.Or(e.Header, e.Pointer, e.Form, strings.Join(slices.Concat(e.Join, e.Fields, e.Optional), " "))
-}
-
-// validate refuses a Clock without a place or with an unknown unit.
-func (c Clock) validate(field string) error {
-	if err := validatePointer(field+".pointer", c.Pointer); err != nil {
-		return err
-	}
-	if c.Unit == "" {
-		return nil
-	}
-	_, err := oneOf(field+".unit", c.Unit, "", string(seconds), string(milliseconds), string(rfc3339))
-	return err
-}
-
-func oneMember(field string, members map[string]string) error {
-	var names, set []string
-	for name, value := range members {
-		names = append(names, name)
-		if value != "" {
-			set = append(set, name)
-		}
-	}
-	slices.Sort(names)
-	slices.Sort(set)
-	if len(set) != 1 {
-		return &OptionError{Field: field, Value: strings.Join(set, " and "), Allowed: "exactly one of " + strings.Join(names, ", ")}
-	}
-	name, value := set[0], members[set[0]]
-	switch name {
-	case "pointer":
-		return validatePointer(field+".pointer", value)
-	case "header":
-		return validateHeader(field+".header", value)
-	}
-	return nil
-}
-
-// validatePointer takes RFC 6901 pointers but the empty one: the whole body is
-// no field of it.
-func validatePointer(field, pointer string) error {
-	ok := strings.HasPrefix(pointer, "/")
-	for i := 0; ok && i < len(pointer); i++ {
-		if pointer[i] == '~' {
-			ok = i+1 < len(pointer) && (pointer[i+1] == '0' || pointer[i+1] == '1')
-		}
-	}
-	if !ok {
-		return &OptionError{Field: field, Value: pointer, Allowed: "must be a JSON pointer such as /data/id (~ is written ~0, / in a name ~1)"}
-	}
-	return nil
-}
-
-// validateHeader takes the names of header fields (RFC 9110, tokens).
-func validateHeader(field, name string) error {
-	token := func(c rune) bool {
-		return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	}
-	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !token(c) }) {
-		return &OptionError{Field: field, Value: name, Allowed: "must be the name of a header, such as X-Signature"}
-	}
-	return nil
 }

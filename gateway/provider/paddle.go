@@ -21,12 +21,12 @@ func newPaddle(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ":", inBody},
 		secret:    keySpelling{encoding: rawBytes}, // pdl_ntfset_ is part of the key
 		unit:      seconds,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 	}
 	f := facts{
 		id:       verbatim(at("/event_id")),
 		kind:     at("/event_type"),
-		occurred: Clock{Pointer: "/occurred_at"},
+		occurred: clock{Pointer: "/occurred_at"},
 	}
 	return &Provider{
 		Name:  "paddle",

@@ -23,7 +23,7 @@ func newPagerDuty(Options) (*Provider, error) {
 	f := facts{
 		id:       verbatim(at("/event/id")),
 		kind:     at("/event/event_type"),
-		occurred: Clock{Pointer: "/event/occurred_at"},
+		occurred: clock{Pointer: "/event/occurred_at"},
 	}
 	return &Provider{
 		Name:  "pagerduty",

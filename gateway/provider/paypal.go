@@ -62,13 +62,13 @@ func newPayPal(o Options) (*Provider, error) {
 		fetch:     newFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),
 		issuers:   newFetcher(o, "*.digicert.com"),
 		trust:     certificates{roots: o.Roots, names: []string{"messageverificationcerts.paypal.com", "messageverificationcerts.sandbox.paypal.com"}},
-		tolerance: o.tolerance(paypalTolerance),
+		tolerance: tolerance(o, paypalTolerance),
 	}
 	f := facts{
 		id:       verbatim(at("/id")),
 		kind:     at("/event_type"),
 		version:  at("/resource_version"),
-		occurred: Clock{Pointer: "/create_time"},
+		occurred: clock{Pointer: "/create_time"},
 	}
 	p.fetch.budget = &fetchBudget{}
 	return &Provider{

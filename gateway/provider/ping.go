@@ -4,7 +4,7 @@ package provider
 // only say "something changed, go and look": two with the same content are two
 // events, and no id tells them from one that is sent again. One look too many
 // costs nothing, one too few loses a change. All of the fields must be there.
-func everyTime(fields ...Field) keyRule {
+func everyTime(fields ...field) keyRule {
 	return func(d *document) (string, error) {
 		parts := make([]string, 0, len(fields)+1)
 		for _, f := range fields {

@@ -36,7 +36,7 @@ func newPlaid(o Options) (*Provider, error) {
 		},
 		keys: newPlaidKeys(o),
 	}
-	f := facts{id: p.key, kind: at("/webhook_type"), detail: at("/webhook_code"), occurred: Clock{Pointer: "/timestamp"}, needJSON: true}
+	f := facts{id: p.key, kind: at("/webhook_type"), detail: at("/webhook_code"), occurred: clock{Pointer: "/timestamp"}, needJSON: true}
 	return &Provider{
 		Name:  "plaid",
 		Title: "Plaid",

@@ -56,19 +56,19 @@ func aboutPostmark() About {
 // postmarkRecord says for a RecordType what its key is made of beside it, and
 // where its time stands.
 type postmarkRecord struct {
-	key      []Field
+	key      []field
 	occurred string
 }
 
 func postmarkRecords() map[string]postmarkRecord {
 	message, recipient := at("/MessageID"), at("/Recipient")
 	return map[string]postmarkRecord{
-		"Bounce":             {[]Field{at("/ID")}, "/BouncedAt"},
-		"SpamComplaint":      {[]Field{at("/ID")}, "/BouncedAt"},
-		"Delivery":           {[]Field{message, recipient, at("/DeliveredAt")}, "/DeliveredAt"},
-		"Open":               {[]Field{message, recipient, at("/ReceivedAt")}, "/ReceivedAt"},
-		"Click":              {[]Field{message, recipient, at("/ReceivedAt"), at("/OriginalLink")}, "/ReceivedAt"},
-		"SubscriptionChange": {[]Field{message, recipient, at("/ChangedAt"), at("/SuppressSending")}, "/ChangedAt"},
+		"Bounce":             {[]field{at("/ID")}, "/BouncedAt"},
+		"SpamComplaint":      {[]field{at("/ID")}, "/BouncedAt"},
+		"Delivery":           {[]field{message, recipient, at("/DeliveredAt")}, "/DeliveredAt"},
+		"Open":               {[]field{message, recipient, at("/ReceivedAt")}, "/ReceivedAt"},
+		"Click":              {[]field{message, recipient, at("/ReceivedAt"), at("/OriginalLink")}, "/ReceivedAt"},
+		"SubscriptionChange": {[]field{message, recipient, at("/ChangedAt"), at("/SuppressSending")}, "/ChangedAt"},
 	}
 }
 
@@ -83,12 +83,12 @@ func postmarkEvents(r *Request) ([]Event, error) {
 		return facts{id: composite(fixed("Inbound"), at("/MessageID")), kind: fixed("Inbound")}.of(d)
 	}
 	record, known := postmarkRecords()[name.Str]
-	f := facts{id: hashed(at("")), kind: kind, occurred: Clock{Pointer: record.occurred}}
+	f := facts{id: hashed(at("")), kind: kind, occurred: clock{Pointer: record.occurred}}
 	switch {
 	case known && len(record.key) == 1:
 		f.id = composite(kind, record.key[0])
 	case known:
-		f.id = hashed(append([]Field{kind}, record.key...)...)
+		f.id = hashed(append([]field{kind}, record.key...)...)
 	}
 	return f.of(d)
 }

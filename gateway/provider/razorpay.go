@@ -20,7 +20,7 @@ func newRazorpay(Options) (*Provider, error) {
 		secret:   keySpelling{encoding: rawBytes},
 		single:   []string{id.Header},
 	}
-	f := facts{id: verbatim(id), kind: at("/event"), occurred: Clock{Pointer: "/created_at", Unit: string(seconds)}}
+	f := facts{id: verbatim(id), kind: at("/event"), occurred: clock{Pointer: "/created_at", unit: seconds}}
 	return &Provider{
 		Name:  "razorpay",
 		Title: "Razorpay",

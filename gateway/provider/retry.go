@@ -26,11 +26,11 @@ const (
 // retrySigns declares where a sender says that it tries again. Fields that are
 // not there count as nothing.
 type retrySigns struct {
-	number Field // a whole number
+	number field // a whole number
 	first  int   // the number of the first attempt
-	reason Field
-	again  Field // true for what was sent before
-	token  Field
+	reason field
+	again  field // true for what was sent before
+	token  field
 }
 
 func (s retrySigns) of(r *Request) RetryInfo {

@@ -64,7 +64,7 @@ type draft struct {
 func newDraft() *draft { return &draft{header: http.Header{}, body: object{}} }
 
 // put sets what stands at f; for a fixed text there is nothing to set.
-func (d *draft) put(f Field, value any) {
+func (d *draft) put(f field, value any) {
 	switch {
 	case f.Header != "":
 		d.header.Set(f.Header, fmt.Sprint(value))
@@ -79,11 +79,11 @@ func (d *draft) put(f Field, value any) {
 }
 
 // putTime sets the time that stands at c.
-func (d *draft) putTime(c Clock, now time.Time) {
+func (d *draft) putTime(c clock, now time.Time) {
 	if c.Pointer == "" {
 		return
 	}
-	switch unit(c.Unit) {
+	switch c.unit {
 	case seconds:
 		d.put(at(c.Pointer), now.Unix())
 	case milliseconds:

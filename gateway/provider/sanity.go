@@ -24,7 +24,7 @@ func newSanity(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ".", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      milliseconds,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 		single:    []string{key.Header, operation.Header, committed.Header},
 	}
 	f := facts{
@@ -73,7 +73,7 @@ func newSanity(o Options) (*Provider, error) {
 }
 
 // headerTime reads an RFC 3339 time of a header, zero when there is none.
-func headerTime(r *Request, f Field) time.Time {
+func headerTime(r *Request, f field) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
 		return time.Time{}

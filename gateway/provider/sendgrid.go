@@ -21,11 +21,11 @@ func newSendGrid(o Options) (*Provider, error) {
 		unit:     seconds,
 		// Off: the ids are signed, and whether a retry hours later carries a
 		// new time is not documented.
-		tolerance: o.tolerance(0),
+		tolerance: tolerance(o, 0),
 	}
 	id := verbatim(at("/sg_event_id"))
 	withoutID := hashedSome(
-		[]Field{at("/event"), at("/email"), at("/timestamp")},
+		[]field{at("/event"), at("/email"), at("/timestamp")},
 		at("/sg_message_id"), at("/smtp-id"), at("/url"), at("/reason"), at("/attempt"), at("/status"),
 	)
 	f := facts{
@@ -35,7 +35,7 @@ func newSendGrid(o Options) (*Provider, error) {
 			}
 			return id(d)
 		},
-		kind: at("/event"), occurred: Clock{Pointer: "/timestamp", Unit: string(seconds)},
+		kind: at("/event"), occurred: clock{Pointer: "/timestamp", unit: seconds},
 	}
 	return &Provider{
 		Name:  "sendgrid",

@@ -27,7 +27,7 @@ func newSlack(o Options) (*Provider, error) {
 		template:  template{"v0:", inTimestamp, ":", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      seconds,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 		single:    []string{"Content-Type"},
 	}}
 	return &Provider{
@@ -99,7 +99,7 @@ func (s *slack) events(r *Request) ([]Event, error) {
 	case "event_callback":
 		return facts{
 			id: verbatim(at("/event_id")), kind: at("/event/type"), detail: at("/event/subtype"),
-			occurred: Clock{Pointer: "/event_time", Unit: string(seconds)},
+			occurred: clock{Pointer: "/event_time", unit: seconds},
 		}.of(d)
 	}
 	return facts{id: verbatim(at("/event_id")), kind: at("/type")}.of(d)
@@ -125,7 +125,7 @@ func (s *slack) interaction(d *document) ([]Event, error) {
 
 // slackTrigger takes the trigger id where there is one. Slack never repeats
 // interactions, so without it the signed time and content are the event.
-func slackTrigger(trigger Field) keyRule {
+func slackTrigger(trigger field) keyRule {
 	return func(d *document) (string, error) {
 		if id := trigger.optional(d); id != "" {
 			return id, nil

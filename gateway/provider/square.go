@@ -25,7 +25,7 @@ func newSquare(Options) (*Provider, error) {
 	f := facts{
 		id:       verbatim(at("/event_id")),
 		kind:     at("/type"),
-		occurred: Clock{Pointer: "/created_at"},
+		occurred: clock{Pointer: "/created_at"},
 	}
 	return &Provider{
 		Name:  "square",

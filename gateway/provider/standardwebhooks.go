@@ -50,22 +50,22 @@ func standardWebhooks(o Options, headers ...headerNames) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, fallback, err := o.kind()
+	kind, fallback, err := kindOf(o)
 	if err != nil {
 		return nil, err
 	}
-	occurred := Clock{Pointer: "/timestamp"}
+	occurred := clock{Pointer: "/timestamp"}
 	if o.OccurredAt != (Clock{}) {
-		if err := o.OccurredAt.validate("occurred_at"); err != nil {
+		if err := validateClock("occurred_at", o.OccurredAt); err != nil {
 			return nil, err
 		}
-		occurred = o.OccurredAt
+		occurred = clockOf(o.OccurredAt)
 	}
 	key := standardSecret()
 	if spelling == string(rawBytes) {
 		key = keySpelling{encoding: rawBytes}
 	}
-	s := standardScheme(key, o.tolerance(standardTolerance), headers...)
+	s := standardScheme(key, tolerance(o, standardTolerance), headers...)
 	return &Provider{
 		Name:  "standard-webhooks",
 		Title: "Standard Webhooks",
@@ -89,7 +89,7 @@ func standardWebhooks(o Options, headers ...headerNames) (*Provider, error) {
 		Verify: s.verify,
 		Events: func(r *Request) ([]Event, error) {
 			// The id of the family whose signature was verified.
-			id := verbatim(Field{Header: s.names(r.Header).id})
+			id := verbatim(field{Header: s.names(r.Header).id})
 			return facts{id: id, kind: kind, fallback: fallback, occurred: occurred, needJSON: true}.events(r)
 		},
 		Methods:     []string{http.MethodPost},

@@ -22,13 +22,13 @@ func newStripe(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ".", inBody},
 		secret:    keySpelling{encoding: rawBytes}, // whsec_ is part of the key here
 		unit:      seconds,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 	}
 	f := facts{
 		id:       verbatim(at("/id")),
 		kind:     at("/type"),
 		version:  at("/api_version"),
-		occurred: Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
+		occurred: clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
 	}
 	return &Provider{
 		Name:  "stripe",

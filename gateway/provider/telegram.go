@@ -91,7 +91,7 @@ func telegramEvents(r *Request) ([]Event, error) {
 		return nil, err
 	}
 	for _, member := range []string{"/edit_date", "/date"} {
-		if c := (Clock{Pointer: "/" + escapePointer.Replace(kind) + member, Unit: string(seconds)}); events[0].OccurredAt.IsZero() {
+		if c := (clock{Pointer: "/" + escapePointer.Replace(kind) + member, unit: seconds}); events[0].OccurredAt.IsZero() {
 			events[0].OccurredAt = c.time(d)
 		}
 	}

@@ -22,7 +22,7 @@ func newToken(o Options) (*Provider, error) {
 	if o.Query != "" && cmp.Or(o.Header, o.Prefix) != "" {
 		return nil, &OptionError{Field: "query", Value: o.Query, Allowed: "either query, or header and prefix"}
 	}
-	p, err := o.bare(t)
+	p, err := byToken(o, t)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func newToken(o Options) (*Provider, error) {
 
 // newBasic takes requests with a user and a password.
 func newBasic(o Options) (*Provider, error) {
-	p, err := o.bare(&staticToken{header: authorization, prefix: "Basic ", basic: true})
+	p, err := byToken(o, &staticToken{header: authorization, prefix: "Basic ", basic: true})
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func newBasic(o Options) (*Provider, error) {
 	return p, nil
 }
 
-// bare makes a provider that proves by a token, with events as the options
+// byToken makes a provider that proves by a token, with events as the options
 // describe them.
-func (o Options) bare(t *staticToken) (*Provider, error) {
-	g, err := o.generic(Field{})
+func byToken(o Options, t *staticToken) (*Provider, error) {
+	g, err := newOwnEvents(o, field{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,17 @@ type callback struct {
 	name    string   // first part of the type
 	marks   []string // form fields that tell it from the others: all are there
 	without string   // a form field that is not there
-	status  []Field  // second part of the type: the first that is there
+	status  []field  // second part of the type: the first that is there
 	// key are the parts of the dedup key: of each list the first that is
 	// there, and none may be missing.
-	key  [][]Field
-	also []Field // parts added to the key where they are there
+	key  [][]field
+	also []field // parts added to the key where they are there
 }
 
 // twilioCallbacks lists the kinds, the most specific first.
 func twilioCallbacks() []callback {
-	form := func(names ...string) []Field {
-		fields := make([]Field, len(names))
+	form := func(names ...string) []field {
+		fields := make([]field, len(names))
 		for i, name := range names {
 			fields[i] = inForm(name)
 		}
@@ -34,7 +34,7 @@ func twilioCallbacks() []callback {
 	return []callback{
 		{
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
-			key: [][]Field{
+			key: [][]field{
 				form("EventType"), form("DeliveryReceiptSid", "MessageSid", "ParticipantSid", "ConversationSid"),
 				// The sid comes again with each update, so a time must tell
 				// them apart; events that have none carry Twilio's token.
@@ -44,31 +44,31 @@ func twilioCallbacks() []callback {
 		},
 		{
 			name: "transcription", marks: []string{"TranscriptionSid"}, status: form("TranscriptionStatus", "TranscriptionEvent"),
-			key:  [][]Field{form("TranscriptionSid"), form("TranscriptionStatus", "TranscriptionEvent")},
+			key:  [][]field{form("TranscriptionSid"), form("TranscriptionStatus", "TranscriptionEvent")},
 			also: form("SequenceId"),
 		},
 		{
 			name: "recording", marks: []string{"RecordingSid", "RecordingStatus"}, status: form("RecordingStatus"),
-			key: [][]Field{form("RecordingSid"), form("RecordingStatus")},
+			key: [][]field{form("RecordingSid"), form("RecordingStatus")},
 		},
 		{
 			name: "conference", marks: []string{"ConferenceSid", "StatusCallbackEvent"}, status: form("StatusCallbackEvent"),
-			key: [][]Field{form("ConferenceSid"), form("StatusCallbackEvent"), sequence},
+			key: [][]field{form("ConferenceSid"), form("StatusCallbackEvent"), sequence},
 		},
 		{
 			name: "room", marks: []string{"RoomSid", "StatusCallbackEvent"}, status: form("StatusCallbackEvent"),
-			key: [][]Field{form("RoomSid"), form("StatusCallbackEvent"), sequence},
+			key: [][]field{form("RoomSid"), form("StatusCallbackEvent"), sequence},
 		},
-		{name: "message", marks: []string{"MessageSid", "MessageStatus"}, status: delivered, key: [][]Field{message, delivered}},
-		{name: "message", marks: []string{"MessageSid", "SmsStatus"}, status: delivered, key: [][]Field{message, delivered}},
-		{name: "message", marks: []string{"SmsSid", "SmsStatus"}, status: delivered, key: [][]Field{message, delivered}},
+		{name: "message", marks: []string{"MessageSid", "MessageStatus"}, status: delivered, key: [][]field{message, delivered}},
+		{name: "message", marks: []string{"MessageSid", "SmsStatus"}, status: delivered, key: [][]field{message, delivered}},
+		{name: "message", marks: []string{"SmsSid", "SmsStatus"}, status: delivered, key: [][]field{message, delivered}},
 		{
-			name: "message", marks: []string{"MessageSid"}, without: "EventType", status: []Field{fixed("received")},
-			key: [][]Field{message, {fixed("received")}},
+			name: "message", marks: []string{"MessageSid"}, without: "EventType", status: []field{fixed("received")},
+			key: [][]field{message, {fixed("received")}},
 		},
 		{
 			name: "call", marks: []string{"CallSid", "CallStatus"}, status: form("CallStatus"),
-			key: [][]Field{form("CallSid"), form("CallStatus")}, also: sequence,
+			key: [][]field{form("CallSid"), form("CallStatus")}, also: sequence,
 		},
 	}
 }
@@ -139,7 +139,7 @@ func (c callback) events(d *document) ([]Event, error) {
 
 // firstOf returns the first of some texts that is there, and the error of the
 // first one when none is.
-func firstOf(d *document, fields []Field) (string, error) {
+func firstOf(d *document, fields []field) (string, error) {
 	var first error
 	for _, f := range fields {
 		text, err := f.text(d)
@@ -156,7 +156,7 @@ func firstOf(d *document, fields []Field) (string, error) {
 // twilioTime reads the time of a callback: calls have one as in e-mail,
 // conversations as in RFC 3339, messages none.
 func twilioTime(d *document) time.Time {
-	for _, f := range []Field{inForm("Timestamp"), inForm("DateRemoved"), inForm("DateUpdated"), inForm("DateCreated")} {
+	for _, f := range []field{inForm("Timestamp"), inForm("DateRemoved"), inForm("DateUpdated"), inForm("DateCreated")} {
 		text := f.optional(d)
 		for _, layout := range []string{time.RFC1123Z, time.RFC3339Nano} {
 			if t, err := time.Parse(layout, text); err == nil {
@@ -173,7 +173,7 @@ func twilioStream(d *document) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	cloudEvent := facts{id: verbatim(at("/id")), kind: at("/type"), version: at("/specversion"), occurred: Clock{Pointer: "/time"}}
+	cloudEvent := facts{id: verbatim(at("/id")), kind: at("/type"), version: at("/specversion"), occurred: clock{Pointer: "/time"}}
 	if !root.IsArray() {
 		return cloudEvent.of(d)
 	}

@@ -36,7 +36,7 @@ func newTwitch(o Options) (*Provider, error) {
 		template:  template{inID, inTimestamp, inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      rfc3339,
-		tolerance: o.tolerance(10 * time.Minute),
+		tolerance: tolerance(o, 10*time.Minute),
 		single:    []string{twitchType, twitchRetry},
 	}}
 	return &Provider{

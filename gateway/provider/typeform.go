@@ -22,7 +22,7 @@ func newTypeform(Options) (*Provider, error) {
 	f := facts{
 		id:       verbatim(at("/event_id")),
 		kind:     at("/event_type"),
-		occurred: Clock{Pointer: "/form_response/submitted_at"},
+		occurred: clock{Pointer: "/form_response/submitted_at"},
 	}
 	return &Provider{
 		Name:  "typeform",

@@ -20,7 +20,7 @@ func newVercel(Options) (*Provider, error) {
 	f := facts{
 		id:       verbatim(at("/id")),
 		kind:     at("/type"),
-		occurred: Clock{Pointer: "/createdAt", Unit: string(milliseconds)},
+		occurred: clock{Pointer: "/createdAt", unit: milliseconds},
 	}
 	return &Provider{
 		Name:  "vercel",

@@ -50,7 +50,7 @@ func whatsAppMessages(d *document) ([]Event, error) {
 	if !messages.Exists() && !statuses.Exists() {
 		return metaUpdate(d)
 	}
-	sent := Clock{Pointer: "/timestamp", Unit: string(seconds)}
+	sent := clock{Pointer: "/timestamp", unit: seconds}
 	return allOf(
 		eachIfAny("/value/messages", facts{
 			id: composite(at("/id")), kind: fixed("message"), detail: at("/type"), occurred: sent,
@@ -63,7 +63,7 @@ func whatsAppMessages(d *document) ([]Event, error) {
 
 // whatsAppStatus is the key of a status: in a group each participant has one.
 func whatsAppStatus(d *document) (string, error) {
-	fields := []Field{at("/id"), at("/status")}
+	fields := []field{at("/id"), at("/status")}
 	if participant := at("/recipient_participant_id"); participant.optional(d) != "" {
 		fields = append(fields, participant)
 	}

@@ -19,12 +19,12 @@ func newWorkOS(o Options) (*Provider, error) {
 		template:  template{inTimestamp, ".", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      milliseconds,
-		tolerance: o.tolerance(3 * time.Minute),
+		tolerance: tolerance(o, 3*time.Minute),
 	}
 	f := facts{
 		id:       verbatim(at("/id")),
 		kind:     at("/event"),
-		occurred: Clock{Pointer: "/created_at"},
+		occurred: clock{Pointer: "/created_at"},
 	}
 	return &Provider{
 		Name:  "workos",

@@ -104,7 +104,7 @@ func (x *x) events(r *Request) ([]Event, error) {
 	}
 	if lookup(root, "/data").Exists() {
 		return facts{
-			id: verbatim(at("/data/event_uuid")), kind: at("/data/event_type"), occurred: Clock{Pointer: "/data/payload/created_at"},
+			id: verbatim(at("/data/event_uuid")), kind: at("/data/event_type"), occurred: clock{Pointer: "/data/payload/created_at"},
 		}.of(d)
 	}
 	var rules []eventRule
@@ -126,7 +126,7 @@ func (x *x) events(r *Request) ([]Event, error) {
 // event of each subscribed user it concerns.
 func xList(name string) eventRule {
 	user := at("/for_user_id").up(1)
-	item := facts{kind: fixed(name), occurred: Clock{Pointer: "/created_timestamp", Unit: string(milliseconds)}}
+	item := facts{kind: fixed(name), occurred: clock{Pointer: "/created_timestamp", unit: milliseconds}}
 	switch name {
 	case "tweet_create_events":
 		item.id = composite(fixed(name), user, at("/id_str"))
@@ -137,7 +137,7 @@ func xList(name string) eventRule {
 	case "direct_message_events":
 		item.id = composite(fixed(name), user, at("/id"))
 	default:
-		item.id = hashedSome([]Field{fixed(name), at("")}, user)
+		item.id = hashedSome([]field{fixed(name), at("")}, user)
 	}
 	return each("/"+name, item.of)
 }

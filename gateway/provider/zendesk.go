@@ -28,7 +28,7 @@ func newZendesk(o Options) (*Provider, error) {
 		template:  template{inTimestamp, inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      rfc3339,
-		tolerance: o.tolerance(standardTolerance),
+		tolerance: tolerance(o, standardTolerance),
 		single:    []string{invocation.Header},
 	}
 	f := facts{
@@ -38,7 +38,7 @@ func newZendesk(o Options) (*Provider, error) {
 			}
 			return verbatim(invocation)(d)
 		},
-		kind: at("/type"), fallback: fixed(unknownType), version: at("/zendesk_event_version"), occurred: Clock{Pointer: "/time"},
+		kind: at("/type"), fallback: fixed(unknownType), version: at("/zendesk_event_version"), occurred: clock{Pointer: "/time"},
 	}
 	return &Provider{
 		Name:  "zendesk",

@@ -31,11 +31,11 @@ func newZoom(o Options) (*Provider, error) {
 		template:  template{"v0:", inTimestamp, ":", inBody},
 		secret:    keySpelling{encoding: rawBytes},
 		unit:      seconds,
-		tolerance: o.tolerance(zoomTolerance),
+		tolerance: tolerance(o, zoomTolerance),
 	}}
 	f := facts{
 		id:   hashed(at("/event"), at("/event_ts"), at("/payload")),
-		kind: at("/event"), occurred: Clock{Pointer: "/event_ts", Unit: string(milliseconds)},
+		kind: at("/event"), occurred: clock{Pointer: "/event_ts", unit: milliseconds},
 	}
 	return &Provider{
 		Name:        "zoom",
