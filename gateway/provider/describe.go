@@ -1,6 +1,9 @@
 package provider
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Example returns options that a provider cannot be made without, as the
 // configuration spells them, one in a line. It is empty for most.
@@ -14,4 +17,11 @@ func OptionNames(name string) []string {
 		}
 	}
 	return nil
+}
+
+// SecretVariable is the environment variable that pages and commands name for
+// the secret of a provider, one and the same everywhere.
+func SecretVariable(name string) string {
+	name = strings.TrimSuffix(name, "-webhooks")
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_WEBHOOK_SECRET"
 }

@@ -266,3 +266,6 @@ func (u unit) lenient(s string) (time.Time, error) {
 	}
 	return time.UnixMilli(int64(math.Round(n))), nil
 }
+
+// escapePointer makes a name a token of a JSON pointer.
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")

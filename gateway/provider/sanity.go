@@ -72,15 +72,6 @@ func newSanity(o Options) (*Provider, error) {
 	}, nil
 }
 
-// headerTime reads an RFC 3339 time of a header, zero when there is none.
-func headerTime(r *Request, f field) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
-	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
-		return time.Time{}
-	}
-	return t.UTC()
-}
-
 func sampleSanity(eventType, id string, now time.Time) *Request {
 	operation, kind, _ := strings.Cut(cmp.Or(eventType, "create.post"), ".")
 	at := now.UTC().Format(time.RFC3339Nano)

@@ -14,13 +14,6 @@ var (
 	errEmptySecret = errors.New("the secret is empty")
 )
 
-// SecretVariable is the environment variable that pages and commands name for
-// the secret of a provider, one and the same everywhere.
-func SecretVariable(name string) string {
-	name = strings.TrimSuffix(name, "-webhooks")
-	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_WEBHOOK_SECRET"
-}
-
 // keySpelling is how a configured secret spells the key of a scheme.
 type keySpelling struct {
 	encoding encoding

@@ -80,8 +80,6 @@ func checkStripeSecret(spelling keySpelling) func(secret.Value) error {
 	}
 }
 
-const day = 24 * time.Hour
-
 func sampleStripe(eventType, id string, now time.Time) *Request {
 	eventType = cmp.Or(eventType, "invoice.paid")
 	id = cmp.Or(id, freshID("evt_"))

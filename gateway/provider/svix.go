@@ -1,24 +1,5 @@
 package provider
 
-import (
-	"cmp"
-	"time"
-)
-
-// svixRetries is Svix's schedule: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
-// Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
-const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
-
-// Of all who send through Svix.
-const (
-	svixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
-		"same with `webhook-`). The secret is base64 behind `whsec_`."
-	svixKeyRule = "The header `svix-id` (msg_...), which is signed and the same for every retry and replay."
-	svixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. Raise the retention of " +
-		"keys to that if you replay."
-	svixTries = "Seven retries over 27.6 hours. An answer 410 disables the endpoint; Hooklatch never gives one."
-)
-
 // newSvix knows senders that deliver through Svix and have no declaration of
 // their own.
 // Source: docs.svix.com/receiving/verifying-payloads; svix-webhooks libraries.
@@ -46,19 +27,4 @@ func newSvix(o Options) (*Provider, error) {
 		Docs:     "https://docs.svix.com/receiving/verifying-payloads/how",
 	}
 	return p, nil
-}
-
-// viaSvix makes the provider of a sender that delivers through Svix.
-func viaSvix(o Options) (*Provider, error) {
-	p, err := standardWebhooks(o, svixNames(), webhookNames())
-	if err != nil {
-		return nil, err
-	}
-	p.Deadline, p.RetryWindow = 15*time.Second, svixRetries
-	return p, nil
-}
-
-// sampleSvix makes a delivery with the id of the message in its header.
-func sampleSvix(id string, body object) *Request {
-	return sampleJSON(body, svixNames().id, cmp.Or(id, freshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
 }

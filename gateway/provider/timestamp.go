@@ -70,3 +70,15 @@ func within(signedAt, now time.Time, tolerance time.Duration) error {
 	}
 	return nil
 }
+
+// day is the unit of the times senders retry for.
+const day = 24 * time.Hour
+
+// headerTime reads an RFC 3339 time of a header, zero when there is none.
+func headerTime(r *Request, f field) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,4 +151,32 @@ func (t *staticToken) sign(r *Request, s secret.Value, _ time.Time) error {
 	}
 	r.Header.Set(t.header, t.prefix+token)
 	return nil
+}
+
+// byToken makes a provider that proves by a token, with events as the options
+// describe them.
+func byToken(o Options, t *staticToken) (*Provider, error) {
+	g, err := newOwnEvents(o, field{})
+	if err != nil {
+		return nil, err
+	}
+	// The header of the token may not be one that describes events.
+	if slices.Contains(g.headers(), t.header) {
+		return nil, &OptionError{Field: "event_id", Value: t.header, Allowed: "another header than that of the secret"}
+	}
+	t.single = g.headers()
+	p := &Provider{
+		Verify:      t.verify,
+		Events:      g.events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: t.checkConfigured,
+		Sign:        t.sign,
+		Sample:      g.sample,
+	}
+	if t.query != "" {
+		p.SecretQuery = []string{t.query}
+	} else {
+		p.SecretHeaders = []string{t.header}
+	}
+	return p, nil
 }

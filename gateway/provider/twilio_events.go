@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// twilioToken is the header by which Twilio names a callback over its attempts.
+const twilioToken = "I-Twilio-Idempotency-Token"
+
 // callback is one kind of form Twilio sends. Its sid names the resource, not
 // the event: the key takes what changes from one callback to the next as well.
 type callback struct {
