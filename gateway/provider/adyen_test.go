@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 // TestAdyenSignedFields flips bits of a signed payment. Most of a body is not
@@ -16,7 +18,7 @@ func TestAdyenSignedFields(t *testing.T) {
 	body, event := string(r.Body), eventOf(t, p, r)
 	proven := 0
 	for bit := range len(body) * 8 {
-		r.Body = []byte(flip(body, bit))
+		r.Body = []byte(prooftest.Flip(body, bit))
 		if verifies(t, p, r) != nil {
 			continue
 		}

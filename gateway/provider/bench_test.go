@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkVerify(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(r.Body)))
 			for b.Loop() {
-				if _, err := p.Verify(b.Context(), r, secrets, testNow); err != nil {
+				if _, err := p.Verify(b.Context(), r, secrets, prooftest.Now()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -42,7 +43,7 @@ func BenchmarkVerifyAmong(b *testing.B) {
 			secrets := []secret.Value{keyOf(sources["stripe"])}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := sources["stripe"].Verify(b.Context(), r, secrets, testNow); err != nil {
+				if _, err := sources["stripe"].Verify(b.Context(), r, secrets, prooftest.Now()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -61,7 +62,7 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 		cost := func(p *Provider) float64 {
 			r, secrets := kilobyte(t, p), []secret.Value{keyOf(p)}
 			return testing.AllocsPerRun(100, func() {
-				_, err := p.Verify(t.Context(), r, secrets, testNow)
+				_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,8 +105,8 @@ func BenchmarkEvents(b *testing.B) {
 // kilobyte returns a signed delivery with a body of at least 1 kB.
 func kilobyte(t testing.TB, p *Provider) *Request {
 	t.Helper()
-	r := p.Sample("", "evt_1", testNow)
-	r.URL = parseURL(t, "https://hooks.example.com/webhooks/demo?tenant=a")
+	r := p.Sample("", "evt_1", prooftest.Now())
+	r.URL = prooftest.URL("https://hooks.example.com/webhooks/demo?tenant=a")
 	body, missing := string(r.Body), max(0, 1024-len(r.Body))
 	switch {
 	case r.Header.Get("Content-Type") == formType:
@@ -118,6 +119,6 @@ func kilobyte(t testing.TB, p *Provider) *Request {
 		body += strings.Repeat(" ", missing)
 	}
 	r.Body = []byte(body)
-	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
 	return r
 }

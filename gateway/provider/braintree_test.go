@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -20,7 +21,7 @@ func TestBraintreePayload(t *testing.T) {
 	for _, name := range []string{braintreePayload, braintreeSignature} {
 		value := form.Get(name)
 		for bit := range len(value) * 8 {
-			form.Set(name, flip(value, bit))
+			form.Set(name, prooftest.Flip(value, bit))
 			r.Body = []byte(form.Encode())
 			require.Error(t, verifies(t, p, r), "%s", r.Body)
 		}
@@ -36,8 +37,8 @@ func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "braintree", Options{})
 	secrets := []secret.Value{keyOf(p)}
-	r := &Request{Method: http.MethodGet, URL: parseURL(t, "?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53"), Header: http.Header{}}
-	answer, err := p.Handshake(t.Context(), r, secrets, testNow)
+	r := &Request{Method: http.MethodGet, URL: prooftest.URL("?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53"), Header: http.Header{}}
+	answer, err := p.Handshake(t.Context(), r, secrets, prooftest.Now())
 	require.NoError(t, err)
 	forged := url.Values{braintreePayload: {"20f9f8ed05f77439fe955c977e4c8a53"}, braintreeSignature: {string(answer.Body)}}
 	delivery := sample([]byte(forged.Encode()), formType)
@@ -45,7 +46,7 @@ func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	_, err = p.Events(delivery)
 	require.IsType(t, &EventError{}, err, "hex digits are the base64 of no XML")
 
-	_, err = p.Handshake(t.Context(), r, nil, testNow)
+	_, err = p.Handshake(t.Context(), r, nil, prooftest.Now())
 	require.ErrorIs(t, err, errNoSecret)
 }
 

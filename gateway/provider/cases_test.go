@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
-
-// testNow is the gateway's clock in all tests with a fixed time.
-var testNow = time.Unix(1767225600, 0).UTC()
-
-const testSecret = "correct horse battery staple"
 
 // testCase is one delivery of testdata/<provider>/*.json and what comes of it.
 type testCase struct {
@@ -107,7 +102,7 @@ func (c testCase) run(t *testing.T, name string, marks map[string]string) {
 	before := string(r.Body)
 
 	if p.Handshake != nil {
-		answer, err := p.Handshake(t.Context(), r, secrets, testNow)
+		answer, err := p.Handshake(t.Context(), r, secrets, prooftest.Now())
 		if want := c.Want.Answer; want != nil {
 			require.NoError(t, err)
 			require.NotNil(t, answer)
@@ -121,7 +116,7 @@ func (c testCase) run(t *testing.T, name string, marks map[string]string) {
 		}
 		require.Nil(t, answer)
 	}
-	verified, err := p.Verify(t.Context(), r, secrets, testNow)
+	verified, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 	if c.Want.Reason != "" {
 		c.requireRefusal(t, err)
 		return
@@ -203,13 +198,13 @@ func (c testCase) delivery(t testing.TB, name string) (*Provider, []secret.Value
 	if c.Sign != "" {
 		signer = secret.New(c.Sign)
 	}
-	signedAt := testNow
+	signedAt := prooftest.Now()
 	if c.Signed != "" {
 		offset, err := time.ParseDuration(c.Signed)
 		require.NoError(t, err)
 		signedAt = signedAt.Add(offset)
 	}
-	r := &Request{Method: cmp.Or(c.Method, http.MethodPost), URL: parseURL(t, c.URL), Header: c.Headers.Clone(), Body: []byte(c.Body)}
+	r := &Request{Method: cmp.Or(c.Method, http.MethodPost), URL: prooftest.URL(c.URL), Header: c.Headers.Clone(), Body: []byte(c.Body)}
 	if c.Unsigned {
 		return p, secrets, r
 	}
@@ -247,18 +242,8 @@ func (c testCase) tamper(t testing.TB, r *Request, name string, signedAt time.Ti
 		r.Body = []byte(*c.Tampered)
 	}
 	if c.RewriteURL != "" {
-		r.URL = parseURL(t, c.RewriteURL)
+		r.URL = prooftest.URL(c.RewriteURL)
 	}
-}
-
-func parseURL(t testing.TB, s string) *url.URL {
-	t.Helper()
-	if s == "" {
-		s = "https://hooks.example.com/webhooks/demo"
-	}
-	u, err := url.Parse(s)
-	require.NoError(t, err)
-	return u
 }
 
 // signatureHeader is the header Sign puts the signature into: of those it

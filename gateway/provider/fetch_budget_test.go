@@ -11,15 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // asStranger is a request whose signature is worth nothing, and that has its
 // certificate fetched from rawURL.
 func asStranger(p *Provider, rawURL string, client netip.Prefix) *Request {
-	r := p.Sample("", "WH-1", testNow)
+	r := p.Sample("", "WH-1", prooftest.Now())
 	r.Header.Set(paypalID, "1")
-	r.Header.Set(paypalTime, testNow.Format(time.RFC3339))
+	r.Header.Set(paypalTime, prooftest.Now().Format(time.RFC3339))
 	r.Header.Set(paypalAlgorithm, paypalSigns)
 	r.Header.Set(paypalSignature, "AAAA")
 	r.Header.Set(paypalCertURL, rawURL)
@@ -27,26 +28,16 @@ func asStranger(p *Provider, rawURL string, client netip.Prefix) *Request {
 	return r
 }
 
-func clientOf(text string) netip.Prefix { return netip.PrefixFrom(netip.MustParseAddr(text), 32) }
-
 // paypalWithOwnRoot serves the certificate of the tests at paypalTestURL.
-func paypalWithOwnRoot(t *testing.T) (*Provider, counted) {
+func paypalWithOwnRoot(t *testing.T) (*Provider, prooftest.Counted) {
 	t.Helper()
-	root := newIssuer(t, nil)
-	fetched := counted{fetched: map[string]int{}, published: published{
-		paypalTestURL: root.leaf(t, "messageverificationcerts.paypal.com", testNow.AddDate(1, 0, 0)),
+	root := prooftest.NewIssuer(nil)
+	fetched := prooftest.Counted{Fetched: map[string]int{}, Published: prooftest.Published{
+		paypalTestURL: root.Leaf("messageverificationcerts.paypal.com", prooftest.Now().AddDate(1, 0, 0)),
 	}}
 	pool := x509.NewCertPool()
-	pool.AddCert(root.certificate)
+	pool.AddCert(root.Certificate)
 	return provide(t, "paypal", Options{Fetch: fetched, Roots: pool}), fetched
-}
-
-func (c counted) total() int {
-	n := 0
-	for _, times := range c.fetched {
-		n += times
-	}
-	return n
 }
 
 // TestStrangersOrderFewFetches that evict nothing: the certificate that proved
@@ -54,11 +45,11 @@ func (c counted) total() int {
 func TestStrangersOrderFewFetches(t *testing.T) {
 	t.Parallel()
 	p, fetched := paypalWithOwnRoot(t)
-	genuine := p.Sample("", "WH-1", testNow)
+	genuine := p.Sample("", "WH-1", prooftest.Now())
 	genuine.Header.Set(paypalCertURL, paypalTestURL)
-	require.NoError(t, p.Sign(genuine, keyOf(p), testNow))
+	require.NoError(t, p.Sign(genuine, keyOf(p), prooftest.Now()))
 	webhook := []secret.Value{secret.New("WEBHOOK_ID")}
-	_, err := p.Verify(t.Context(), genuine, webhook, testNow)
+	_, err := p.Verify(t.Context(), genuine, webhook, prooftest.Now())
 	require.NoError(t, err)
 
 	reasons := map[string]int{}
@@ -69,30 +60,30 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 		reasons[strings.SplitN(err.Error(), ":", 2)[0]]++
 	}
 	for i := range 500 {
-		strange(i, clientOf("203.0.113.7"), testNow)
+		strange(i, prooftest.Client("203.0.113.7"), prooftest.Now())
 	}
 	require.Equal(t, map[string]int{string(ReasonForeignURL): askedInMinuteByClient, errFetchBudget.Error(): 500 - askedInMinuteByClient}, reasons)
-	require.Equal(t, 1+askedInMinuteByClient, fetched.total())
+	require.Equal(t, 1+askedInMinuteByClient, fetched.Total())
 	for i := range 500 {
-		strange(1000+i, clientOf(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), testNow)
+		strange(1000+i, prooftest.Client(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), prooftest.Now())
 	}
-	require.Equal(t, askedInMinute, fetched.total(), "all together, the genuine one with them")
+	require.Equal(t, askedInMinute, fetched.Total(), "all together, the genuine one with them")
 	for minute := range 10 {
 		for i := range 200 {
-			strange(10_000+1000*minute+i, clientOf(fmt.Sprintf("198.51.100.%d", i)), testNow.Add(time.Duration(minute)*time.Minute))
+			strange(10_000+1000*minute+i, prooftest.Client(fmt.Sprintf("198.51.100.%d", i)), prooftest.Now().Add(time.Duration(minute)*time.Minute))
 		}
 	}
-	_, err = p.Verify(t.Context(), genuine, webhook, testNow.Add(10*time.Minute))
+	_, err = p.Verify(t.Context(), genuine, webhook, prooftest.Now().Add(10*time.Minute))
 	require.NoError(t, err)
-	require.Equal(t, 1, fetched.fetched[paypalTestURL], "kept through all of it")
+	require.Equal(t, 1, fetched.Fetched[paypalTestURL], "kept through all of it")
 
 	// A proxy is not one client, nor is an address that is not known.
 	p, fetched = paypalWithOwnRoot(t)
 	for i := range 10 {
-		strange(i, clientOf("10.0.0.1"), testNow)
-		strange(10+i, netip.Prefix{}, testNow)
+		strange(i, prooftest.Client("10.0.0.1"), prooftest.Now())
+		strange(10+i, netip.Prefix{}, prooftest.Now())
 	}
-	require.Equal(t, 20, fetched.total())
+	require.Equal(t, 20, fetched.Total())
 }
 
 // TestCertificateURLsHaveOneSpelling each, so that none is fetched under many.
@@ -105,10 +96,10 @@ func TestCertificateURLsHaveOneSpelling(t *testing.T) {
 		"https://api.paypal.com:443/v1/notifications/certs/CERT-1", "https://API.paypal.com/v1/notifications/certs/CERT-1",
 		"HTTPS://api.paypal.com/v1/notifications/certs/CERT-1", "https://api.paypal.com/v1/notifications/certs/",
 	} {
-		_, err := p.Verify(t.Context(), asStranger(p, rawURL, netip.Prefix{}), []secret.Value{secret.New("WEBHOOK_ID")}, testNow)
+		_, err := p.Verify(t.Context(), asStranger(p, rawURL, netip.Prefix{}), []secret.Value{secret.New("WEBHOOK_ID")}, prooftest.Now())
 		refusedFor(t, ReasonForeignURL, err)
 	}
-	require.Zero(t, fetched.total())
+	require.Zero(t, fetched.Total())
 }
 
 // TestKeptDocumentsMakeRoomByWorth: failures go first, what has proven
@@ -122,7 +113,7 @@ func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
 	})
 	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
 	get := func(path string, after time.Duration) {
-		_, _ = f.cached(t.Context(), netip.Prefix{}, "https://keys.example.com"+path, time.Hour, testNow.Add(after))
+		_, _ = f.cached(t.Context(), netip.Prefix{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
 	}
 	get("/pinned", 0)
 	f.proven("https://keys.example.com/pinned")

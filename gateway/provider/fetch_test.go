@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 // sender is a local HTTPS server that stands for every host of a sender.
@@ -69,7 +71,7 @@ func TestFetchIsCached(t *testing.T) {
 	s := newSender(t, says("one"))
 	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
 	cached := func(age time.Duration) (string, error) {
-		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow.Add(age))
+		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now().Add(age))
 		return string(document), err
 	}
 	for range 3 {
@@ -98,7 +100,7 @@ func TestFetchIsCached(t *testing.T) {
 		require.Equal(t, "two", text)
 		require.Eventually(t, func() bool { // asked, and the failure kept: what comes now joins no flight
 			k, err := f.look(keysURL)
-			return err == nil && k.failure != nil && k.triedAt.Equal(testNow.Add(4*time.Hour))
+			return err == nil && k.failure != nil && k.triedAt.Equal(prooftest.Now().Add(4*time.Hour))
 		}, 5*time.Second, time.Millisecond)
 		require.EqualValues(t, 3, s.requests.Load())
 	}
@@ -111,10 +113,10 @@ func TestFetchIsCached(t *testing.T) {
 	require.Equal(t, failed, s.requests.Load(), "not asked again at once")
 
 	s.answer(says("three"))
-	document, err := f.refreshed(t.Context(), keysURL, time.Minute, testNow.Add(28*time.Hour))
+	document, err := f.refreshed(t.Context(), keysURL, time.Minute, prooftest.Now().Add(28*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, "three", string(document))
-	document, err = f.fetch(t.Context(), keysURL, testNow.Add(28*time.Hour))
+	document, err = f.fetch(t.Context(), keysURL, prooftest.Now().Add(28*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, "three", string(document))
 	require.Equal(t, failed+2, s.requests.Load())
@@ -133,7 +135,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 5 {
 		callers.Go(func() {
-			_, err := f.cached(ctx, netip.Prefix{}, keysURL, time.Hour, testNow)
+			_, err := f.cached(ctx, netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("canceled caller got %v", err)
 			}
@@ -144,7 +146,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	callers.Wait()
 	close(release)
 	require.Eventually(t, func() bool {
-		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
+		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 		return err == nil && string(document) == "late"
 	}, 5*time.Second, time.Millisecond)
 	require.EqualValues(t, 1, s.requests.Load())
@@ -161,16 +163,16 @@ func TestFetchRefusesForeignURLs(t *testing.T) {
 		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
 		"https://keys.example.com\n/", "https://keys.example.com./",
 	} {
-		_, err := f.cached(t.Context(), netip.Prefix{}, rawURL, time.Hour, testNow)
+		_, err := f.cached(t.Context(), netip.Prefix{}, rawURL, time.Hour, prooftest.Now())
 		refused, ok := errors.AsType[*VerifyError](err)
 		require.True(t, ok, "%q: %v", rawURL, err)
 		require.Equal(t, ReasonForeignURL, refused.Reason, rawURL)
-		_, err = f.fetch(t.Context(), rawURL, testNow)
+		_, err = f.fetch(t.Context(), rawURL, prooftest.Now())
 		require.Error(t, err)
 	}
 	require.Zero(t, s.requests.Load())
 	for _, rawURL := range []string{"https://KEYS.example.com/", "https://keys.example.com:443/x?y", "https://api.paypal.com/", "https://a.b.paypal.com/"} {
-		_, err := f.fetch(t.Context(), rawURL, testNow)
+		_, err := f.fetch(t.Context(), rawURL, prooftest.Now())
 		require.NoError(t, err, rawURL)
 	}
 }
@@ -195,14 +197,14 @@ func TestFetchRefusesAnswers(t *testing.T) {
 			t.Parallel()
 			s := newSender(t, c.respond)
 			f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
-			_, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
+			_, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*VerifyError))
 			require.EqualValues(t, 1, s.requests.Load())
 		})
 	}
 	s := newSender(t, says(strings.Repeat("x", maxFetched)))
-	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, testNow)
+	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 	require.NoError(t, err)
 	require.Len(t, document, maxFetched)
 }
@@ -213,7 +215,7 @@ func TestFetchReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")
 	for _, host := range []string{"localhost", "127.0.0.1", "169.254.169.254", "10.0.0.1"} {
-		_, err := f.fetch(t.Context(), "https://"+host+"/", testNow)
+		_, err := f.fetch(t.Context(), "https://"+host+"/", prooftest.Now())
 		require.ErrorContains(t, err, "prohibited", host)
 	}
 }
@@ -223,7 +225,7 @@ func TestFetchKeepsFew(t *testing.T) {
 	s := newSender(t, says("x"))
 	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
 	for i := range maxKept + 10 {
-		_, err := f.cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, testNow.Add(time.Duration(i)*time.Second))
+		_, err := f.cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
 		require.NoError(t, err)
 	}
 	require.Len(t, f.kept, maxKept)
@@ -241,12 +243,12 @@ func TestFetchIsBounded(t *testing.T) {
 	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
 	var callers sync.WaitGroup
 	for i := range maxFetching {
-		callers.Go(func() { _, _ = f.fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), testNow) })
+		callers.Go(func() { _, _ = f.fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), prooftest.Now()) })
 	}
 	for range maxFetching {
 		<-arrived
 	}
-	_, err := f.fetch(t.Context(), "https://a.example.com/more", testNow)
+	_, err := f.fetch(t.Context(), "https://a.example.com/more", prooftest.Now())
 	require.ErrorIs(t, err, errFetchBusy)
 	close(release)
 	callers.Wait()

@@ -2,28 +2,16 @@ package provider
 
 import (
 	"bytes"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"encoding/pem"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/MicahParks/jwkset"
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -32,8 +20,8 @@ import (
 type fixture struct {
 	// options replace examples(); fetch answers by URL.
 	options string
-	fetch   func() published
-	// key is a secret that fits. Default: testSecret.
+	fetch   func() prooftest.Published
+	// key is a secret that fits. Default: prooftest.Secret.
 	key func() string
 	// unsigned: (part of) the body can be changed, the scheme does not cover it.
 	unsigned bool
@@ -56,28 +44,28 @@ func fixtures() map[string]fixture {
 			types: []string{"AUTHORISATION", "REPORT_AVAILABLE", "balancePlatform.transfer.updated"},
 		},
 		"auth0":     {unsigned: true, types: []string{"user.created", "s"}},
-		"aws-sns":   {fetch: publishedSNS, key: rsaPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
-		"basic":     {key: func() string { return "user:" + testSecret }, unsigned: true},
+		"aws-sns":   {fetch: publishedSNS, key: prooftest.RSAPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
+		"basic":     {key: func() string { return "user:" + prooftest.Secret }, unsigned: true},
 		"bitbucket": {types: []string{"repo:push", "pullrequest:created", "issue:created"}},
 		"braintree": {
 			key: func() string { return "integration_public_key:integration_private_key" }, unsigned: true, inBody: true,
 			types: []string{"subscription_charged_successfully", "dispute_opened"},
 		},
 		"calendly":        {types: []string{"invitee.created", "invitee.canceled"}},
-		"clerk":           {key: whsec, types: []string{"user.created", "organization.created"}},
+		"clerk":           {key: prooftest.Whsec, types: []string{"user.created", "organization.created"}},
 		"coinbase":        {types: []string{"charge:confirmed", "charge:created"}},
-		"discord":         {key: ed25519Hex, types: []string{"APPLICATION_AUTHORIZED", "interaction.application_command.deploy", "interaction.message_component"}},
+		"discord":         {key: prooftest.Ed25519Hex, types: []string{"APPLICATION_AUTHORIZED", "interaction.application_command.deploy", "interaction.message_component"}},
 		"docusign":        {types: []string{"envelope-completed", "recipient-sent"}},
 		"dropbox":         {fresh: true},
 		"github":          {types: []string{"push", "issues.opened", "ping", "star.created"}},
-		"gitlab":          {key: whsec, types: []string{"push", "merge_request.open", "tag_push"}},
+		"gitlab":          {key: prooftest.Whsec, types: []string{"push", "merge_request.open", "tag_push"}},
 		"gocardless":      {types: []string{"payments.confirmed", "mandates.created", "payments"}},
-		"google-pubsub":   {fetch: publishedKeys("https://www.googleapis.com/oauth2/v3/certs"), key: rsaPEM, unsigned: true},
+		"google-pubsub":   {fetch: prooftest.PublishedKeys("https://www.googleapis.com/oauth2/v3/certs"), key: prooftest.RSAPEM, unsigned: true},
 		"hmac":            {options: "header: X-Sig\nevent_id: {pointer: /id}", types: []string{"demo.created", "anything"}},
 		"hubspot":         {types: []string{"contact.creation", "contact.propertyChange"}},
 		"intercom":        {types: []string{"conversation.user.created", "contact.created"}},
 		"jira":            {types: []string{"jira:issue_created", "comment_created"}},
-		"jwt":             {fetch: publishedKeys("https://issuer.example.com/.well-known/jwks.json"), key: rsaPEM, unsigned: true},
+		"jwt":             {fetch: prooftest.PublishedKeys("https://issuer.example.com/.well-known/jwks.json"), key: prooftest.RSAPEM, unsigned: true},
 		"line":            {types: []string{"message", "follow", "postback", "unfollow"}},
 		"linear":          {types: []string{"Issue.create", "Comment.update"}},
 		"mailgun":         {unsigned: true, inBody: true, types: []string{"delivered", "failed", "inbound"}},
@@ -86,25 +74,25 @@ func fixtures() map[string]fixture {
 		"mollie":          {types: []string{"payment-link.paid", "sales-invoice.issued"}},
 		"mux":             {types: []string{"video.asset.ready", "video.upload.created"}},
 		"okta":            {unsigned: true},
-		"openai":          {key: whsec, types: []string{"response.completed", "batch.failed"}},
+		"openai":          {key: prooftest.Whsec, types: []string{"response.completed", "batch.failed"}},
 		"paddle":          {types: []string{"transaction.completed", "subscription.created", "customer.created"}},
 		"pagerduty":       {types: []string{"incident.triggered", "service.updated"}},
-		"paypal":          {key: func() string { return "WEBHOOK_ID " + rsaBase64() }},
-		"plaid":           {fetch: func() published { return nil }, key: ecdsaPEM, types: []string{"TRANSACTIONS.SYNC_UPDATES_AVAILABLE", "ITEM.ERROR", "PAYMENT_INITIATION.PAYMENT_STATUS_UPDATE"}},
+		"paypal":          {key: func() string { return "WEBHOOK_ID " + prooftest.RSABase64() }},
+		"plaid":           {fetch: func() prooftest.Published { return nil }, key: prooftest.ECDSAPEM, types: []string{"TRANSACTIONS.SYNC_UPDATES_AVAILABLE", "ITEM.ERROR", "PAYMENT_INITIATION.PAYMENT_STATUS_UPDATE"}},
 		"postmark": {
-			key: func() string { return "user:" + testSecret }, unsigned: true,
+			key: func() string { return "user:" + prooftest.Secret }, unsigned: true,
 			types: []string{"Bounce", "SpamComplaint", "Delivery", "Open", "Click", "SubscriptionChange", "Inbound"},
 		},
 		"razorpay":          {types: []string{"payment.captured", "order.paid"}},
-		"resend":            {key: whsec, types: []string{"email.delivered", "email.bounced"}},
+		"resend":            {key: prooftest.Whsec, types: []string{"email.delivered", "email.bounced"}},
 		"sanity":            {types: []string{"create.post", "delete", "update.page"}},
-		"sendgrid":          {key: ecdsaPEM, types: []string{"delivered", "bounce"}},
+		"sendgrid":          {key: prooftest.ECDSAPEM, types: []string{"delivered", "bounce"}},
 		"sentry":            {types: []string{"issue.created", "event_alert.triggered", "comment"}},
 		"shopify":           {types: []string{"orders/create", "app/uninstalled"}},
 		"slack":             {types: []string{"message", "message.channel_join", "app_mention"}},
 		"standard-webhooks": {key: func() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }, types: []string{"user.created", "invoice.paid"}},
 		"stripe":            {types: []string{"invoice.paid", "customer.created", "charge.refunded", "payment_intent.succeeded", "payout.paid", "ping"}},
-		"svix":              {key: whsec},
+		"svix":              {key: prooftest.Whsec},
 		"telegram":          {key: func() string { return "correct-horse_battery" }, unsigned: true, types: []string{"message", "edited_message", "callback_query"}},
 		"token":             {unsigned: true},
 		"twilio": {types: []string{
@@ -188,18 +176,18 @@ func keyOf(p *Provider) secret.Value {
 	if key := fixtures()[p.Name].key; key != nil {
 		return secret.New(key())
 	}
-	return secret.New(testSecret)
+	return secret.New(prooftest.Secret)
 }
 
 // signing lists the headers that Sign sets.
 func signing(t testing.TB, p *Provider, r *Request, key secret.Value) []string {
 	t.Helper()
-	u := *parseURL(t, "")
+	u := *prooftest.URL("")
 	bare := &Request{Method: r.Method, URL: &u, Header: http.Header{}, Body: bytes.Clone(r.Body)}
 	for _, name := range []string{"Content-Type"} {
 		bare.Header.Set(name, r.Header.Get(name))
 	}
-	require.NoError(t, p.Sign(bare, key, testNow))
+	require.NoError(t, p.Sign(bare, key, prooftest.Now()))
 	var names []string
 	for name := range bare.Header {
 		if name != "Content-Type" {
@@ -207,70 +195,4 @@ func signing(t testing.TB, p *Provider, r *Request, key secret.Value) []string {
 		}
 	}
 	return names
-}
-
-// published answers fetches of documents by their URL.
-type published map[string][]byte
-
-// RoundTrip implements http.RoundTripper.
-func (p published) RoundTrip(r *http.Request) (*http.Response, error) {
-	document, ok := p[r.URL.String()]
-	status := http.StatusOK
-	if !ok {
-		status = http.StatusNotFound
-	}
-	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(document)), Header: http.Header{}, Request: r}, nil
-}
-
-// publishedKeys publishes the public halves of the keys of the tests.
-func publishedKeys(rawURL string) func() published {
-	return func() published {
-		return published{rawURL: keySet(rsaKey().Public(), ecdsaKey().Public(), ed25519Key().Public())}
-	}
-}
-
-var (
-	rsaKey     = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })
-	ecdsaKey   = sync.OnceValue(func() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
-	ed25519Key = sync.OnceValue(func() crypto.Signer {
-		_, key, err := ed25519.GenerateKey(rand.Reader)
-		return must(key, err)
-	})
-)
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-// rsaPEM, ecdsaPEM, ecdsaBase64 and ed25519Hex are private keys as a
-// configuration spells them.
-func rsaPEM() string   { return keyPEM(rsaKey()) }
-func ecdsaPEM() string { return keyPEM(ecdsaKey()) }
-func ecdsaBase64() string {
-	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(ecdsaKey())))
-}
-func ed25519Hex() string { return hex.EncodeToString(ed25519Key().(ed25519.PrivateKey)) }
-
-func rsaBase64() string {
-	return base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(rsaKey())))
-}
-
-// whsec is a key as the Standard Webhooks specification spells it.
-func whsec() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
-
-func keyPEM(key crypto.Signer) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(key))}))
-}
-
-// keySet is a JSON Web Key Set of public keys.
-func keySet(keys ...crypto.PublicKey) []byte {
-	var set jwkset.JWKSMarshal
-	for _, key := range keys {
-		jwk := must(jwkset.NewJWKFromKey(key, jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: must(keyID(key)), USE: jwkset.UseSig}}))
-		set.Keys = append(set.Keys, jwk.Marshal())
-	}
-	return must(json.Marshal(set))
 }

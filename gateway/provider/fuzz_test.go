@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 // FuzzPairs reads signature headers: what is found stands in the header.
@@ -48,7 +50,7 @@ func FuzzEncoding(f *testing.F) {
 		if s == "" {
 			return
 		}
-		other := flip(s, int(bit)%(len(s)*8))
+		other := prooftest.Flip(s, int(bit)%(len(s)*8))
 		for _, e := range []encoding{hexDigits, base64Std, base64URL} {
 			a, err := e.decode(s)
 			if err != nil || len(a) == 0 {
@@ -83,9 +85,9 @@ func FuzzTwilioForm(f *testing.F) {
 	f.Add("[{}]", "")
 	f.Fuzz(func(t *testing.T, body, query string) {
 		p := provide(t, "twilio", Options{})
-		r := &Request{Method: http.MethodPost, URL: parseURL(t, ""), Header: http.Header{"Content-Type": {formType}}, Body: []byte(body)}
+		r := &Request{Method: http.MethodPost, URL: prooftest.URL(""), Header: http.Header{"Content-Type": {formType}}, Body: []byte(body)}
 		r.URL.RawQuery = query
-		if err := p.Sign(r, keyOf(p), testNow); err != nil {
+		if err := p.Sign(r, keyOf(p), prooftest.Now()); err != nil {
 			require.IsType(t, &VerifyError{}, err)
 			return
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 // TestHubSpotDecode decodes the twelve escapes HubSpot decodes, and no other.
@@ -30,15 +32,15 @@ func TestHubSpotSpellings(t *testing.T) {
 		"https://hooks.example.com/x?to=a@b.example":   "https://hooks.example.com/x?to=a%40b.example",
 		"https://hooks.example.com/x?to=a%40b.example": "https://hooks.example.com/x?to=a%40b.example",
 	} {
-		r := p.Sample("", "", testNow)
-		timestamp := milliseconds.format(testNow)
+		r := p.Sample("", "", prooftest.Now())
+		timestamp := milliseconds.format(prooftest.Now())
 		r.Header.Set("X-HubSpot-Request-Timestamp", timestamp)
-		r.Header.Set("X-HubSpot-Signature-v3", base64Std.encode(hubspotMAC([]byte(testSecret), r, signed, timestamp)))
-		r.URL = parseURL(t, called)
+		r.Header.Set("X-HubSpot-Signature-v3", base64Std.encode(hubspotMAC([]byte(prooftest.Secret), r, signed, timestamp)))
+		r.URL = prooftest.URL(called)
 		require.NoError(t, verifies(t, p, r), signed)
-		r.URL = parseURL(t, called+"&x=1")
+		r.URL = prooftest.URL(called + "&x=1")
 		require.Error(t, verifies(t, p, r), signed)
-		r.URL = parseURL(t, called)
+		r.URL = prooftest.URL(called)
 		r.Method = http.MethodPut
 		require.Error(t, verifies(t, p, r), "the method is signed")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -34,7 +35,7 @@ func issued(t *testing.T, method jwt.SigningMethod, id string, key any, claims j
 	}
 	text, err := token.SignedString(key)
 	require.NoError(t, err)
-	return &Request{Header: http.Header{"Authorization": {"Bearer " + text}}, Body: []byte(`{"id":"1"}`), URL: parseURL(t, "")}
+	return &Request{Header: http.Header{"Authorization": {"Bearer " + text}}, Body: []byte(`{"id":"1"}`), URL: prooftest.URL("")}
 }
 
 func refusedFor(t *testing.T, want Reason, err error) {
@@ -44,12 +45,14 @@ func refusedFor(t *testing.T, want Reason, err error) {
 	require.Equal(t, want, refused.Reason)
 }
 
-func forMe() jwt.MapClaims { return jwt.MapClaims{"aud": "me", "exp": testNow.Add(time.Minute).Unix()} }
+func forMe() jwt.MapClaims {
+	return jwt.MapClaims{"aud": "me", "exp": prooftest.Now().Add(time.Minute).Unix()}
+}
 
 func TestPublishedKeys(t *testing.T) {
 	t.Parallel()
-	id := func(key crypto.Signer) string { return must(keyID(key.Public())) }
-	s := newSender(t, says(string(keySet(rsaKey().Public(), ed25519Key().Public()))))
+	id := func(key crypto.Signer) string { return prooftest.KeyID(key) }
+	s := newSender(t, says(string(prooftest.KeySet(prooftest.RSAKey(), prooftest.Ed25519Key()))))
 	p := provide(t, "jwt", Options{
 		JWKSURL: issuerKeys, Audience: "me", EventID: EventID{Pointer: "/id"}, Fetch: s.transport(), Algorithms: []string{"RS256", "ES256", "EdDSA"},
 	})
@@ -58,28 +61,28 @@ func TestPublishedKeys(t *testing.T) {
 		_, err := p.Verify(t.Context(), r, nil, now)
 		return err
 	}
-	byRSA := issued(t, jwt.SigningMethodRS256, id(rsaKey()), rsaKey(), forMe())
-	require.NoError(t, verify(byRSA, testNow))
-	require.NoError(t, verify(issued(t, jwt.SigningMethodEdDSA, id(ed25519Key()), ed25519Key(), forMe()), testNow))
-	require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", rsaKey(), forMe()), testNow), "no key id: any key")
+	byRSA := issued(t, jwt.SigningMethodRS256, id(prooftest.RSAKey()), prooftest.RSAKey(), forMe())
+	require.NoError(t, verify(byRSA, prooftest.Now()))
+	require.NoError(t, verify(issued(t, jwt.SigningMethodEdDSA, id(prooftest.Ed25519Key()), prooftest.Ed25519Key(), forMe()), prooftest.Now()))
+	require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), prooftest.Now()), "no key id: any key")
 	require.EqualValues(t, 1, s.requests.Load())
 
 	// A key that is not there is looked for once a minute.
-	byECDSA := issued(t, jwt.SigningMethodES256, id(ecdsaKey()), ecdsaKey(), forMe())
+	byECDSA := issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), forMe())
 	for range 3 {
-		refusedFor(t, ReasonUnknownKey, verify(byECDSA, testNow))
+		refusedFor(t, ReasonUnknownKey, verify(byECDSA, prooftest.Now()))
 	}
 	require.EqualValues(t, 1, s.requests.Load())
-	s.answer(says(string(keySet(ecdsaKey().Public()))))
-	byECDSA = issued(t, jwt.SigningMethodES256, id(ecdsaKey()), ecdsaKey(), jwt.MapClaims{"aud": "me", "exp": testNow.Add(time.Hour).Unix()})
-	require.NoError(t, verify(byECDSA, testNow.Add(61*time.Second)))
+	s.answer(says(string(prooftest.KeySet(prooftest.ECDSAKey()))))
+	byECDSA = issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), jwt.MapClaims{"aud": "me", "exp": prooftest.Now().Add(time.Hour).Unix()})
+	require.NoError(t, verify(byECDSA, prooftest.Now().Add(61*time.Second)))
 	require.EqualValues(t, 2, s.requests.Load())
-	refusedFor(t, ReasonUnknownKey, verify(byRSA, testNow.Add(61*time.Second)))
+	refusedFor(t, ReasonUnknownKey, verify(byRSA, prooftest.Now().Add(61*time.Second)))
 
 	// What cannot be fetched or read is a fault of ours.
 	for _, respond := range []http.HandlerFunc{status(http.StatusInternalServerError), says("{"), says(`{"keys":[]}`), says(`{"keys":[{"kty":"oct","k":"AAAA"}]}`)} {
 		s.answer(respond)
-		err := verify(byECDSA, testNow.Add(72*time.Hour))
+		err := verify(byECDSA, prooftest.Now().Add(72*time.Hour))
 		require.Error(t, err)
 		require.NotErrorAs(t, err, new(*VerifyError))
 	}
@@ -89,25 +92,25 @@ func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "jwt", Options{
 		JWKSURL: issuerKeys, Audience: "me", EventID: EventID{Pointer: "/id"},
-		Fetch: published{issuerKeys: keySet(rsaKey().Public(), ecdsaKey().Public())},
+		Fetch: prooftest.Published{issuerKeys: prooftest.KeySet(prooftest.RSAKey(), prooftest.ECDSAKey())},
 	})
 	verify := func(r *Request) error {
-		_, err := p.Verify(t.Context(), r, []secret.Value{secret.New(rsaPEM())}, testNow)
+		_, err := p.Verify(t.Context(), r, []secret.Value{secret.New(prooftest.RSAPEM())}, prooftest.Now())
 		return err
 	}
-	foreign := must(rsa.GenerateKey(rand.Reader, 2048))
-	id := must(keyID(rsaKey().Public()))
+	foreign := prooftest.Must(rsa.GenerateKey(rand.Reader, 2048))
+	id := prooftest.KeyID(prooftest.RSAKey())
 	refusedFor(t, ReasonWrongSignature, verify(issued(t, jwt.SigningMethodRS256, id, foreign, forMe())))
 	refusedFor(t, ReasonUnknownKey, verify(issued(t, jwt.SigningMethodRS256, "mine", foreign, forMe())))
-	refusedFor(t, ReasonWrongSignature, verify(issued(t, jwt.SigningMethodES256, id, ecdsaKey(), forMe())))
+	refusedFor(t, ReasonWrongSignature, verify(issued(t, jwt.SigningMethodES256, id, prooftest.ECDSAKey(), forMe())))
 
 	// The public key as the secret of an HMAC.
-	der, err := x509.MarshalPKIXPublicKey(rsaKey().Public())
+	der, err := x509.MarshalPKIXPublicKey(prooftest.RSAKey().Public())
 	require.NoError(t, err)
 	for _, key := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})} {
 		refusedFor(t, ReasonForbiddenAlgorithm, verify(issued(t, jwt.SigningMethodHS256, id, key, forMe())))
 	}
-	refusedFor(t, ReasonForbiddenAlgorithm, verify(issued(t, jwt.SigningMethodPS256, id, rsaKey(), forMe())))
+	refusedFor(t, ReasonForbiddenAlgorithm, verify(issued(t, jwt.SigningMethodPS256, id, prooftest.RSAKey(), forMe())))
 	refusedFor(t, ReasonForbiddenAlgorithm, verify(issued(t, jwt.SigningMethodNone, id, jwt.UnsafeAllowNoneSignatureType, forMe())))
 }
 
@@ -117,26 +120,26 @@ func TestKeySetPassesOver(t *testing.T) {
 	var set struct {
 		Keys []map[string]any `json:"keys"`
 	}
-	require.NoError(t, json.Unmarshal(keySet(ecdsaKey().Public(), rsaKey().Public()), &set))
+	require.NoError(t, json.Unmarshal(prooftest.KeySet(prooftest.ECDSAKey(), prooftest.RSAKey()), &set))
 	set.Keys[0]["alg"], set.Keys[0]["x5u"] = "ES256", "https://evil.example.com/"
 	set.Keys[1]["use"] = "enc"
 	set.Keys = append(set.Keys, map[string]any{"kty": "future"}, map[string]any{"kty": "RSA", "n": "!"}, map[string]any{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"})
-	keys, err := parseKeySet(must(json.Marshal(set)))
+	keys, err := parseKeySet(prooftest.Must(json.Marshal(set)))
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	require.Equal(t, "ES256", keys[0].algorithm)
-	require.Equal(t, ecdsaKey().Public(), keys[0].key)
+	require.Equal(t, prooftest.ECDSAKey().Public(), keys[0].key)
 }
 
 func TestKeyForOneAlgorithm(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "keys.json")
-	text := strings.Replace(string(keySet(rsaKey().Public())), `"kty":"RSA"`, `"kty":"RSA","alg":"RS512"`, 1)
+	text := strings.Replace(string(prooftest.KeySet(prooftest.RSAKey())), `"kty":"RSA"`, `"kty":"RSA","alg":"RS512"`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	p := provide(t, "jwt", Options{JWKSFile: path, Audience: "me", EventID: EventID{Pointer: "/id"}, Algorithms: []string{"RS256", "RS512"}})
-	_, err := p.Verify(t.Context(), issued(t, jwt.SigningMethodRS512, "", rsaKey(), forMe()), nil, testNow)
+	_, err := p.Verify(t.Context(), issued(t, jwt.SigningMethodRS512, "", prooftest.RSAKey(), forMe()), nil, prooftest.Now())
 	require.NoError(t, err)
-	_, err = p.Verify(t.Context(), issued(t, jwt.SigningMethodRS256, "", rsaKey(), forMe()), nil, testNow)
+	_, err = p.Verify(t.Context(), issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), nil, prooftest.Now())
 	refusedFor(t, ReasonUnknownKey, err)
 }
 
@@ -148,9 +151,9 @@ func TestURLAudience(t *testing.T) {
 		issuers: []string{"https://a.example.com", "a.example.com"},
 	}
 	verify := func(rawURL string, claims jwt.MapClaims) error {
-		r := issued(t, jwt.SigningMethodHS256, "", []byte(testSecret), claims)
-		r.URL = parseURL(t, rawURL)
-		_, err := w.verify(t.Context(), r, []secret.Value{secret.New(testSecret)}, testNow)
+		r := issued(t, jwt.SigningMethodHS256, "", []byte(prooftest.Secret), claims)
+		r.URL = prooftest.URL(rawURL)
+		_, err := w.verify(t.Context(), r, []secret.Value{secret.New(prooftest.Secret)}, prooftest.Now())
 		return err
 	}
 	claims := forMe()
@@ -220,8 +223,8 @@ func TestJWTOptionErrors(t *testing.T) {
 // FuzzWebToken reads any header as a token: nothing panics and nothing is
 // proven, except what was signed, and that only as it was spelled.
 func FuzzWebToken(f *testing.F) {
-	good := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": testNow.Unix()})
-	text := must(good.SignedString([]byte(testSecret)))
+	good := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": prooftest.Now().Unix()})
+	text := prooftest.Must(good.SignedString([]byte(prooftest.Secret)))
 	segment := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	f.Add(bearer + text)
 	f.Add(bearer + text + "=")
@@ -231,16 +234,16 @@ func FuzzWebToken(f *testing.F) {
 	f.Add("bearer ...")
 	bySecret := &webToken{header: authorization, prefix: bearer, algorithms: secretAlgorithms}
 	byKey := &webToken{header: authorization, prefix: bearer, algorithms: publicAlgorithms, keys: keysByURL(
-		newFetcher(Options{Fetch: published{issuerKeys: keySet(rsaKey().Public(), ecdsaKey().Public(), ed25519Key().Public())}}, "issuer.example.com"), issuerKeys)}
+		newFetcher(Options{Fetch: prooftest.Published{issuerKeys: prooftest.KeySet(prooftest.RSAKey(), prooftest.ECDSAKey(), prooftest.Ed25519Key())}}, "issuer.example.com"), issuerKeys)}
 	f.Fuzz(func(t *testing.T, header string) {
 		r := &Request{Header: http.Header{"Authorization": {header}}, Body: []byte("{}")}
-		_, err := bySecret.verify(t.Context(), r, []secret.Value{secret.New(testSecret)}, testNow)
+		_, err := bySecret.verify(t.Context(), r, []secret.Value{secret.New(prooftest.Secret)}, prooftest.Now())
 		if header == bearer+text {
 			require.NoError(t, err)
 		} else {
 			require.IsType(t, &VerifyError{}, err)
 		}
-		_, err = byKey.verify(t.Context(), r, nil, testNow)
+		_, err = byKey.verify(t.Context(), r, nil, prooftest.Now())
 		require.IsType(t, &VerifyError{}, err)
 		bySecret.replayToken(r)
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -29,7 +30,7 @@ func signedByKeys(t *testing.T) map[string]struct {
 	public, private string
 } {
 	t.Helper()
-	spki := func(key crypto.Signer) []byte { return must(x509.MarshalPKIXPublicKey(key.Public())) }
+	spki := func(key crypto.Signer) []byte { return prooftest.Must(x509.MarshalPKIXPublicKey(key.Public())) }
 	names := []headerNames{{signature: "X-Sig", timestamp: "X-Ts"}}
 	return map[string]struct {
 		scheme          *scheme
@@ -37,15 +38,15 @@ func signedByKeys(t *testing.T) map[string]struct {
 	}{
 		"ed25519": {
 			&scheme{headers: names, encoding: hexDigits, template: template{inTimestamp, inBody}, unit: seconds, public: ed25519Keys(keySpelling{encoding: hexDigits})},
-			hex.EncodeToString(ed25519Key().Public().(ed25519.PublicKey)), ed25519Hex(),
+			hex.EncodeToString(prooftest.Ed25519Key().Public().(ed25519.PublicKey)), prooftest.Ed25519Hex(),
 		},
 		"ecdsa": {
 			&scheme{headers: names, encoding: base64Std, template: template{inTimestamp, inBody}, unit: seconds, public: ecdsaKeys()},
-			base64.StdEncoding.EncodeToString(spki(ecdsaKey())), ecdsaBase64(),
+			base64.StdEncoding.EncodeToString(spki(prooftest.ECDSAKey())), prooftest.ECDSABase64(),
 		},
 		"rsa": {
 			&scheme{headers: names, encoding: base64Std, template: template{inTimestamp, inBody}, unit: seconds, public: rsaKeys(crypto.SHA256)},
-			string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: spki(rsaKey())})), rsaPEM(),
+			string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: spki(prooftest.RSAKey())})), prooftest.RSAPEM(),
 		},
 	}
 }
@@ -57,25 +58,25 @@ func TestKeyPairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &Request{Header: http.Header{}, Body: []byte(`{"id":1}`)}
-			require.NoError(t, c.scheme.sign(r, secret.New(c.private), testNow))
-			require.ErrorIs(t, c.scheme.sign(&Request{}, secret.New(c.public), testNow), errPublicOnly)
+			require.NoError(t, c.scheme.sign(r, secret.New(c.private), prooftest.Now()))
+			require.ErrorIs(t, c.scheme.sign(&Request{}, secret.New(c.public), prooftest.Now()), errPublicOnly)
 			for _, key := range []string{c.public, c.private} {
 				require.NoError(t, c.scheme.checkSecret(secret.New(key)))
-				verified, err := c.scheme.verify(t.Context(), r, []secret.Value{{}, secret.New(key)}, testNow)
+				verified, err := c.scheme.verify(t.Context(), r, []secret.Value{{}, secret.New(key)}, prooftest.Now())
 				require.NoError(t, err)
-				require.Equal(t, Verified{SecretIndex: 1, SignedAt: time.Unix(testNow.Unix(), 0)}, verified)
+				require.Equal(t, Verified{SecretIndex: 1, SignedAt: time.Unix(prooftest.Now().Unix(), 0)}, verified)
 			}
 			token := c.scheme.replayToken(r)
 			require.NotEmpty(t, token)
 			r.Body = []byte(`{"id":2}`)
-			_, err := c.scheme.verify(t.Context(), r, []secret.Value{secret.New(c.public)}, testNow)
+			_, err := c.scheme.verify(t.Context(), r, []secret.Value{secret.New(c.public)}, prooftest.Now())
 			refusedFor(t, ReasonWrongSignature, err)
 			require.NotEqual(t, token, c.scheme.replayToken(r))
 
 			for _, bad := range []string{"", "00", "!", "AAAA", "-----BEGIN X-----\nAAAA\n-----END X-----\n"} {
 				err := c.scheme.checkSecret(secret.New(bad))
 				require.Error(t, err, bad)
-				_, err = c.scheme.verify(t.Context(), r, []secret.Value{secret.New(bad)}, testNow)
+				_, err = c.scheme.verify(t.Context(), r, []secret.Value{secret.New(bad)}, prooftest.Now())
 				require.NotErrorAs(t, err, new(*VerifyError), "nobody is to blame but us")
 			}
 			for other, key := range all {
@@ -83,12 +84,12 @@ func TestKeyPairs(t *testing.T) {
 					require.Error(t, c.scheme.checkSecret(secret.New(key.public)), other)
 				}
 			}
-			_, err = c.scheme.verify(t.Context(), r, nil, testNow)
+			_, err = c.scheme.verify(t.Context(), r, nil, prooftest.Now())
 			require.ErrorIs(t, err, errNoSecret)
 		})
 	}
-	p384 := must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))
-	require.ErrorIs(t, ecdsaKeys().check(secret.New(keyPEM(p384))), errNotThatKey)
+	p384 := prooftest.Must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))
+	require.ErrorIs(t, ecdsaKeys().check(secret.New(prooftest.KeyPEM(p384))), errNotThatKey)
 }
 
 // authority is a certificate authority of the tests.
@@ -101,33 +102,33 @@ func (a *authority) issue(t *testing.T, name string, key crypto.Signer, isAuthor
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: isAuthority, BasicConstraintsValid: true,
-		NotBefore: testNow.Add(-time.Hour), NotAfter: testNow.Add(time.Hour),
+		NotBefore: prooftest.Now().Add(-time.Hour), NotAfter: prooftest.Now().Add(time.Hour),
 	}
 	parent := template
 	signer := key
 	if a != nil {
 		parent, signer = a.certificate, a.key
 	}
-	der := must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer))
-	return &authority{must(x509.ParseCertificate(der)), key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	der := prooftest.Must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer))
+	return &authority{prooftest.Must(x509.ParseCertificate(der)), key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 func TestCertificates(t *testing.T) {
 	t.Parallel()
-	root, rootPEM := (*authority)(nil).issue(t, "root", ecdsaKey(), true)
-	middle, middlePEM := root.issue(t, "middle", must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
-	_, leaf := middle.issue(t, "certs.example.com", rsaKey(), false)
-	_, notRSA := middle.issue(t, "certs.example.com", ecdsaKey(), false)
-	stranger, _ := (*authority)(nil).issue(t, "root", must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
-	_, foreign := stranger.issue(t, "certs.example.com", rsaKey(), false)
+	root, rootPEM := (*authority)(nil).issue(t, "root", prooftest.ECDSAKey(), true)
+	middle, middlePEM := root.issue(t, "middle", prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
+	_, leaf := middle.issue(t, "certs.example.com", prooftest.RSAKey(), false)
+	_, notRSA := middle.issue(t, "certs.example.com", prooftest.ECDSAKey(), false)
+	stranger, _ := (*authority)(nil).issue(t, "root", prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), true)
+	_, foreign := stranger.issue(t, "certs.example.com", prooftest.RSAKey(), false)
 
 	c := certificates{roots: x509.NewCertPool(), names: []string{"other.example.com", "certs.example.com"}}
 	c.roots.AddCert(root.certificate)
 	chain := append(append([]byte{}, leaf...), middlePEM...)
-	key, err := c.rsaKey(chain, testNow)
+	key, err := c.rsaKey(chain, prooftest.Now())
 	require.NoError(t, err)
-	require.Equal(t, rsaKey().Public(), key)
-	signature, err := rsaKeys(crypto.SHA1).sign(secret.New(rsaPEM()), []byte("text"))
+	require.Equal(t, prooftest.RSAKey().Public(), key)
+	signature, err := rsaKeys(crypto.SHA1).sign(secret.New(prooftest.RSAPEM()), []byte("text"))
 	require.NoError(t, err)
 	require.NoError(t, provesRSA(key, crypto.SHA1, []byte("text"), signature))
 	require.ErrorIs(t, provesRSA(key, crypto.SHA256, []byte("text"), signature), rsa.ErrVerification)
@@ -137,16 +138,16 @@ func TestCertificates(t *testing.T) {
 		now   time.Time
 		names []string
 	}{
-		"nothing":             {nil, testNow, nil},
-		"no PEM":              {[]byte("<html>"), testNow, nil},
-		"no certificate":      {pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}), testNow, nil},
-		"no intermediate":     {leaf, testNow, nil},
-		"expired":             {chain, testNow.Add(2 * time.Hour), nil},
-		"not yet valid":       {chain, testNow.Add(-2 * time.Hour), nil},
-		"another authority":   {foreign, testNow, nil},
-		"another name":        {chain, testNow, []string{"elsewhere.example.com"}},
-		"another kind of key": {append(append([]byte{}, notRSA...), middlePEM...), testNow, nil},
-		"the root itself":     {rootPEM, testNow, nil},
+		"nothing":             {nil, prooftest.Now(), nil},
+		"no PEM":              {[]byte("<html>"), prooftest.Now(), nil},
+		"no certificate":      {pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}), prooftest.Now(), nil},
+		"no intermediate":     {leaf, prooftest.Now(), nil},
+		"expired":             {chain, prooftest.Now().Add(2 * time.Hour), nil},
+		"not yet valid":       {chain, prooftest.Now().Add(-2 * time.Hour), nil},
+		"another authority":   {foreign, prooftest.Now(), nil},
+		"another name":        {chain, prooftest.Now(), []string{"elsewhere.example.com"}},
+		"another kind of key": {append(append([]byte{}, notRSA...), middlePEM...), prooftest.Now(), nil},
+		"the root itself":     {rootPEM, prooftest.Now(), nil},
 	} {
 		c := c
 		if refused.names != nil {
@@ -157,7 +158,7 @@ func TestCertificates(t *testing.T) {
 		refusedFor(t, ReasonWrongCertificate, err)
 	}
 	c.names = nil
-	_, err = c.rsaKey(chain, testNow)
+	_, err = c.rsaKey(chain, prooftest.Now())
 	require.NoError(t, err, "any name")
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 // TestMailgunReplayToken finds the same token under another event, which the
@@ -18,7 +20,7 @@ func TestMailgunReplayToken(t *testing.T) {
 	token := p.ReplayToken(r)
 	require.NotEmpty(t, token)
 	forged := *r
-	forged.Body = must(sjson.SetBytes(r.Body, "event-data.id", "evt_2"))
+	forged.Body = prooftest.Must(sjson.SetBytes(r.Body, "event-data.id", "evt_2"))
 	require.NoError(t, verifies(t, p, &forged))
 	require.NotEqual(t, eventOf(t, p, r).ID, eventOf(t, p, &forged).ID)
 	require.Equal(t, token, p.ReplayToken(&forged))
@@ -30,8 +32,8 @@ func TestMailgunReplayToken(t *testing.T) {
 	proof, err := mailgunProofOf(r)
 	require.NoError(t, err)
 	moved := *r
-	moved.Body = must(sjson.SetBytes(r.Body, "signature.timestamp", proof.timestamp+proof.token[:1]))
-	moved.Body = must(sjson.SetBytes(moved.Body, "signature.token", proof.token[1:]))
+	moved.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature.timestamp", proof.timestamp+proof.token[:1]))
+	moved.Body = prooftest.Must(sjson.SetBytes(moved.Body, "signature.token", proof.token[1:]))
 	require.Equal(t, token, p.ReplayToken(&moved))
 }
 
@@ -45,12 +47,12 @@ func TestMailgunProof(t *testing.T) {
 	for name, value := range map[string]string{"timestamp": proof.timestamp, "token": proof.token, "signature": proof.signature} {
 		for bit := range len(value) * 8 {
 			flipped := *r
-			flipped.Body = must(sjson.SetBytes(r.Body, "signature."+name, flip(value, bit)))
-			require.Error(t, verifies(t, p, &flipped), "%s: %q", name, flip(value, bit))
+			flipped.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature."+name, prooftest.Flip(value, bit)))
+			require.Error(t, verifies(t, p, &flipped), "%s: %q", name, prooftest.Flip(value, bit))
 		}
 	}
 	for _, body := range []string{"", "hello", "[]"} {
-		require.ErrorIs(t, p.Sign(&Request{Header: http.Header{}, Body: []byte(body)}, keyOf(p), testNow), errMailgunBody)
+		require.ErrorIs(t, p.Sign(&Request{Header: http.Header{}, Body: []byte(body)}, keyOf(p), prooftest.Now()), errMailgunBody)
 	}
 }
 

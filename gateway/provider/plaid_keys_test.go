@@ -11,20 +11,21 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// plaidClaims are those of a token for body, issued at testNow.
+// plaidClaims are those of a token for body, issued at prooftest.Now().
 func plaidClaims(body string) jwt.MapClaims {
 	sum := sha256.Sum256([]byte(body))
-	return jwt.MapClaims{"iat": testNow.Unix(), "request_body_sha256": hex.EncodeToString(sum[:])}
+	return jwt.MapClaims{"iat": prooftest.Now().Unix(), "request_body_sha256": hex.EncodeToString(sum[:])}
 }
 
 // plaidDelivery is a genuine one that was signed at a time.
 func plaidDelivery(t *testing.T, p *Provider, at time.Time, client netip.Prefix) *Request {
 	t.Helper()
 	r := p.Sample("", "i1", at)
-	r.URL, r.Client = parseURL(t, ""), client
+	r.URL, r.Client = prooftest.URL(""), client
 	require.NoError(t, p.Sign(r, keyOf(p), at))
 	return r
 }
@@ -39,33 +40,33 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	forge := func(i int, client netip.Prefix) error {
 		r := plaidRequest(t, plaidBody, plaidClaims(plaidBody), fmt.Sprint("unknown", i))
 		r.Client = client
-		_, err := p.Verify(t.Context(), r, account, testNow)
+		_, err := p.Verify(t.Context(), r, account, prooftest.Now())
 		require.Error(t, err)
 		return err
 	}
 	for i := range 100 {
-		err := forge(i, clientOf("203.0.113.7"))
+		err := forge(i, prooftest.Client("203.0.113.7"))
 		require.Equal(t, i < askedInMinuteByClient, isUnknownKey(err), "%d: %v", i, err)
 	}
 	require.EqualValues(t, askedInMinuteByClient, api.asked.Load())
-	_, err := p.Verify(t.Context(), plaidDelivery(t, p, testNow, clientOf("198.51.100.1")), account, testNow)
+	_, err := p.Verify(t.Context(), plaidDelivery(t, p, prooftest.Now(), prooftest.Client("198.51.100.1")), account, prooftest.Now())
 	require.NoError(t, err)
 
 	// From many addresses they use up what all may ask for together. A key that
 	// is known does not need that, also when it is time to look at it again.
 	for i := range 200 {
-		_ = forge(1000+i, clientOf(fmt.Sprint("198.51.101.", i)))
+		_ = forge(1000+i, prooftest.Client(fmt.Sprint("198.51.101.", i)))
 	}
 	require.EqualValues(t, askedInMinute, api.asked.Load())
-	later := testNow.Add(2 * keysFor)
+	later := prooftest.Now().Add(2 * keysFor)
 	for i := range 200 {
 		r := plaidRequest(t, plaidBody, jwt.MapClaims{"iat": later.Unix(), "request_body_sha256": plaidClaims(plaidBody)["request_body_sha256"]}, fmt.Sprint("later", i))
-		r.Client = clientOf(fmt.Sprint("198.51.102.", i))
+		r.Client = prooftest.Client(fmt.Sprint("198.51.102.", i))
 		_, err := p.Verify(t.Context(), r, account, later)
 		require.Error(t, err)
 	}
 	asked := api.asked.Load()
-	_, err = p.Verify(t.Context(), plaidDelivery(t, p, later, clientOf("198.51.100.1")), account, later)
+	_, err = p.Verify(t.Context(), plaidDelivery(t, p, later, prooftest.Client("198.51.100.1")), account, later)
 	require.NoError(t, err)
 	require.Equal(t, asked+1, api.asked.Load(), "it was looked at again")
 }
@@ -84,15 +85,15 @@ func TestPlaidTokensThatCannotBeTakenCauseNoFetch(t *testing.T) {
 		}
 		return claims
 	}
-	for _, kid := range []string{"unknown", must(keyID(ecdsaKey().Public()))} {
+	for _, kid := range []string{"unknown", prooftest.KeyID(prooftest.ECDSAKey())} {
 		for _, c := range []struct {
 			claims jwt.MapClaims
 			reason Reason
 		}{
 			{without("iat", nil), ReasonMissingTimestamp},
 			{without("iat", "soon"), ReasonMalformedTimestamp},
-			{without("iat", testNow.Add(-7*time.Minute).Unix()), ReasonOldTimestamp},
-			{without("iat", testNow.Add(2*time.Minute).Unix()), ReasonFutureTimestamp},
+			{without("iat", prooftest.Now().Add(-7*time.Minute).Unix()), ReasonOldTimestamp},
+			{without("iat", prooftest.Now().Add(2*time.Minute).Unix()), ReasonFutureTimestamp},
 			{without("request_body_sha256", nil), ReasonWrongBodyHash},
 			{without("request_body_sha256", plaidBodyHash), ReasonWrongBodyHash},
 			{plaidClaims("another body"), ReasonWrongBodyHash},

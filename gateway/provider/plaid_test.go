@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -50,23 +51,23 @@ func (p *plaidAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	if question.ClientID != "client1" || question.Secret != "s3cr3t" {
 		return plaidSays(http.StatusBadRequest, object{"error_code": "INVALID_API_KEYS"}), nil
 	}
-	if question.KeyID != must(keyID(ecdsaKey().Public())) {
+	if question.KeyID != prooftest.KeyID(prooftest.ECDSAKey()) {
 		return plaidSays(http.StatusBadRequest, object{"error_code": "INVALID_WEBHOOK_VERIFICATION_KEY_ID"}), nil
 	}
 	var set struct{ Keys []map[string]any }
-	if err := json.Unmarshal(keySet(ecdsaKey().Public()), &set); err != nil {
+	if err := json.Unmarshal(prooftest.KeySet(prooftest.ECDSAKey()), &set); err != nil {
 		return nil, err
 	}
 	key := set.Keys[0]
-	key["alg"], key["created_at"], key["expired_at"] = "ES256", testNow.Unix(), nil
+	key["alg"], key["created_at"], key["expired_at"] = "ES256", prooftest.Now().Unix(), nil
 	if p.expired.Load() {
-		key["expired_at"] = testNow.Unix()
+		key["expired_at"] = prooftest.Now().Unix()
 	}
 	return plaidSays(http.StatusOK, object{"key": key, "request_id": "r"}), nil
 }
 
 func plaidSays(status int, body object) *http.Response {
-	text := must(json.Marshal(body))
+	text := prooftest.Must(json.Marshal(body))
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{}}
 }
 
@@ -75,10 +76,10 @@ func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *Req
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
 	token.Header["kid"] = kid
-	text, err := token.SignedString(ecdsaKey())
+	text, err := token.SignedString(prooftest.ECDSAKey())
 	require.NoError(t, err)
 	return &Request{
-		Method: http.MethodPost, URL: parseURL(t, ""), Body: []byte(body),
+		Method: http.MethodPost, URL: prooftest.URL(""), Body: []byte(body),
 		Header: http.Header{plaidToken: {text}, "Content-Type": {jsonType}},
 	}
 }
@@ -94,32 +95,32 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	p := provide(t, "plaid", Options{Fetch: api})
 	account := []secret.Value{secret.New(plaidAccountSecret)}
 	require.NoError(t, p.CheckSecret(account[0]))
-	kid := must(keyID(ecdsaKey().Public()))
-	r := p.Sample("", "i1", testNow)
-	r.URL = parseURL(t, "")
-	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+	kid := prooftest.KeyID(prooftest.ECDSAKey())
+	r := p.Sample("", "i1", prooftest.Now())
+	r.URL = prooftest.URL("")
+	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
 
 	// Asked once, then kept.
 	for range 3 {
-		_, err := p.Verify(t.Context(), r, account, testNow)
+		_, err := p.Verify(t.Context(), r, account, prooftest.Now())
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 1, api.asked.Load())
 	require.Equal(t, "production.plaid.com", *api.host.Load())
 
 	// Of several secrets the one that got the key counts.
-	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, testNow)
+	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, prooftest.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, verified.SecretIndex)
 
 	// The token may be five minutes old, and a minute for the clocks.
 	for age, reason := range map[time.Duration]Reason{7 * time.Minute: ReasonOldTimestamp, -2 * time.Minute: ReasonFutureTimestamp} {
-		claims := jwt.MapClaims{"iat": testNow.Add(-age).Unix(), "request_body_sha256": plaidBodyHash}
+		claims := jwt.MapClaims{"iat": prooftest.Now().Add(-age).Unix(), "request_body_sha256": plaidBodyHash}
 		requireReason(t, p, plaidRequest(t, plaidBody, claims, kid), account, reason)
 	}
 	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"request_body_sha256": plaidBodyHash}, kid), account, ReasonMissingTimestamp)
-	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix()}, kid), account, ReasonWrongBodyHash)
-	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": testNow.Unix(), "request_body_sha256": plaidBodyHash}, kid), account, ReasonWrongBodyHash)
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix()}, kid), account, ReasonWrongBodyHash)
+	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix(), "request_body_sha256": plaidBodyHash}, kid), account, ReasonWrongBodyHash)
 
 	// A key of another kind of id is not asked for, one of an unknown id is.
 	asked := api.asked.Load()
@@ -133,7 +134,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 
 func requireReason(t *testing.T, p *Provider, r *Request, secrets []secret.Value, reason Reason) {
 	t.Helper()
-	_, err := p.Verify(t.Context(), r, secrets, testNow)
+	_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 	refused, ok := errors.AsType[*VerifyError](err)
 	require.True(t, ok, err)
 	require.Equal(t, reason, refused.Reason)
@@ -143,7 +144,7 @@ func requireReason(t *testing.T, p *Provider, r *Request, secrets []secret.Value
 func TestPlaidFaultsAreOurs(t *testing.T) {
 	t.Parallel()
 	signed := func(p *Provider, now time.Time) *Request {
-		r := p.Sample("", "i1", testNow)
+		r := p.Sample("", "i1", prooftest.Now())
 		require.NoError(t, p.Sign(r, keyOf(p), now))
 		return r
 	}
@@ -157,20 +158,20 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	}
 	api := &plaidAPI{}
 	p := provide(t, "plaid", Options{Fetch: api})
-	requireFault(p, "client1:wrong", testNow)
+	requireFault(p, "client1:wrong", prooftest.Now())
 	api.down.Store(true)
-	requireFault(p, plaidAccountSecret, testNow)
+	requireFault(p, plaidAccountSecret, prooftest.Now())
 	api.down.Store(false)
 
 	// A key that was had is used for a day more when Plaid is down ...
 	account := []secret.Value{secret.New(plaidAccountSecret)}
-	_, err := p.Verify(t.Context(), signed(p, testNow), account, testNow)
+	_, err := p.Verify(t.Context(), signed(p, prooftest.Now()), account, prooftest.Now())
 	require.NoError(t, err)
 	api.down.Store(true)
-	later := testNow.Add(23 * time.Hour)
+	later := prooftest.Now().Add(23 * time.Hour)
 	_, err = p.Verify(t.Context(), signed(p, later), account, later)
 	require.NoError(t, err)
-	requireFault(p, plaidAccountSecret, testNow.Add(25*time.Hour))
+	requireFault(p, plaidAccountSecret, prooftest.Now().Add(25*time.Hour))
 
 	// ... and not any more when Plaid says that it has expired.
 	api.down.Store(false)
@@ -178,7 +179,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	later = later.Add(time.Minute)
 	_, err = p.Verify(t.Context(), signed(p, later), account, later)
 	require.ErrorContains(t, err, string(ReasonUnknownKey))
-	requireFault(provide(t, "plaid", Options{Fetch: api}), "no account", testNow)
+	requireFault(provide(t, "plaid", Options{Fetch: api}), "no account", prooftest.Now())
 }
 
 // TestPlaidKeyOutlivesTheCaller fetches on when the caller's patience ends, and
@@ -198,14 +199,14 @@ func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 			}
 		})
 		keys := newPlaidKeys(Options{Fetch: slow}).of(plaidAccount{"production.plaid.com", "client1", "s3cr3t"}, func() bool { return true })
-		kid := must(keyID(ecdsaKey().Public()))
+		kid := prooftest.KeyID(prooftest.ECDSAKey())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := keys(ctx, kid, testNow)
+		_, err := keys(ctx, kid, prooftest.Now())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		<-answered
 		synctest.Wait()
-		found, err := keys(t.Context(), kid, testNow)
+		found, err := keys(t.Context(), kid, prooftest.Now())
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.EqualValues(t, 1, api.asked.Load())
@@ -244,25 +245,25 @@ func TestPubSubWantsTheAccount(t *testing.T) {
 	require.Equal(t, "claims", refused.Field)
 
 	const certs = "https://www.googleapis.com/oauth2/v3/certs"
-	o := Options{Claims: map[string]string{"email": "push@example.com"}, Fetch: publishedKeys(certs)()}
+	o := Options{Claims: map[string]string{"email": "push@example.com"}, Fetch: prooftest.PublishedKeys(certs)()}
 	p := provide(t, "google-pubsub", o)
 	sound := jwt.MapClaims{
 		"iss": "https://accounts.google.com", "aud": "https://hooks.example.com/webhooks/demo", "email": "push@example.com",
-		"email_verified": true, "iat": testNow.Unix(), "exp": testNow.Add(time.Hour).Unix(),
+		"email_verified": true, "iat": prooftest.Now().Unix(), "exp": prooftest.Now().Add(time.Hour).Unix(),
 	}
 	verify := func(claims jwt.MapClaims, key any, kid string) error {
 		token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 		token.Header["kid"] = kid
 		text, err := token.SignedString(key)
 		require.NoError(t, err)
-		r := p.Sample("", "", testNow)
-		r.URL = parseURL(t, "https://hooks.example.com/webhooks/demo?tenant=a")
+		r := p.Sample("", "", prooftest.Now())
+		r.URL = prooftest.URL("https://hooks.example.com/webhooks/demo?tenant=a")
 		r.Header.Set("Authorization", "Bearer "+text)
-		_, err = p.Verify(t.Context(), r, nil, testNow)
+		_, err = p.Verify(t.Context(), r, nil, prooftest.Now())
 		return err
 	}
-	kid := must(keyID(rsaKey().Public()))
-	require.NoError(t, verify(sound, rsaKey(), kid))
+	kid := prooftest.KeyID(prooftest.RSAKey())
+	require.NoError(t, verify(sound, prooftest.RSAKey(), kid))
 	for name, c := range map[string]struct {
 		value  any
 		reason Reason
@@ -271,11 +272,11 @@ func TestPubSubWantsTheAccount(t *testing.T) {
 		"aud":            {"https://hooks.example.com/webhooks/other", ReasonWrongAudience},
 		"email":          {"push@evil.example", ReasonWrongClaim},
 		"email_verified": {false, ReasonWrongClaim},
-		"exp":            {testNow.Add(-2 * time.Minute).Unix(), ReasonExpired},
+		"exp":            {prooftest.Now().Add(-2 * time.Minute).Unix(), ReasonExpired},
 	} {
 		claims := maps.Clone(sound)
 		claims[name] = c.value
-		require.ErrorContains(t, verify(claims, rsaKey(), kid), string(c.reason), name)
+		require.ErrorContains(t, verify(claims, prooftest.RSAKey(), kid), string(c.reason), name)
 	}
-	require.ErrorContains(t, verify(sound, rsaKey(), "other"), string(ReasonUnknownKey))
+	require.ErrorContains(t, verify(sound, prooftest.RSAKey(), "other"), string(ReasonUnknownKey))
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -59,7 +60,7 @@ func (c *catalogue) named(name string) *Provider {
 type requestText struct{ name, method, query, headers string }
 
 func (text requestText) request(t testing.TB, body []byte) *Request {
-	r := &Request{Method: text.method, URL: parseURL(t, ""), Header: http.Header{}, Body: body}
+	r := &Request{Method: text.method, URL: prooftest.URL(""), Header: http.Header{}, Body: body}
 	r.URL.RawQuery = text.query
 	for line := range strings.SplitSeq(text.headers, "\n") {
 		if name, value, ok := strings.Cut(line, ": "); ok {
@@ -88,9 +89,9 @@ func addRequests(f *testing.F, all *catalogue, files ...string) {
 	}
 	for _, name := range all.names {
 		p := all.providers[name]
-		r := p.Sample("", "evt_1", testNow)
-		r.URL = parseURL(f, "")
-		require.NoError(f, p.Sign(r, keyOf(p), testNow))
+		r := p.Sample("", "evt_1", prooftest.Now())
+		r.URL = prooftest.URL("")
+		require.NoError(f, p.Sign(r, keyOf(p), prooftest.Now()))
 		add(name, r)
 	}
 	for _, name := range Names() {
@@ -112,24 +113,24 @@ func addRequests(f *testing.F, all *catalogue, files ...string) {
 
 // strangers are secrets that signed nothing, of all the kinds there are.
 var strangers = sync.OnceValue(func() []string {
-	ecdsaOther := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
 	return []string{
 		"of a stranger", "user:of a stranger", "integration_public_key:of a stranger", strings.Repeat("5A", 32),
-		"whsec_c3RyYW5nZXIgc3RyYW5nZXIgc3RyYW5nZXI=", keyPEM(strangerKey()), keyPEM(ecdsaOther), hex.EncodeToString(must(ed25519Other, err)),
-		"WEBHOOK_ID " + base64.StdEncoding.EncodeToString(must(x509.MarshalPKCS8PrivateKey(strangerKey()))),
+		"whsec_c3RyYW5nZXIgc3RyYW5nZXIgc3RyYW5nZXI=", prooftest.KeyPEM(strangerKey()), prooftest.KeyPEM(ecdsaOther), hex.EncodeToString(prooftest.Must(ed25519Other, err)),
+		"WEBHOOK_ID " + base64.StdEncoding.EncodeToString(prooftest.Must(x509.MarshalPKCS8PrivateKey(strangerKey()))),
 	}
 })
 
-var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
+var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(rsa.GenerateKey(rand.Reader, 2048)) })
 
 // stranger returns p as it is for a source with a secret that signed nothing,
 // and that secret.
 func stranger(t testing.TB, name string, p *Provider) (*Provider, secret.Value) {
 	if fetch := fixtures()[p.Name].fetch; fetch != nil {
-		o, others := configured()[name], published{}
+		o, others := configured()[name], prooftest.Published{}
 		for rawURL := range fetch() {
-			others[rawURL] = keySet(strangerKey().Public())
+			others[rawURL] = prooftest.KeySet(strangerKey())
 		}
 		o.Fetch = others
 		p = provide(t, name, o)
@@ -137,7 +138,7 @@ func stranger(t testing.TB, name string, p *Provider) (*Provider, secret.Value) 
 	signed := signedSample(t, p, "", "evt_1")
 	for _, text := range strangers() {
 		if key := secret.New(text); p.CheckSecret(key) == nil {
-			if _, err := p.Verify(t.Context(), signed, []secret.Value{key}, testNow); err != nil {
+			if _, err := p.Verify(t.Context(), signed, []secret.Value{key}, prooftest.Now()); err != nil {
 				return p, key
 			}
 		}
@@ -159,7 +160,7 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
 		p := all.named(name)
 		r := requestText{name, method, query, headers}.request(t, body)
-		verified, err := p.Verify(t.Context(), r, []secret.Value{keys[p]}, testNow)
+		verified, err := p.Verify(t.Context(), r, []secret.Value{keys[p]}, prooftest.Now())
 		if err == nil {
 			t.Fatalf("%s is proven by a stranger: %+v", p.Name, verified)
 		}
@@ -224,7 +225,7 @@ func FuzzHandshake(f *testing.F) {
 	addRequests(f, all, "handshake")
 	for _, name := range all.names {
 		if all.providers[name].Handshake != nil {
-			f.Add(name, http.MethodGet, "challenge=a&crc_token=b&bt_challenge=20f9f8ed&hub.mode=subscribe&hub.challenge=c&hub.verify_token="+testSecret, "", []byte{})
+			f.Add(name, http.MethodGet, "challenge=a&crc_token=b&bt_challenge=20f9f8ed&hub.mode=subscribe&hub.challenge=c&hub.verify_token="+prooftest.Secret, "", []byte{})
 			f.Add(name, http.MethodPost, "validationToken=a+b%3C", "", []byte{})
 		}
 	}
@@ -235,7 +236,7 @@ func FuzzHandshake(f *testing.F) {
 		}
 		r := requestText{name, method, query, headers}.request(t, body)
 		before := string(r.Body)
-		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(p)}, testNow)
+		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(p)}, prooftest.Now())
 		require.Equal(t, before, string(r.Body))
 		if err != nil {
 			require.Nil(t, answer)
@@ -255,9 +256,9 @@ func FuzzHandshake(f *testing.F) {
 func FuzzAnyBit(f *testing.F) {
 	all := everything(f)
 	for _, name := range all.names {
-		r := all.providers[name].Sample("", "evt_1", testNow)
+		r := all.providers[name].Sample("", "evt_1", prooftest.Now())
 		for _, bit := range []uint32{0, 7, 1000, 1 << 20} {
-			f.Add(name, textOf(name, &Request{Header: r.Header, URL: parseURL(f, "")}).headers, r.Body, bit)
+			f.Add(name, textOf(name, &Request{Header: r.Header, URL: prooftest.URL("")}).headers, r.Body, bit)
 		}
 	}
 	f.Fuzz(func(t *testing.T, name, headers string, body []byte, bit uint32) {
@@ -266,7 +267,7 @@ func FuzzAnyBit(f *testing.F) {
 		for header, values := range r.Header { // a header that comes twice is refused, which is another test
 			r.Header[header] = values[:1]
 		}
-		if err := p.Sign(r, keyOf(p), testNow); err != nil {
+		if err := p.Sign(r, keyOf(p), prooftest.Now()); err != nil {
 			return // a body that cannot carry the signature
 		}
 		if err := verifies(t, p, r); err != nil {
@@ -279,8 +280,8 @@ func FuzzAnyBit(f *testing.F) {
 		for _, header := range signed {
 			value := r.Header.Get(header)
 			if at < len(value)*8 {
-				r.Header[header] = []string{flip(value, at)}
-				require.Error(t, verifies(t, p, r), "%s: %q, signed as %q", header, flip(value, at), value)
+				r.Header[header] = []string{prooftest.Flip(value, at)}
+				require.Error(t, verifies(t, p, r), "%s: %q, signed as %q", header, prooftest.Flip(value, at), value)
 				return
 			}
 			at -= len(value) * 8
@@ -288,7 +289,7 @@ func FuzzAnyBit(f *testing.F) {
 		if f := fixtures()[p.Name]; f.unsigned || f.inBody || len(r.Body) == 0 {
 			return
 		}
-		changed := flip(string(r.Body), at%(len(r.Body)*8))
+		changed := prooftest.Flip(string(r.Body), at%(len(r.Body)*8))
 		if p.Name == "twilio" && sameForm(t, string(r.Body), changed) {
 			return
 		}

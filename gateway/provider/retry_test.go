@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
 func TestRetrySigns(t *testing.T) {
@@ -71,10 +73,10 @@ func TestReplayTokens(t *testing.T) {
 		other := signedSample(t, p, "", "evt_2")
 		other.Body = append(other.Body, ' ')
 		if !fixtures()[p.Name].inBody {
-			require.NoError(t, p.Sign(other, keyOf(p), testNow))
+			require.NoError(t, p.Sign(other, keyOf(p), prooftest.Now()))
 		}
 		require.NotEqual(t, token, p.ReplayToken(other))
-		require.Empty(t, p.ReplayToken(&Request{Header: http.Header{}, URL: parseURL(t, "")}), "nothing was signed")
+		require.Empty(t, p.ReplayToken(&Request{Header: http.Header{}, URL: prooftest.URL("")}), "nothing was signed")
 	})
 	p := provide(t, "github", Options{})
 	r := signedSample(t, p, "", "evt_1")

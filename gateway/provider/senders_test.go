@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -38,11 +39,11 @@ func TestHMACExpressesEverySender(t *testing.T) {
 			p, err := New("hmac", o)
 			require.NoError(t, err)
 			key := secret.New(s.Secret)
-			r := &Request{Method: http.MethodPost, URL: parseURL(t, s.URL), Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(s.Body)}
+			r := &Request{Method: http.MethodPost, URL: prooftest.URL(s.URL), Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(s.Body)}
 			for name, value := range s.Headers {
 				r.Header.Set(name, value)
 			}
-			_, err = p.Verify(t.Context(), r, []secret.Value{key}, testNow)
+			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now())
 			require.NoError(t, err)
 			events, err := p.Events(r)
 			require.NoError(t, err)
@@ -51,15 +52,15 @@ func TestHMACExpressesEverySender(t *testing.T) {
 
 			// What the scheme covers cannot be changed, and a time gets old.
 			r.Body = []byte(s.Body + " ")
-			_, err = p.Verify(t.Context(), r, []secret.Value{key}, testNow)
+			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now())
 			refusedFor(t, ReasonWrongSignature, err)
 			r.Body = []byte(s.Body)
 			if template, _ := parseTemplate(o.Template); template.has(inTimestamp) {
-				_, err = p.Verify(t.Context(), r, []secret.Value{key}, testNow.Add(time.Hour))
+				_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now().Add(time.Hour))
 				refusedFor(t, ReasonOldTimestamp, err)
 			}
-			require.NoError(t, p.Sign(r, key, testNow.Add(time.Minute)))
-			_, err = p.Verify(t.Context(), r, []secret.Value{key}, testNow.Add(time.Minute))
+			require.NoError(t, p.Sign(r, key, prooftest.Now().Add(time.Minute)))
+			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now().Add(time.Minute))
 			require.NoError(t, err, "what we sign is proven alike")
 		})
 	}

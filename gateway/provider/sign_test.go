@@ -8,21 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 func signedSample(t testing.TB, p *Provider, eventType, id string) *Request {
 	t.Helper()
-	r := p.Sample(eventType, id, testNow)
+	r := p.Sample(eventType, id, prooftest.Now())
 	require.Equal(t, http.MethodPost, r.Method)
 	require.Nil(t, r.URL)
-	r.URL = parseURL(t, "")
-	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+	r.URL = prooftest.URL("")
+	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
 	return r
 }
 
 func verifies(t testing.TB, p *Provider, r *Request) error {
-	_, err := p.Verify(t.Context(), r, []secret.Value{keyOf(p)}, testNow)
+	_, err := p.Verify(t.Context(), r, []secret.Value{keyOf(p)}, prooftest.Now())
 	return err
 }
 
@@ -98,10 +99,10 @@ func TestSignTakesAnyBody(t *testing.T) {
 			return
 		}
 		for name, body := range bodies {
-			r := p.Sample("", "evt_1", testNow)
-			r.URL = parseURL(t, "https://hooks.example.com/x?a=1")
+			r := p.Sample("", "evt_1", prooftest.Now())
+			r.URL = prooftest.URL("https://hooks.example.com/x?a=1")
 			r.Body = []byte(body)
-			require.NoError(t, p.Sign(r, keyOf(p), testNow), name)
+			require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()), name)
 			require.NoError(t, verifies(t, p, r), name)
 			if _, err := p.Events(r); err != nil {
 				require.IsType(t, &EventError{}, err, name)
@@ -121,7 +122,7 @@ func TestAnyBitCounts(t *testing.T) {
 			value := r.Header.Get(name)
 			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try is an RSA proof
 			for bit := 0; bit < len(value)*8; bit += step {
-				r.Header[name] = []string{flip(value, bit)}
+				r.Header[name] = []string{prooftest.Flip(value, bit)}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}
 			if value != "" {
@@ -133,7 +134,7 @@ func TestAnyBitCounts(t *testing.T) {
 		}
 		body := string(r.Body)
 		for bit := 0; bit < len(body)*8; bit += 7 {
-			r.Body = []byte(flip(body, bit))
+			r.Body = []byte(prooftest.Flip(body, bit))
 			if p.Name == "twilio" && sameForm(t, body, string(r.Body)) {
 				continue // Twilio signs the fields, not their spelling
 			}
@@ -142,17 +143,11 @@ func TestAnyBitCounts(t *testing.T) {
 	})
 }
 
-func flip(s string, bit int) string {
-	b := []byte(s)
-	b[bit/8] ^= 1 << (bit % 8)
-	return string(b)
-}
-
 // sameForm tells whether two forms sign alike.
 func sameForm(t *testing.T, a, b string) bool {
 	t.Helper()
 	signed := func(body string) string {
-		r := &Request{URL: parseURL(t, ""), Header: http.Header{"Content-Type": {formType}}, Body: []byte(body)}
+		r := &Request{URL: prooftest.URL(""), Header: http.Header{"Content-Type": {formType}}, Body: []byte(body)}
 		params, err := twilioSigned(r)
 		if err != nil {
 			return err.Error()
@@ -167,19 +162,19 @@ func TestSecrets(t *testing.T) {
 	everyProvider(t, func(t *testing.T, p *Provider, r *Request) {
 		require.NoError(t, p.CheckSecret(keyOf(p)))
 		require.Error(t, p.CheckSecret(secret.Value{}))
-		require.Error(t, p.Sign(r, secret.Value{}, testNow))
+		require.Error(t, p.Sign(r, secret.Value{}, prooftest.Now()))
 
 		if p.Keyless {
 			return
 		}
 		// Without a usable secret nothing is proven, and nobody is to blame but us.
 		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
-			_, err := p.Verify(t.Context(), r, secrets, testNow)
+			_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 			require.Error(t, err)
 			var refused *VerifyError
 			require.NotErrorAs(t, err, &refused)
 		}
-		verified, err := p.Verify(t.Context(), r, []secret.Value{{}, keyOf(p), keyOf(p)}, testNow)
+		verified, err := p.Verify(t.Context(), r, []secret.Value{{}, keyOf(p), keyOf(p)}, prooftest.Now())
 		require.NoError(t, err)
 		require.Equal(t, 1, verified.SecretIndex)
 	})
@@ -211,7 +206,7 @@ func TestSamplesAreReal(t *testing.T) {
 			}
 		}
 	}
-	r := provide(t, "stripe", Options{}).Sample("invoice.paid", "evt_7", testNow)
+	r := provide(t, "stripe", Options{}).Sample("invoice.paid", "evt_7", prooftest.Now())
 	require.NoError(t, json.Unmarshal(r.Body, &body))
 	require.Equal(t, "in_7", body.Data.Object.ID)
 	require.Equal(t, "jenny.rosen@example.com", body.Data.Object.CustomerEmail)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -67,9 +68,9 @@ const adyenWrong = `{"NotificationRequestItem":{"additionalData":{"hmacSignature
 // another body.
 func unproven(t testing.TB, p *Provider, contentType, body string) *Request {
 	t.Helper()
-	r := p.Sample("", "evt_1", testNow)
+	r := p.Sample("", "evt_1", prooftest.Now())
 	r.URL = &url.URL{Scheme: "https", Host: "hooks.example.com", Path: "/webhooks/demo"}
-	require.NoError(t, p.Sign(r, keyOf(p), testNow))
+	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
 	r.Body, r.Method = []byte(body), http.MethodPost
 	r.Header.Set("Content-Type", contentType)
 	return r
@@ -79,11 +80,11 @@ func unproven(t testing.TB, p *Provider, contentType, body string) *Request {
 func refuse(t testing.TB, p *Provider, r *Request, secrets []secret.Value) {
 	t.Helper()
 	if p.Handshake != nil {
-		if answer, err := p.Handshake(t.Context(), r, secrets, testNow); err != nil || answer != nil {
+		if answer, err := p.Handshake(t.Context(), r, secrets, prooftest.Now()); err != nil || answer != nil {
 			return
 		}
 	}
-	_, err := p.Verify(t.Context(), r, secrets, testNow)
+	_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 	if _, refused := errors.AsType[*VerifyError](err); !refused && err != nil { // a token of the header proves any body
 		t.Fatalf("want a refusal, got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -45,8 +46,8 @@ func TestVectors(t *testing.T) {
 			p, err := New(v.Provider, Options{})
 			require.NoError(t, err)
 			if v.Challenge != "" {
-				r := &Request{Method: http.MethodGet, URL: parseURL(t, v.Challenge), Header: http.Header{}}
-				answer, err := p.Handshake(t.Context(), r, []secret.Value{secret.New(v.Secret)}, testNow)
+				r := &Request{Method: http.MethodGet, URL: prooftest.URL(v.Challenge), Header: http.Header{}}
+				answer, err := p.Handshake(t.Context(), r, []secret.Value{secret.New(v.Secret)}, prooftest.Now())
 				require.NoError(t, err)
 				require.Equal(t, v.Signature, string(answer.Body))
 				return
@@ -66,7 +67,7 @@ func TestVectors(t *testing.T) {
 
 func (v vector) request(t *testing.T) (*Request, time.Time) {
 	t.Helper()
-	r := &Request{Method: cmp.Or(v.Method, http.MethodPost), URL: parseURL(t, v.URL), Header: http.Header{}, Body: []byte(v.Body)}
+	r := &Request{Method: cmp.Or(v.Method, http.MethodPost), URL: prooftest.URL(v.URL), Header: http.Header{}, Body: []byte(v.Body)}
 	r.Header.Set("Content-Type", jsonType)
 	if v.Signature != "" {
 		p := provide(t, v.Provider, Options{})
@@ -118,7 +119,7 @@ func TestTwilioURLs(t *testing.T) {
 			"https://a.example/x?e=%25zz&p=%2B~", "https://a.example:443/x?e=%25zz&p=%2B~",
 		},
 	} {
-		require.ElementsMatch(t, want, twilioURLs(parseURL(t, given)), given)
+		require.ElementsMatch(t, want, twilioURLs(prooftest.URL(given)), given)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -24,8 +25,8 @@ func TestCheckSignsNoEvent(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		token := tokens.Draw(t, "token")
-		u := *must(url.Parse("https://hooks.example.com/webhooks/x?" + url.Values{"crc_token": {token}}.Encode()))
-		answer, err := p.Handshake(t.Context(), &Request{Method: http.MethodGet, URL: &u}, secrets, testNow)
+		u := *prooftest.Must(url.Parse("https://hooks.example.com/webhooks/x?" + url.Values{"crc_token": {token}}.Encode()))
+		answer, err := p.Handshake(t.Context(), &Request{Method: http.MethodGet, URL: &u}, secrets, prooftest.Now())
 		if err != nil {
 			require.Nil(t, answer)
 			require.IsType(t, &EventError{}, err)
@@ -39,7 +40,7 @@ func TestCheckSignsNoEvent(t *testing.T) {
 			Method: http.MethodPost, URL: &u, Body: []byte(token),
 			Header: http.Header{"X-Twitter-Webhooks-Signature": {body.ResponseToken}},
 		}
-		_, err = p.Verify(t.Context(), forged, secrets, testNow)
+		_, err = p.Verify(t.Context(), forged, secrets, prooftest.Now())
 		require.NoError(t, err)
 		_, err = p.Events(forged)
 		require.IsType(t, &EventError{}, err)
@@ -50,19 +51,19 @@ func TestCheckSignsNoEvent(t *testing.T) {
 func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
 	t.Parallel()
 	line := provide(t, "line", Options{})
-	r := line.Sample("", "", testNow)
+	r := line.Sample("", "", prooftest.Now())
 	require.Zero(t, line.Retry(r))
 	r.Body = []byte(`{"events":[{"webhookEventId":"a","deliveryContext":{"isRedelivery":true}}]}`)
 	require.Equal(t, RetryInfo{Redelivery: true}, line.Retry(r))
 
 	twitch := provide(t, "twitch", Options{})
-	r = twitch.Sample("", "", testNow)
+	r = twitch.Sample("", "", prooftest.Now())
 	require.Zero(t, twitch.Retry(r))
 	r.Header.Set(twitchRetry, "2")
 	require.Equal(t, RetryInfo{Number: 2, Redelivery: true}, twitch.Retry(r))
 
 	pubsub := provide(t, "google-pubsub", configured()["google-pubsub"])
-	require.Zero(t, pubsub.Retry(pubsub.Sample("", "", testNow)))
+	require.Zero(t, pubsub.Retry(pubsub.Sample("", "", prooftest.Now())))
 	require.Zero(t, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":1}`)}))
 	require.Equal(t, RetryInfo{Number: 4, Redelivery: true}, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":5}`)}))
 }

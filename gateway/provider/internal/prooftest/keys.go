@@ -1,0 +1,86 @@
+// Package prooftest holds what the tests of the engine, of the senders and of
+// the catalog share: a clock, keys, certificates, and a sender that answers
+// fetches.
+package prooftest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"sync"
+
+	"github.com/MicahParks/jwkset"
+)
+
+// Secret fits most providers.
+const Secret = "correct horse battery staple"
+
+var (
+	rsaKey     = sync.OnceValue(func() crypto.Signer { return Must(rsa.GenerateKey(rand.Reader, 2048)) })
+	ecdsaKey   = sync.OnceValue(func() crypto.Signer { return Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
+	ed25519Key = sync.OnceValue(func() crypto.Signer {
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		return Must(key, err)
+	})
+)
+
+// RSAKey is the private key of all senders that sign with RSA.
+func RSAKey() crypto.Signer { return rsaKey() }
+
+// ECDSAKey is the private key of all senders that sign with P-256.
+func ECDSAKey() crypto.Signer { return ecdsaKey() }
+
+// Ed25519Key is the private key of all senders that sign with Ed25519.
+func Ed25519Key() crypto.Signer { return ed25519Key() }
+
+// Must returns value, and panics with an error.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// RSAPEM, ECDSAPEM, RSABase64, ECDSABase64 and Ed25519Hex are the private keys
+// as a configuration spells them.
+func RSAPEM() string      { return KeyPEM(RSAKey()) }
+func ECDSAPEM() string    { return KeyPEM(ECDSAKey()) }
+func RSABase64() string   { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey())) }
+func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSAKey())) }
+func Ed25519Hex() string  { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
+
+// KeyPEM spells a private key.
+func KeyPEM(key crypto.Signer) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(key)}))
+}
+
+func pkcs8(key crypto.Signer) []byte { return Must(x509.MarshalPKCS8PrivateKey(key)) }
+
+// Whsec is a key as the Standard Webhooks specification spells it.
+func Whsec() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
+
+// KeyID is the id by which tokens name a key of ours: the hash of its public
+// half.
+func KeyID(key crypto.Signer) string {
+	sum := sha256.Sum256(Must(x509.MarshalPKIXPublicKey(key.Public())))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// KeySet is a JSON Web Key Set of the public halves of some keys.
+func KeySet(keys ...crypto.Signer) []byte {
+	var set jwkset.JWKSMarshal
+	for _, key := range keys {
+		jwk := Must(jwkset.NewJWKFromKey(key.Public(), jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: KeyID(key), USE: jwkset.UseSig}}))
+		set.Keys = append(set.Keys, jwk.Marshal())
+	}
+	return Must(json.Marshal(set))
+}

@@ -1,0 +1,47 @@
+package prooftest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+)
+
+// Published answers fetches of documents by their URL.
+type Published map[string][]byte
+
+// RoundTrip implements http.RoundTripper.
+func (p Published) RoundTrip(r *http.Request) (*http.Response, error) {
+	document, ok := p[r.URL.String()]
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusNotFound
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(document)), Header: http.Header{}, Request: r}, nil
+}
+
+// PublishedKeys publishes the public halves of the keys of the tests.
+func PublishedKeys(rawURL string) func() Published {
+	return func() Published { return Published{rawURL: KeySet(RSAKey(), ECDSAKey(), Ed25519Key())} }
+}
+
+// Counted counts what is fetched.
+type Counted struct {
+	Published
+
+	Fetched map[string]int
+}
+
+// RoundTrip implements http.RoundTripper. The tests fetch one after the other.
+func (c Counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.Fetched[r.URL.String()]++
+	return c.Published.RoundTrip(r)
+}
+
+// Total is how much was fetched of all documents.
+func (c Counted) Total() int {
+	n := 0
+	for _, times := range c.Fetched {
+		n += times
+	}
+	return n
+}
