@@ -9,17 +9,19 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
+const adyenTestKey = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00"
+
 // TestAdyenSignedFields flips bits of a signed payment. Most of a body is not
 // signed; what gets through is still the same event.
 func TestAdyenSignedFields(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "adyen", Options{})
-	r := signedSample(t, p, "", "evt_1")
-	body, event := string(r.Body), eventOf(t, p, r)
+	p := declared(t, newAdyen, Options{})
+	r := signed(t, p, adyenTestKey, "", "evt_1")
+	body, event := string(r.Body), theEvent(t, p, r)
 	proven := 0
 	for bit := range len(body) * 8 {
 		r.Body = []byte(prooftest.Flip(body, bit))
-		if verifies(t, p, r) != nil {
+		if verify(t, p, adyenTestKey, r) != nil {
 			continue
 		}
 		proven++
@@ -44,7 +46,8 @@ func FuzzAdyenItem(f *testing.F) {
 		[]byte(`{"pspReference":"a","merchantAccountCode":"b","eventCode":"e","success":false}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		read := func(fields []byte) (text []byte, id string) {
-			root, err := parseJSON(append(append([]byte(`{"NotificationRequestItem":`), fields...), '}'))
+			item := append(append([]byte(`{"NotificationRequestItem":`), fields...), '}')
+			root, err := parseJSON(item)
 			if err != nil {
 				return nil, ""
 			}
@@ -52,7 +55,7 @@ func FuzzAdyenItem(f *testing.F) {
 				require.IsType(t, &VerifyError{}, err)
 				return nil, ""
 			}
-			if id, err = adyenKey(&document{root: root, parsed: true}); err != nil {
+			if id, err = adyenKey(&document{r: &Request{Body: item}}); err != nil {
 				require.IsType(t, &EventError{}, err)
 				return nil, ""
 			}

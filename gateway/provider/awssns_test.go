@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/sjson"
@@ -16,29 +15,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-const (
-	snsTestTopic = "arn:aws:sns:us-east-1:123456789012:orders"
-	snsTestHost  = "https://sns.us-east-1.amazonaws.com/"
-)
-
-// publishedSNS publishes certificates, and takes a confirmation.
-func publishedSNS() prooftest.Published {
-	return prooftest.Published{
-		snsTestHost + "SimpleNotificationService-hooklatch.pem":                           prooftest.SelfSigned("sns.amazonaws.com", prooftest.RSAKey(), prooftest.Now().AddDate(1, 0, 0)),
-		snsTestHost + "SimpleNotificationService-old.pem":                                 prooftest.SelfSigned("sns.amazonaws.com", prooftest.RSAKey(), prooftest.Now().Add(-time.Second)),
-		snsTestHost + "SimpleNotificationService-ecdsa.pem":                               prooftest.SelfSigned("sns.amazonaws.com", prooftest.ECDSAKey(), prooftest.Now().AddDate(1, 0, 0)),
-		snsTestHost + "SimpleNotificationService-none.pem":                                []byte("hello"),
-		snsTestHost + "?Action=ConfirmSubscription&TopicArn=" + snsTestTopic + "&Token=t": []byte("<ConfirmSubscriptionResponse/>"),
-	}
-}
-
 // TestSNSByCertificate proves messages as AWS sends them: by a certificate of
 // its host, for a topic of ours.
 func TestSNSByCertificate(t *testing.T) {
 	t.Parallel()
-	fetch := prooftest.Counted{Published: publishedSNS(), Fetched: map[string]int{}}
-	p := provide(t, "aws-sns", Options{Fetch: fetch})
-	topics := []secret.Value{secret.New("arn:aws:sns:us-east-1:123456789012:other"), secret.New(snsTestTopic)}
+	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}
+	p := declared(t, newSNS, Options{Fetch: fetch})
+	topics := []secret.Value{secret.New("arn:aws:sns:us-east-1:123456789012:other"), secret.New(prooftest.SNSTopic)}
 	require.NoError(t, p.CheckSecret(topics[1]))
 	require.ErrorIs(t, p.CheckSecret(secret.New("orders")), errNoTopic)
 	require.ErrorIs(t, p.Sign(p.Sample("", "", prooftest.Now()), topics[1], prooftest.Now()), errOnlyAWS)
@@ -46,7 +29,7 @@ func TestSNSByCertificate(t *testing.T) {
 	message := func(kind string) *Request {
 		r := p.Sample(kind, "m1", prooftest.Now())
 		var err error
-		r.Body, err = sjson.SetBytes(r.Body, "TopicArn", snsTestTopic)
+		r.Body, err = sjson.SetBytes(r.Body, "TopicArn", prooftest.SNSTopic)
 		require.NoError(t, err)
 		require.NoError(t, p.Sign(r, secret.New(prooftest.RSAPEM()), prooftest.Now()))
 		return r
@@ -56,7 +39,7 @@ func TestSNSByCertificate(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, verified.SecretIndex)
 	}
-	require.Equal(t, map[string]int{snsTestHost + "SimpleNotificationService-hooklatch.pem": 1}, fetch.Fetched, "fetched once")
+	require.Equal(t, map[string]int{prooftest.SNSHost + "SimpleNotificationService-hooklatch.pem": 1}, fetch.Fetched, "fetched once")
 
 	// Version 1 is the same with SHA-1.
 	r := message(snsNotification)
@@ -85,20 +68,20 @@ func TestSNSByCertificate(t *testing.T) {
 	r = message(snsNotification)
 	r.Body = bytes.Replace(r.Body, []byte("SimpleNotificationService-hooklatch"), []byte("SimpleNotificationService-gone"), 1)
 	_, err = p.Verify(t.Context(), r, topics, prooftest.Now())
-	refusedFor(t, ReasonForeignURL, err)
+	requireRefusal(t, ReasonForeignURL, err)
 }
 
 // TestSNSConfirmation calls the URL of a signed confirmation, each time anew.
 func TestSNSConfirmation(t *testing.T) {
 	t.Parallel()
-	fetch := prooftest.Counted{Published: publishedSNS(), Fetched: map[string]int{}}
-	p := provide(t, "aws-sns", Options{Fetch: fetch})
-	confirm := snsTestHost + "?Action=ConfirmSubscription&TopicArn=" + snsTestTopic + "&Token=t"
+	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}
+	p := declared(t, newSNS, Options{Fetch: fetch})
+	confirm := prooftest.SNSHost + "?Action=ConfirmSubscription&TopicArn=" + prooftest.SNSTopic + "&Token=t"
 	r := p.Sample(snsConfirmation, "m1", prooftest.Now())
-	r.Body = prooftest.Must(sjson.SetBytes(r.Body, "TopicArn", snsTestTopic))
+	r.Body = prooftest.Must(sjson.SetBytes(r.Body, "TopicArn", prooftest.SNSTopic))
 	r.Body = prooftest.Must(sjson.SetBytes(r.Body, "SubscribeURL", confirm))
 	require.NoError(t, p.Sign(r, secret.New(prooftest.RSAPEM()), prooftest.Now()))
-	topics := []secret.Value{secret.New(snsTestTopic)}
+	topics := []secret.Value{secret.New(prooftest.SNSTopic)}
 	for i := range 2 {
 		answer, err := p.Handshake(t.Context(), r, topics, prooftest.Now())
 		require.NoError(t, err)

@@ -11,11 +11,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
+const braintreeTestKey = "integration_public_key:integration_private_key"
+
 // TestBraintreePayload flips bits of the payload and of the signature.
 func TestBraintreePayload(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "braintree", Options{})
-	r := signedSample(t, p, "", "evt_1")
+	p := declared(t, newBraintree, Options{})
+	r := signed(t, p, braintreeTestKey, "", "evt_1")
 	form, err := url.ParseQuery(string(r.Body))
 	require.NoError(t, err)
 	for _, name := range []string{braintreePayload, braintreeSignature} {
@@ -23,7 +25,7 @@ func TestBraintreePayload(t *testing.T) {
 		for bit := range len(value) * 8 {
 			form.Set(name, prooftest.Flip(value, bit))
 			r.Body = []byte(form.Encode())
-			require.Error(t, verifies(t, p, r), "%s", r.Body)
+			require.Error(t, verify(t, p, braintreeTestKey, r), "%s", r.Body)
 		}
 		form.Set(name, value)
 	}
@@ -35,33 +37,17 @@ func TestBraintreePayload(t *testing.T) {
 // nothing that could be a payload.
 func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "braintree", Options{})
-	secrets := []secret.Value{keyOf(p)}
+	p := declared(t, newBraintree, Options{})
+	secrets := []secret.Value{secret.New(braintreeTestKey)}
 	r := &Request{Method: http.MethodGet, URL: prooftest.URL("?bt_challenge=20f9f8ed05f77439fe955c977e4c8a53"), Header: http.Header{}}
 	answer, err := p.Handshake(t.Context(), r, secrets, prooftest.Now())
 	require.NoError(t, err)
 	forged := url.Values{braintreePayload: {"20f9f8ed05f77439fe955c977e4c8a53"}, braintreeSignature: {string(answer.Body)}}
 	delivery := sample([]byte(forged.Encode()), formType)
-	require.NoError(t, verifies(t, p, delivery))
+	require.NoError(t, verify(t, p, braintreeTestKey, delivery))
 	_, err = p.Events(delivery)
 	require.IsType(t, &EventError{}, err, "hex digits are the base64 of no XML")
 
 	_, err = p.Handshake(t.Context(), r, nil, prooftest.Now())
 	require.ErrorIs(t, err, errNoSecret)
-}
-
-func FuzzBraintree(f *testing.F) {
-	f.Add("a|00&b|11", "PGE+", `<notification><kind>a</kind><timestamp>b</timestamp><subject><x><id>1</id></x></subject></notification>`)
-	f.Add("a|00&a|00", "?", `<notification><kind>a</kind><subject><x/><y/></subject></notification>`)
-	f.Fuzz(func(t *testing.T, signatures, payload, text string) {
-		if found, err := braintreeSignatures(signatures); err != nil {
-			require.IsType(t, &VerifyError{}, err)
-		} else {
-			require.NotEmpty(t, found)
-		}
-		p := provide(t, "braintree", Options{})
-		for _, given := range []string{payload, base64Std.encode([]byte(text))} {
-			requireSound(t, p, sample([]byte(url.Values{braintreePayload: {given}}.Encode()), formType))
-		}
-	})
 }

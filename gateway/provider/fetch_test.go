@@ -2,17 +2,12 @@ package provider
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,55 +16,12 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// sender is a local HTTPS server that stands for every host of a sender.
-type sender struct {
-	*httptest.Server
-
-	requests atomic.Int64
-	respond  atomic.Pointer[http.HandlerFunc]
-}
-
-func newSender(t *testing.T, respond http.HandlerFunc) *sender {
-	t.Helper()
-	s := &sender{}
-	s.respond.Store(&respond)
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.requests.Add(1)
-		(*s.respond.Load())(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// transport connects to the server whatever host is asked for.
-func (s *sender) transport() *http.Transport {
-	roots := x509.NewCertPool()
-	roots.AddCert(s.Certificate())
-	return &http.Transport{
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
-		},
-		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
-		DisableKeepAlives: true,
-	}
-}
-
-func (s *sender) answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
-
-func says(text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
-}
-
-func status(code int) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
-}
-
 const keysURL = "https://keys.example.com/set.json"
 
 func TestFetchIsCached(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, says("one"))
-	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+	s := prooftest.NewServer(t, prooftest.Says("one"))
+	f := newFetcher(Options{Fetch: s.Transport()}, "keys.example.com")
 	cached := func(age time.Duration) (string, error) {
 		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now().Add(age))
 		return string(document), err
@@ -79,10 +31,10 @@ func TestFetchIsCached(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "one", text)
 	}
-	require.EqualValues(t, 1, s.requests.Load())
+	require.EqualValues(t, 1, s.Requests.Load())
 
 	// An old document is used while a new one is fetched.
-	s.answer(says("two"))
+	s.Answer(prooftest.Says("two"))
 	text, err := cached(2 * time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, "one", text)
@@ -90,10 +42,10 @@ func TestFetchIsCached(t *testing.T) {
 		text, err := cached(2 * time.Hour)
 		return err == nil && text == "two"
 	}, 5*time.Second, time.Millisecond)
-	require.EqualValues(t, 2, s.requests.Load())
+	require.EqualValues(t, 2, s.Requests.Load())
 
 	// And for a day when there is no new one, which is not asked for each time.
-	s.answer(status(http.StatusBadGateway))
+	s.Answer(prooftest.Status(http.StatusBadGateway))
 	for range 3 {
 		text, err = cached(4 * time.Hour)
 		require.NoError(t, err)
@@ -102,35 +54,35 @@ func TestFetchIsCached(t *testing.T) {
 			k, err := f.look(keysURL)
 			return err == nil && k.failure != nil && k.triedAt.Equal(prooftest.Now().Add(4*time.Hour))
 		}, 5*time.Second, time.Millisecond)
-		require.EqualValues(t, 3, s.requests.Load())
+		require.EqualValues(t, 3, s.Requests.Load())
 	}
 	_, err = cached(27 * time.Hour)
 	require.ErrorContains(t, err, "status 502")
 	require.NotErrorAs(t, err, new(*VerifyError), "a fault of the network is not the sender's")
-	failed := s.requests.Load()
+	failed := s.Requests.Load()
 	_, err = cached(27*time.Hour + time.Second)
 	require.ErrorContains(t, err, "status 502")
-	require.Equal(t, failed, s.requests.Load(), "not asked again at once")
+	require.Equal(t, failed, s.Requests.Load(), "not asked again at once")
 
-	s.answer(says("three"))
+	s.Answer(prooftest.Says("three"))
 	document, err := f.refreshed(t.Context(), keysURL, time.Minute, prooftest.Now().Add(28*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, "three", string(document))
 	document, err = f.fetch(t.Context(), keysURL, prooftest.Now().Add(28*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, "three", string(document))
-	require.Equal(t, failed+2, s.requests.Load())
+	require.Equal(t, failed+2, s.Requests.Load())
 }
 
 func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 1), make(chan struct{})
-	s := newSender(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := prooftest.NewServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}
 		<-release
 		_, _ = w.Write([]byte("late"))
 	})
-	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+	f := newFetcher(Options{Fetch: s.Transport()}, "keys.example.com")
 	ctx, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
 	for range 5 {
@@ -149,13 +101,13 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 		document, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 		return err == nil && string(document) == "late"
 	}, 5*time.Second, time.Millisecond)
-	require.EqualValues(t, 1, s.requests.Load())
+	require.EqualValues(t, 1, s.Requests.Load())
 }
 
 func TestFetchRefusesForeignURLs(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, says("never"))
-	f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com", "*.paypal.com")
+	s := prooftest.NewServer(t, prooftest.Says("never"))
+	f := newFetcher(Options{Fetch: s.Transport()}, "keys.example.com", "*.paypal.com")
 	for _, rawURL := range []string{
 		"", "keys.example.com", "http://keys.example.com/", "https://example.com/", "https://keys.example.com.evil.example/", "https://evil/keys.example.com",
 		"https://keys.example.com@evil.example/", "https://user:pw@keys.example.com/", "https://keys.example.com:8443/", "https://paypal.com/",
@@ -170,7 +122,7 @@ func TestFetchRefusesForeignURLs(t *testing.T) {
 		_, err = f.fetch(t.Context(), rawURL, prooftest.Now())
 		require.Error(t, err)
 	}
-	require.Zero(t, s.requests.Load())
+	require.Zero(t, s.Requests.Load())
 	for _, rawURL := range []string{"https://KEYS.example.com/", "https://keys.example.com:443/x?y", "https://api.paypal.com/", "https://a.b.paypal.com/"} {
 		_, err := f.fetch(t.Context(), rawURL, prooftest.Now())
 		require.NoError(t, err, rawURL)
@@ -186,8 +138,8 @@ func TestFetchRefusesAnswers(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://keys.example.com/other", http.StatusFound)
 		}, "status 302"},
-		"not found": {status(http.StatusNotFound), "status 404 from keys.example.com"},
-		"too large": {says(strings.Repeat("x", maxFetched+1)), "larger than 256 KiB"},
+		"not found": {prooftest.Status(http.StatusNotFound), "status 404 from keys.example.com"},
+		"too large": {prooftest.Says(strings.Repeat("x", maxFetched+1)), "larger than 256 KiB"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
 			_, _ = w.Write([]byte("abc"))
@@ -195,16 +147,16 @@ func TestFetchRefusesAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSender(t, c.respond)
-			f := newFetcher(Options{Fetch: s.transport()}, "keys.example.com")
+			s := prooftest.NewServer(t, c.respond)
+			f := newFetcher(Options{Fetch: s.Transport()}, "keys.example.com")
 			_, err := f.cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*VerifyError))
-			require.EqualValues(t, 1, s.requests.Load())
+			require.EqualValues(t, 1, s.Requests.Load())
 		})
 	}
-	s := newSender(t, says(strings.Repeat("x", maxFetched)))
-	document, err := newFetcher(Options{Fetch: s.transport()}, "keys.example.com").cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+	s := prooftest.NewServer(t, prooftest.Says(strings.Repeat("x", maxFetched)))
+	document, err := newFetcher(Options{Fetch: s.Transport()}, "keys.example.com").cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 	require.NoError(t, err)
 	require.Len(t, document, maxFetched)
 }
@@ -222,8 +174,8 @@ func TestFetchReachesNoPrivateAddress(t *testing.T) {
 
 func TestFetchKeepsFew(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, says("x"))
-	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
+	s := prooftest.NewServer(t, prooftest.Says("x"))
+	f := newFetcher(Options{Fetch: s.Transport()}, "*.example.com")
 	for i := range maxKept + 10 {
 		_, err := f.cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
 		require.NoError(t, err)
@@ -236,11 +188,11 @@ func TestFetchKeepsFew(t *testing.T) {
 func TestFetchIsBounded(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, maxFetching), make(chan struct{})
-	s := newSender(t, func(http.ResponseWriter, *http.Request) {
+	s := prooftest.NewServer(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
-	f := newFetcher(Options{Fetch: s.transport()}, "*.example.com")
+	f := newFetcher(Options{Fetch: s.Transport()}, "*.example.com")
 	var callers sync.WaitGroup
 	for i := range maxFetching {
 		callers.Go(func() { _, _ = f.fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), prooftest.Now()) })

@@ -44,7 +44,7 @@ func fixtures() map[string]fixture {
 			types: []string{"AUTHORISATION", "REPORT_AVAILABLE", "balancePlatform.transfer.updated"},
 		},
 		"auth0":     {unsigned: true, types: []string{"user.created", "s"}},
-		"aws-sns":   {fetch: publishedSNS, key: prooftest.RSAPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
+		"aws-sns":   {fetch: prooftest.PublishedSNS, key: prooftest.RSAPEM, unsigned: true, inBody: true, types: []string{"Notification", "UnsubscribeConfirmation"}},
 		"basic":     {key: func() string { return "user:" + prooftest.Secret }, unsigned: true},
 		"bitbucket": {types: []string{"repo:push", "pullrequest:created", "issue:created"}},
 		"braintree": {

@@ -40,7 +40,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 				require.NoError(t, err, c.Name)
 				for header := range c.Headers {
 					header = http.CanonicalHeaderKey(header)
-					known := header == "Content-Type" || header == authorization || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)
+					known := header == "Content-Type" || header == "Authorization" || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)
 					require.True(t, known || isOwnHeader(p, header), "%s: %s is in no family of %v", c.Name, header, p.HeaderFamilies)
 				}
 			}

@@ -27,7 +27,7 @@ func TestHubSpotDecode(t *testing.T) {
 // TestHubSpotSpellings takes the URL as it was called and as HubSpot decodes it.
 func TestHubSpotSpellings(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "hubspot", Options{})
+	p := declared(t, newHubSpot, Options{})
 	for signed, called := range map[string]string{
 		"https://hooks.example.com/x?to=a@b.example":   "https://hooks.example.com/x?to=a%40b.example",
 		"https://hooks.example.com/x?to=a%40b.example": "https://hooks.example.com/x?to=a%40b.example",
@@ -37,11 +37,11 @@ func TestHubSpotSpellings(t *testing.T) {
 		r.Header.Set("X-HubSpot-Request-Timestamp", timestamp)
 		r.Header.Set("X-HubSpot-Signature-v3", base64Std.encode(hubspotMAC([]byte(prooftest.Secret), r, signed, timestamp)))
 		r.URL = prooftest.URL(called)
-		require.NoError(t, verifies(t, p, r), signed)
+		require.NoError(t, verify(t, p, prooftest.Secret, r), signed)
 		r.URL = prooftest.URL(called + "&x=1")
-		require.Error(t, verifies(t, p, r), signed)
+		require.Error(t, verify(t, p, prooftest.Secret, r), signed)
 		r.URL = prooftest.URL(called)
 		r.Method = http.MethodPut
-		require.Error(t, verifies(t, p, r), "the method is signed")
+		require.Error(t, verify(t, p, prooftest.Secret, r), "the method is signed")
 	}
 }

@@ -60,11 +60,6 @@ func newJWT(o Options) (*Provider, error) {
 	}, nil
 }
 
-var (
-	secretAlgorithms = []string{"HS256", "HS384", "HS512"}
-	publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
-)
-
 // jwtToken builds the declaration that the options spell out.
 func jwtToken(o Options) (*webToken, error) {
 	w := &webToken{header: authorization, prefix: bearer, audience: o.Audience, claims: o.Claims, bodyHash: o.BodyHashClaim}

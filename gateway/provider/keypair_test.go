@@ -161,23 +161,3 @@ func TestCertificates(t *testing.T) {
 	_, err = c.rsaKey(chain, prooftest.Now())
 	require.NoError(t, err, "any name")
 }
-
-// TestNumberedHeaders is what DocuSign sends: one signature for each key.
-func TestNumberedHeaders(t *testing.T) {
-	t.Parallel()
-	p := provide(t, "hmac", Options{Header: "X-DocuSign-Signature-{n}", Encoding: "base64", EventID: EventID{Pointer: "/id"}})
-	r := signedSample(t, p, "", "evt_1")
-	require.NoError(t, verifies(t, p, r))
-	first := r.Header.Get("X-DocuSign-Signature-1")
-	require.NotEmpty(t, first)
-	r.Header.Set("X-DocuSign-Signature-1", "AAAA")
-	refusedFor(t, ReasonWrongSignature, verifies(t, p, r))
-	r.Header.Set("X-DocuSign-Signature-3", first)
-	refusedFor(t, ReasonWrongSignature, verifies(t, p, r)) // there is a gap
-	r.Header.Set("X-DocuSign-Signature-2", "AAAA")
-	require.NoError(t, verifies(t, p, r))
-	r.Header.Add("X-DocuSign-Signature-2", first)
-	refusedFor(t, ReasonDuplicateHeader, verifies(t, p, r))
-	r.Header.Del("X-DocuSign-Signature-1")
-	refusedFor(t, ReasonMissingSignature, verifies(t, p, r))
-}

@@ -23,8 +23,8 @@ func whatsAppStatuses(n int) *Request {
 // TestWhatsAppStatuses finds every status of a delivery of the largest size.
 func TestWhatsAppStatuses(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"whatsapp", "meta"} {
-		p := provide(t, name, Options{})
+	for _, declare := range []func(Options) (*Provider, error){newWhatsApp, newMeta} {
+		p := declared(t, declare, Options{})
 		events, err := p.Events(whatsAppStatuses(1000))
 		require.NoError(t, err)
 		require.Len(t, events, 1000)
@@ -39,7 +39,7 @@ func TestWhatsAppStatuses(t *testing.T) {
 // BenchmarkWhatsAppStatuses reads a delivery of the largest size. The time for
 // each status must not depend on how many there are.
 func BenchmarkWhatsAppStatuses(b *testing.B) {
-	p := provide(b, "whatsapp", Options{})
+	p := declared(b, newWhatsApp, Options{})
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			r := whatsAppStatuses(n)
@@ -50,25 +50,5 @@ func BenchmarkWhatsAppStatuses(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/status")
 		})
-	}
-}
-
-// TestRequiredAnswers gives senders the answer they insist on.
-func TestRequiredAnswers(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		provider, body string
-		want           Answer
-	}{
-		{"telegram", `{"update_id":1}`, Answer{Status: 200}},
-		{"okta", `{}`, Answer{Status: 204}},
-		{"discord", `{"type":1,"event":{}}`, Answer{Status: 204}},
-		{"discord", `{"type":2}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":5}`)}},
-		{"discord", `{"type":3}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":6}`)}},
-		{"discord", `{"type":4}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":8,"data":{"choices":[]}}`)}},
-		{"discord", `{"type":5}`, Answer{Status: 200, ContentType: jsonType, Body: []byte(`{"type":5}`)}},
-	} {
-		p := provide(t, c.provider, configured()[c.provider])
-		require.Equal(t, &c.want, p.Answer(&Request{Body: []byte(c.body)}), "%s %s", c.provider, c.body)
 	}
 }

@@ -182,7 +182,7 @@ func TestAboutIsComplete(t *testing.T) {
 			if p.About.Docs != "" {
 				require.True(t, strings.HasPrefix(p.About.Docs, "https://"), p.About.Docs)
 			}
-			require.GreaterOrEqual(t, p.Floor(), minFloor)
+			require.GreaterOrEqual(t, p.Floor(), time.Hour)
 			if p.UnsignedID || p.UnsignedBody {
 				require.NotNil(t, p.ReplayToken, "what the replay guard remembers")
 			}

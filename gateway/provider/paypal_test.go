@@ -17,6 +17,8 @@ const (
 	paypalTestIssuer = "http://cacerts.digicert.com/hooklatch.crt"
 )
 
+func paypalTestKey() string { return "WEBHOOK_ID " + prooftest.RSABase64() }
+
 // TestPayPalByCertificate proves deliveries as PayPal sends them: by the
 // certificate at the URL in the header.
 func TestPayPalByCertificate(t *testing.T) {
@@ -40,11 +42,11 @@ func TestPayPalByCertificate(t *testing.T) {
 	}}
 	pool := x509.NewCertPool()
 	pool.AddCert(root.Certificate)
-	p := provide(t, "paypal", Options{Fetch: transport, Roots: pool})
+	p := declared(t, newPayPal, Options{Fetch: transport, Roots: pool})
 	verify := func(certURL string, secrets ...string) error {
 		r := p.Sample("", "WH-1", prooftest.Now())
 		r.Header.Set(paypalCertURL, certURL)
-		require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
+		require.NoError(t, p.Sign(r, secret.New(paypalTestKey()), prooftest.Now()))
 		var values []secret.Value
 		for _, s := range secrets {
 			values = append(values, secret.New(s))
@@ -59,7 +61,7 @@ func TestPayPalByCertificate(t *testing.T) {
 	} {
 		require.NoError(t, verify(certURL, "WEBHOOK_ID"), certURL)
 		require.NoError(t, verify(certURL, "OTHER", "WEBHOOK_ID"), certURL)
-		refusedFor(t, ReasonWrongSignature, verify(certURL, "OTHER"))
+		requireRefusal(t, ReasonWrongSignature, verify(certURL, "OTHER"))
 		require.Equal(t, 1, transport.Fetched[certURL], "kept")
 	}
 	for certURL, reason := range map[string]Reason{
@@ -78,12 +80,12 @@ func TestPayPalByCertificate(t *testing.T) {
 		"https://api.paypal.com/v1/notifications/certs/othername":          ReasonWrongCertificate,
 		"https://api.paypal.com/v1/notifications/certs/text":               ReasonWrongCertificate,
 	} {
-		refusedFor(t, reason, verify(certURL, "WEBHOOK_ID"))
+		requireRefusal(t, reason, verify(certURL, "WEBHOOK_ID"))
 		if reason == ReasonForeignURL {
 			require.Zero(t, transport.Fetched[certURL], certURL)
 		}
 	}
-	refusedFor(t, ReasonForeignURL, verify("https://api.paypal.com/v1/notifications/certs/none", "WEBHOOK_ID"))
+	requireRefusal(t, ReasonForeignURL, verify("https://api.paypal.com/v1/notifications/certs/none", "WEBHOOK_ID"))
 	err := verify("https://api.paypal.com/v1/notifications/certs/lost", "WEBHOOK_ID")
 	require.ErrorContains(t, err, "fetch from the sender")
 	var refused *VerifyError
@@ -94,7 +96,7 @@ func TestPayPalByCertificate(t *testing.T) {
 // neither.
 func TestPayPalSecrets(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "paypal", Options{})
+	p := declared(t, newPayPal, Options{})
 	for _, good := range []string{"1JE4291016473214C", " WEBHOOK_ID\n", "A " + prooftest.RSABase64(), "A\n" + prooftest.RSAPEM()} {
 		require.NoError(t, p.CheckSecret(secret.New(good)))
 	}

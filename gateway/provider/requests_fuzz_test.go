@@ -185,8 +185,7 @@ func requireSound(t *testing.T, p *Provider, r *Request) {
 		info := p.Retry(r)
 		require.GreaterOrEqual(t, info.Number, 0)
 		for _, text := range []string{info.Reason, info.Token} {
-			require.LessOrEqual(t, len(text), maxRetryText)
-			require.Equal(t, text, printable(text))
+			require.Regexp(t, "^[ -~]{0,64}$", text)
 		}
 	}
 	if p.ReplayToken != nil {
@@ -290,7 +289,7 @@ func FuzzAnyBit(f *testing.F) {
 			return
 		}
 		changed := prooftest.Flip(string(r.Body), at%(len(r.Body)*8))
-		if p.Name == "twilio" && sameForm(t, string(r.Body), changed) {
+		if p.Name == "twilio" && sameForm(t, p, string(r.Body), changed) {
 			return
 		}
 		r.Body = []byte(changed)

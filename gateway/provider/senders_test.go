@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestHMACExpressesEverySender(t *testing.T) {
 			p, err := New("hmac", o)
 			require.NoError(t, err)
 			key := secret.New(s.Secret)
-			r := &Request{Method: http.MethodPost, URL: prooftest.URL(s.URL), Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(s.Body)}
+			r := &Request{Method: http.MethodPost, URL: prooftest.URL(s.URL), Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(s.Body)}
 			for name, value := range s.Headers {
 				r.Header.Set(name, value)
 			}
@@ -53,11 +54,11 @@ func TestHMACExpressesEverySender(t *testing.T) {
 			// What the scheme covers cannot be changed, and a time gets old.
 			r.Body = []byte(s.Body + " ")
 			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now())
-			refusedFor(t, ReasonWrongSignature, err)
+			require.ErrorContains(t, err, string(ReasonWrongSignature))
 			r.Body = []byte(s.Body)
-			if template, _ := parseTemplate(o.Template); template.has(inTimestamp) {
+			if strings.Contains(o.Template, "{ts}") {
 				_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now().Add(time.Hour))
-				refusedFor(t, ReasonOldTimestamp, err)
+				require.ErrorContains(t, err, string(ReasonOldTimestamp))
 			}
 			require.NoError(t, p.Sign(r, key, prooftest.Now().Add(time.Minute)))
 			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now().Add(time.Minute))

@@ -30,26 +30,26 @@ func TestSNSCertificates(t *testing.T) {
 	}}
 	pool := x509.NewCertPool()
 	pool.AddCert(root.Certificate)
-	p := provide(t, "aws-sns", Options{Fetch: fetched, Roots: pool})
+	p := declared(t, newSNS, Options{Fetch: fetched, Roots: pool})
 	verify := func(certificate string) error {
 		r := p.Sample(snsNotification, "m1", prooftest.Now())
-		r.Body = prooftest.Must(sjson.SetBytes(r.Body, "TopicArn", snsTestTopic))
+		r.Body = prooftest.Must(sjson.SetBytes(r.Body, "TopicArn", prooftest.SNSTopic))
 		r.Body = prooftest.Must(sjson.SetBytes(r.Body, "SigningCertURL", certificate))
 		require.NoError(t, p.Sign(r, secret.New(prooftest.RSAPEM()), prooftest.Now()))
-		_, err := p.Verify(t.Context(), r, []secret.Value{secret.New(snsTestTopic)}, prooftest.Now())
+		_, err := p.Verify(t.Context(), r, []secret.Value{secret.New(prooftest.SNSTopic)}, prooftest.Now())
 		return err
 	}
 	for _, region := range []string{"us-east-1", "me-south-1", "us-gov-west-1"} {
 		require.NoError(t, verify(url(region)), region)
 	}
-	refusedFor(t, ReasonWrongCertificate, verify(url("eu-west-1")))
-	refusedFor(t, ReasonWrongCertificate, verify(url("eu-west-2")))
+	requireRefusal(t, ReasonWrongCertificate, verify(url("eu-west-1")))
+	requireRefusal(t, ReasonWrongCertificate, verify(url("eu-west-2")))
 	before := fetched.Total()
 	for _, foreign := range []string{
 		url("s3-us-west-2"), url("s3"), url("us-east-1.s3"), "https://sns.us-east-1.amazonaws.com/other.pem",
 		"https://sns.us-east-1.amazonaws.com/a/" + path, url("us-east-1") + "?x=1", url("us-east-1") + "/",
 	} {
-		refusedFor(t, ReasonForeignURL, verify(foreign))
+		requireRefusal(t, ReasonForeignURL, verify(foreign))
 	}
 	require.Equal(t, before, fetched.Total())
 }

@@ -10,8 +10,7 @@ import (
 
 func TestStripeRefusesAKeyOfItsAPI(t *testing.T) {
 	t.Parallel()
-	p, err := New("stripe", Options{})
-	require.NoError(t, err)
+	p := declared(t, newStripe, Options{})
 	for _, key := range []string{"sk_live_canary0123456789", "sk_test_canary0123456789", "rk_live_canary0123456789", "pk_test_canary0123456789"} {
 		err := p.CheckSecret(secret.New(key))
 		require.ErrorContains(t, err, key[:8]+" is one of Stripe's API, not the signing secret of an endpoint, which begins with whsec_")

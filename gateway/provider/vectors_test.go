@@ -68,7 +68,7 @@ func TestVectors(t *testing.T) {
 func (v vector) request(t *testing.T) (*Request, time.Time) {
 	t.Helper()
 	r := &Request{Method: cmp.Or(v.Method, http.MethodPost), URL: prooftest.URL(v.URL), Header: http.Header{}, Body: []byte(v.Body)}
-	r.Header.Set("Content-Type", jsonType)
+	r.Header.Set("Content-Type", "application/json")
 	if v.Signature != "" {
 		p := provide(t, v.Provider, Options{})
 		r.Header.Set(signatureHeader(t, p, r, secret.New(v.Secret)), v.Signature)
@@ -79,14 +79,14 @@ func (v vector) request(t *testing.T) (*Request, time.Time) {
 	now := time.Unix(v.Timestamp, 0)
 	switch v.Provider {
 	case "slack":
-		r.Header.Set(slackTimestamp, strconv.FormatInt(v.Timestamp, 10))
+		r.Header.Set("X-Slack-Request-Timestamp", strconv.FormatInt(v.Timestamp, 10))
 	case "standard-webhooks":
-		var err error
-		now, err = seconds.parse(v.Headers["webhook-timestamp"])
+		seconds, err := strconv.ParseInt(v.Headers["webhook-timestamp"], 10, 64)
 		require.NoError(t, err)
+		now = time.Unix(seconds, 0)
 	case "twitch":
 		var err error
-		now, err = rfc3339.parse(v.Headers["twitch-eventsub-message-timestamp"])
+		now, err = time.Parse(time.RFC3339Nano, v.Headers["twitch-eventsub-message-timestamp"])
 		require.NoError(t, err)
 	case "twilio":
 		if v.Params != nil {
@@ -95,51 +95,8 @@ func (v vector) request(t *testing.T) (*Request, time.Time) {
 				form.Set(name, value)
 			}
 			r.Body = []byte(form.Encode())
-			r.Header.Set("Content-Type", formType)
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 	}
 	return r, now
-}
-
-// TestTwilioURLs covers the spellings twilio-node accepts beyond those of the
-// vectors.
-func TestTwilioURLs(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string][]string{
-		"https://a.example/x":      {"https://a.example/x", "https://a.example:443/x"},
-		"http://a.example/x":       {"http://a.example/x", "http://a.example:80/x"},
-		"https://a.example:8443/x": {"https://a.example/x", "https://a.example:8443/x"},
-		"http://[::1]:8080/x":      {"http://[::1]/x", "http://[::1]:8080/x"},
-		"https://a.example/x?b=1+2&a=(')&b=3&c": {
-			"https://a.example/x?b=1+2&a=(')&b=3&c", "https://a.example:443/x?b=1+2&a=(')&b=3&c",
-			"https://a.example/x?b=1%202&b=3&a=(')&c=", "https://a.example:443/x?b=1%202&b=3&a=(')&c=",
-		},
-		"https://a.example/x?e=%zz&p=%2B%7E": {
-			"https://a.example/x?e=%zz&p=%2B%7E", "https://a.example:443/x?e=%zz&p=%2B%7E",
-			"https://a.example/x?e=%25zz&p=%2B~", "https://a.example:443/x?e=%25zz&p=%2B~",
-		},
-	} {
-		require.ElementsMatch(t, want, twilioURLs(prooftest.URL(given)), given)
-	}
-}
-
-// TestTwilioParams joins fields as url.ParseQuery reads them.
-func TestTwilioParams(t *testing.T) {
-	t.Parallel()
-	for form, want := range map[string]string{
-		"":                      "",
-		"b=2&a=1":               "a1b2",
-		"a=2&a=1&a=2&b=":        "a1a2b",
-		"a+b=%2B&&c":            "a b+c",
-		"a=1=2":                 "a1=2",
-		"A=1&a=2&%C3%A9=3&aa=4": "A1a2aa4é3",
-	} {
-		params, ok := twilioParams(form)
-		require.True(t, ok, form)
-		require.Equal(t, want, string(params), form)
-	}
-	for _, form := range []string{"a=%zz", "%=1", "a=1;b=2"} {
-		_, ok := twilioParams(form)
-		require.False(t, ok, form)
-	}
 }

@@ -43,6 +43,12 @@ const (
 	standardLeeway = time.Minute
 )
 
+// Algorithms of tokens that are signed with a secret, and with a key pair.
+var (
+	secretAlgorithms = []string{"HS256", "HS384", "HS512"}
+	publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+
 // bearer is how tokens stand in the header Authorization.
 const (
 	authorization = "Authorization"

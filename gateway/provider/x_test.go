@@ -17,8 +17,8 @@ import (
 // what anybody can therefore send with a valid signature, is never an event.
 func TestCheckSignsNoEvent(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "x", Options{})
-	secrets := []secret.Value{keyOf(p)}
+	p := declared(t, newX, Options{})
+	secrets := []secret.Value{secret.New(prooftest.Secret)}
 	tokens := rapid.OneOf(
 		rapid.StringMatching(`[-_.~+/=0-9A-Za-z]{1,80}`), rapid.StringMatching(`[ \t]*[\[{"].*`), rapid.String(),
 		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1e5", `{"data":{"event_uuid":"1","event_type":"a"}}`, "[]", `""`}),
@@ -45,37 +45,4 @@ func TestCheckSignsNoEvent(t *testing.T) {
 		_, err = p.Events(forged)
 		require.IsType(t, &EventError{}, err)
 	})
-}
-
-// TestRetrySignsOfLineTwitchAndPubSub reads what senders say of their attempts.
-func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
-	t.Parallel()
-	line := provide(t, "line", Options{})
-	r := line.Sample("", "", prooftest.Now())
-	require.Zero(t, line.Retry(r))
-	r.Body = []byte(`{"events":[{"webhookEventId":"a","deliveryContext":{"isRedelivery":true}}]}`)
-	require.Equal(t, RetryInfo{Redelivery: true}, line.Retry(r))
-
-	twitch := provide(t, "twitch", Options{})
-	r = twitch.Sample("", "", prooftest.Now())
-	require.Zero(t, twitch.Retry(r))
-	r.Header.Set(twitchRetry, "2")
-	require.Equal(t, RetryInfo{Number: 2, Redelivery: true}, twitch.Retry(r))
-
-	pubsub := provide(t, "google-pubsub", configured()["google-pubsub"])
-	require.Zero(t, pubsub.Retry(pubsub.Sample("", "", prooftest.Now())))
-	require.Zero(t, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":1}`)}))
-	require.Equal(t, RetryInfo{Number: 4, Redelivery: true}, pubsub.Retry(&Request{Body: []byte(`{"deliveryAttempt":5}`)}))
-}
-
-// TestSentryReplayToken is of the body, whatever the unsigned id says.
-func TestSentryReplayToken(t *testing.T) {
-	t.Parallel()
-	p := provide(t, "sentry", Options{})
-	require.True(t, p.UnsignedID)
-	a, b, c := signedSample(t, p, "", "r1"), signedSample(t, p, "", "r1"), signedSample(t, p, "issue.resolved", "r1")
-	b.Header.Set("Request-ID", "r2")
-	require.NotEmpty(t, p.ReplayToken(a))
-	require.Equal(t, p.ReplayToken(a), p.ReplayToken(b))
-	require.NotEqual(t, p.ReplayToken(a), p.ReplayToken(c))
 }

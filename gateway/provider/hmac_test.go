@@ -1,0 +1,29 @@
+package provider
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+// TestNumberedHeaders is what DocuSign sends: one signature for each key.
+func TestNumberedHeaders(t *testing.T) {
+	t.Parallel()
+	p := declared(t, newHMAC, Options{Header: "X-DocuSign-Signature-{n}", Encoding: "base64", EventID: EventID{Pointer: "/id"}})
+	r := signed(t, p, prooftest.Secret, "", "evt_1")
+	require.NoError(t, verify(t, p, prooftest.Secret, r))
+	first := r.Header.Get("X-DocuSign-Signature-1")
+	require.NotEmpty(t, first)
+	r.Header.Set("X-DocuSign-Signature-1", "AAAA")
+	requireRefusal(t, ReasonWrongSignature, verify(t, p, prooftest.Secret, r))
+	r.Header.Set("X-DocuSign-Signature-3", first)
+	requireRefusal(t, ReasonWrongSignature, verify(t, p, prooftest.Secret, r)) // there is a gap
+	r.Header.Set("X-DocuSign-Signature-2", "AAAA")
+	require.NoError(t, verify(t, p, prooftest.Secret, r))
+	r.Header.Add("X-DocuSign-Signature-2", first)
+	requireRefusal(t, ReasonDuplicateHeader, verify(t, p, prooftest.Secret, r))
+	r.Header.Del("X-DocuSign-Signature-1")
+	requireRefusal(t, ReasonMissingSignature, verify(t, p, prooftest.Secret, r))
+}

@@ -1,0 +1,59 @@
+package prooftest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+)
+
+// Server is a local HTTPS server that stands for every host of a sender.
+type Server struct {
+	*httptest.Server
+
+	Requests atomic.Int64
+	respond  atomic.Pointer[http.HandlerFunc]
+}
+
+// NewServer starts a server for the time of a test.
+func NewServer(t *testing.T, respond http.HandlerFunc) *Server {
+	t.Helper()
+	s := &Server{}
+	s.respond.Store(&respond)
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.Requests.Add(1)
+		(*s.respond.Load())(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Transport connects to the server whatever host is asked for.
+func (s *Server) Transport() *http.Transport {
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+		},
+		TLSClientConfig:   &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true,
+	}
+}
+
+// Answer changes what the server answers from now on.
+func (s *Server) Answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
+
+// Says answers with a text.
+func Says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
+}
+
+// Status answers with a status and nothing else.
+func Status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}

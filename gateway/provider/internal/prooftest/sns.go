@@ -1,0 +1,21 @@
+package prooftest
+
+import "time"
+
+// The topic whose messages SNS signs in the tests, and the host of its region.
+const (
+	SNSTopic = "arn:aws:sns:us-east-1:123456789012:orders"
+	SNSHost  = "https://sns.us-east-1.amazonaws.com/"
+)
+
+// PublishedSNS publishes certificates of SNS, and takes a confirmation.
+func PublishedSNS() Published {
+	const name = "sns.amazonaws.com"
+	return Published{
+		SNSHost + "SimpleNotificationService-hooklatch.pem":                       SelfSigned(name, RSAKey(), Now().AddDate(1, 0, 0)),
+		SNSHost + "SimpleNotificationService-old.pem":                             SelfSigned(name, RSAKey(), Now().Add(-time.Second)),
+		SNSHost + "SimpleNotificationService-ecdsa.pem":                           SelfSigned(name, ECDSAKey(), Now().AddDate(1, 0, 0)),
+		SNSHost + "SimpleNotificationService-none.pem":                            []byte("hello"),
+		SNSHost + "?Action=ConfirmSubscription&TopicArn=" + SNSTopic + "&Token=t": []byte("<ConfirmSubscriptionResponse/>"),
+	}
+}

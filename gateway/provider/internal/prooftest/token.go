@@ -1,0 +1,12 @@
+package prooftest
+
+import "github.com/golang-jwt/jwt/v5"
+
+// Token makes a JSON Web Token. Without an id it names no key.
+func Token(method jwt.SigningMethod, id string, key any, claims jwt.MapClaims) string {
+	token := jwt.NewWithClaims(method, claims)
+	if id != "" {
+		token.Header["kid"] = id
+	}
+	return Must(token.SignedString(key))
+}
