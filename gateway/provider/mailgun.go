@@ -60,11 +60,11 @@ func newMailgun(o Options) (*Provider, error) {
 		Sample:      sampleMailgun,
 		UnsignedID:  true,
 		ReplayToken: func(r *Request) string {
-			proof, err := mailgunProofOf(r)
+			given, err := mailgunProofOf(r)
 			if err != nil {
 				return ""
 			}
-			return proof.signed()
+			return given.signed()
 		},
 		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
 		RetryWindow: 8 * time.Hour,
@@ -107,19 +107,19 @@ func (p mailgunProof) mac(key []byte) []byte {
 }
 
 func (m *mailgun) verify(_ context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error) {
-	proof, err := mailgunProofOf(r)
+	given, err := mailgunProofOf(r)
 	if err != nil {
 		return Verified{}, err
 	}
-	signature, err := hexDigits.decode(proof.signature)
+	signature, err := hexDigits.decode(given.signature)
 	if err != nil {
 		return Verified{}, &VerifyError{Reason: ReasonMalformedSignature, Detail: "want <hex>"}
 	}
-	signedAt, err := seconds.parse(proof.timestamp)
+	signedAt, err := seconds.parse(given.timestamp)
 	if err != nil {
 		return Verified{}, &VerifyError{Reason: ReasonMalformedTimestamp, Detail: "unit is s"}
 	}
-	index, err := mailgunSecret.match(secrets, [][]byte{signature}, func(key []byte) [][]byte { return [][]byte{proof.mac(key)} })
+	index, err := mailgunSecret.match(secrets, [][]byte{signature}, func(key []byte) [][]byte { return [][]byte{given.mac(key)} })
 	if err != nil {
 		return Verified{}, err
 	}
@@ -135,26 +135,26 @@ func mailgunProofOf(r *Request) (mailgunProof, error) {
 	if err != nil {
 		return mailgunProof{}, &VerifyError{Reason: ReasonMissingSignature, Detail: "the body cannot be read"}
 	}
-	var proof mailgunProof
+	var given mailgunProof
 	for _, f := range []struct {
 		name    string
 		into    *string
 		missing Reason
 	}{
-		{"signature", &proof.signature, ReasonMissingSignature},
-		{"timestamp", &proof.timestamp, ReasonMissingTimestamp},
-		{"token", &proof.token, ReasonMissingToken},
+		{"signature", &given.signature, ReasonMissingSignature},
+		{"timestamp", &given.timestamp, ReasonMissingTimestamp},
+		{"token", &given.token, ReasonMissingToken},
 	} {
 		values := fields[f.name]
 		switch {
 		case len(values) > 1:
-			return proof, &VerifyError{Reason: ReasonMalformedSignature, Detail: "more than one " + f.name}
+			return given, &VerifyError{Reason: ReasonMalformedSignature, Detail: "more than one " + f.name}
 		case len(values) == 0 || values[0] == "":
-			return proof, &VerifyError{Reason: f.missing, Detail: "no " + f.name}
+			return given, &VerifyError{Reason: f.missing, Detail: "no " + f.name}
 		}
 		*f.into = values[0]
 	}
-	return proof, nil
+	return given, nil
 }
 
 // mailgunFields returns the fields of the proof.
@@ -250,16 +250,16 @@ func signMailgun(r *Request, key secret.Value, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	proof := mailgunProof{timestamp: seconds.format(now), token: freshID("")}
-	proof.signature = hexDigits.encode(proof.mac(k))
+	given := mailgunProof{timestamp: seconds.format(now), token: freshID("")}
+	given.signature = hexDigits.encode(given.mac(k))
 	if isForm(r) {
 		form, err := url.ParseQuery(string(r.Body))
 		if err != nil {
 			return errMailgunBody
 		}
-		form.Set("timestamp", proof.timestamp)
-		form.Set("token", proof.token)
-		form.Set("signature", proof.signature)
+		form.Set("timestamp", given.timestamp)
+		form.Set("token", given.token)
+		form.Set("signature", given.signature)
 		r.Body = []byte(form.Encode())
 		return nil
 	}
@@ -268,7 +268,7 @@ func signMailgun(r *Request, key secret.Value, now time.Time) error {
 		return errMailgunBody
 	}
 	r.Body, err = sjson.SetBytes(r.Body, "signature", map[string]string{
-		"timestamp": proof.timestamp, "token": proof.token, "signature": proof.signature,
+		"timestamp": given.timestamp, "token": given.token, "signature": given.signature,
 	})
 	return err
 }

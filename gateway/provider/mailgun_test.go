@@ -30,11 +30,11 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.Empty(t, p.ReplayToken(&Request{Header: http.Header{}, Body: []byte("{}")}))
 
 	// A digit moved from the token to the time is no other token.
-	proof, err := mailgunProofOf(r)
+	given, err := mailgunProofOf(r)
 	require.NoError(t, err)
 	moved := *r
-	moved.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature.timestamp", proof.timestamp+proof.token[:1]))
-	moved.Body = prooftest.Must(sjson.SetBytes(moved.Body, "signature.token", proof.token[1:]))
+	moved.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature.timestamp", given.timestamp+given.token[:1]))
+	moved.Body = prooftest.Must(sjson.SetBytes(moved.Body, "signature.token", given.token[1:]))
 	require.Equal(t, token, p.ReplayToken(&moved))
 }
 
@@ -43,9 +43,9 @@ func TestMailgunProof(t *testing.T) {
 	t.Parallel()
 	p := declared(t, newMailgun, Options{Tolerance: -time.Second})
 	r := signed(t, p, prooftest.Secret, "", "evt_1")
-	proof, err := mailgunProofOf(r)
+	given, err := mailgunProofOf(r)
 	require.NoError(t, err)
-	for name, value := range map[string]string{"timestamp": proof.timestamp, "token": proof.token, "signature": proof.signature} {
+	for name, value := range map[string]string{"timestamp": given.timestamp, "token": given.token, "signature": given.signature} {
 		for bit := range len(value) * 8 {
 			flipped := *r
 			flipped.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature."+name, prooftest.Flip(value, bit)))
