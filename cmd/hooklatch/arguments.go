@@ -57,11 +57,11 @@ func needsCommand(cmd *cobra.Command, _ []string) error {
 
 // refuseHelpOfNothing lets --help after a command that does not exist be the
 // mistake it is. cobra asks for help before it looks at arguments.
-func (p *process) refuseHelpOfNothing(root *cobra.Command) {
+func (c *cli) refuseHelpOfNothing(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd.HasSubCommands() {
-			if p.misuse = knownCommand(cmd, cmd.Flags().Args()); p.misuse != nil {
+			if c.misuse = knownCommand(cmd, cmd.Flags().Args()); c.misuse != nil {
 				return
 			}
 		}

@@ -10,8 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-func newAudit(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newAudit() *cobra.Command {
 	var filter outbox.OperatorFilter
 	var since string
 	var asJSON bool
@@ -30,31 +29,31 @@ was recorded in the transaction that did it.`,
 			if err := checkLimit(filter.Limit); err != nil {
 				return err
 			}
-			return withOutbox(cmd.Context(), p, g, &database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				actions, err := o.OperatorLog(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}
-				return p.printActions(actions, asJSON)
+				return c.printActions(actions, asJSON)
 			})
 		},
 	}
-	database.register(cmd.Flags())
+	c.database.register(cmd.Flags())
 	cmd.Flags().StringVar(&since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
 	limitFlag(cmd, &filter.Limit)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (p *process) printActions(actions []outbox.OperatorAction, asJSON bool) error {
+func (c *cli) printActions(actions []outbox.OperatorAction, asJSON bool) error {
 	if asJSON {
-		return printJSON(p.stdout, listed(actions))
+		return printJSON(c.stdout, listed(actions))
 	}
 	if len(actions) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "nothing was ordered")
+		_, err := fmt.Fprintln(c.stdout, "nothing was ordered")
 		return err
 	}
-	t := newTable(p.stdout, "AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON")
+	t := newTable(c.stdout, "AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON")
 	for _, a := range actions {
 		t.row(shown(a.At), a.Who, a.Via, string(a.Action), a.Target, strconv.FormatInt(a.Affected, 10), a.Result, a.Reason)
 	}

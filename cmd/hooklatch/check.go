@@ -19,6 +19,8 @@ import (
 
 // checkup collects what check finds.
 type checkup struct {
+	*cli
+
 	findings     []doctor.Finding
 	configuredBy *config.Config // nil without a configuration that can be read
 }
@@ -37,8 +39,7 @@ func (c *checkup) count(level doctor.Level) int {
 	return n
 }
 
-func newCheck(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -49,38 +50,37 @@ nothing, and calls nobody but the database. The exit code is 1 when there is a
 problem; warnings alone leave it 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := &checkup{}
-			cfg := c.configuration(p, g, &database)
-			c.database(cmd.Context(), p, &database, cfg)
-			if err := p.printCheckup(c, asJSON); err != nil {
+			found := &checkup{cli: c}
+			found.database(cmd.Context(), found.configuration())
+			if err := found.print(asJSON); err != nil {
 				return err
 			}
-			if c.count(doctor.Problem) > 0 {
+			if found.count(doctor.Problem) > 0 {
 				return errFound
 			}
 			return nil
 		},
 	}
-	database.register(cmd.Flags())
+	c.database.register(cmd.Flags())
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 // configuration returns what the database is checked with, nil when there is
 // nothing to connect to.
-func (c *checkup) configuration(p *process, g *globals, d *databaseFlag) *config.Config {
-	cfg, err := g.loadToRun(p)
+func (c *checkup) configuration() *config.Config {
+	cfg, err := c.loadToRun()
 	if err == nil {
 		c.add(doctor.OK, "configuration", fmt.Sprintf("%s: %s, %s, %s", cfg.Path(),
 			counted(len(cfg.Sources), "source"), counted(len(cfg.Destinations), "destination"), counted(len(cfg.Routes), "route")), "")
-		c.configured(p, d, cfg)
+		c.configured(cfg)
 		c.configuredBy = cfg
 		return cfg
 	}
 	if !c.problems(err) {
 		c.add(doctor.Problem, "configuration", err.Error(), "make one, or begin with `hooklatch dev`")
 	}
-	if d.given(p).IsZero() {
+	if c.givenDatabase().IsZero() {
 		return cfg
 	}
 	if cfg == nil {
@@ -118,7 +118,7 @@ func joined(err error) bool {
 }
 
 // configured warns of what is allowed and seldom meant.
-func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
+func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	c.certificates(cfg, time.Now())
 	c.signing(cfg)
@@ -134,7 +134,7 @@ func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 				"run a worker of your own with worker.Handle, or remove handlers: true")
 		}
 	}
-	for _, warning := range app.Warnings(cfg, d.given(p)) {
+	for _, warning := range app.Warnings(cfg, c.givenDatabase()) {
 		c.add(doctor.Warning, warning.Check, warning.Message, warning.Fix)
 	}
 	if len(cfg.Sources) == 0 {
@@ -145,12 +145,12 @@ func (c *checkup) configured(p *process, d *databaseFlag, cfg *config.Config) {
 	}
 }
 
-func (c *checkup) database(ctx context.Context, p *process, d *databaseFlag, cfg *config.Config) {
+func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	if cfg == nil {
 		c.add(doctor.Warning, "database", "not checked: without a configuration nothing says where it is", "give --database-url or set DATABASE_URL")
 		return
 	}
-	_, direct := d.databaseOf(p, cfg)
+	_, direct := c.databaseOf(cfg)
 	pool, err := openPool(ctx, direct)
 	if err != nil {
 		c.add(doctor.Problem, "database", err.Error(), "see the address above")
@@ -261,12 +261,12 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 	}
 }
 
-func (p *process) printCheckup(c *checkup, asJSON bool) error {
+func (c *checkup) print(asJSON bool) error {
 	for i := range c.findings {
-		c.findings[i].Fix = p.asInvoked(c.findings[i].Fix)
+		c.findings[i].Fix = c.asInvoked(c.findings[i].Fix)
 	}
 	if asJSON {
-		return printJSON(p.stdout, struct {
+		return printJSON(c.stdout, struct {
 			Problems int              `json:"problems"`
 			Warnings int              `json:"warnings"`
 			Findings []doctor.Finding `json:"findings"`
@@ -281,17 +281,17 @@ func (p *process) printCheckup(c *checkup, asJSON bool) error {
 				mark, check = "", ""
 			}
 			first = false
-			fmt.Fprintf(p.stdout, "%-4s  %-23s  %s\n", mark, check, safetext.Shown(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
+			fmt.Fprintf(c.stdout, "%-4s  %-23s  %s\n", mark, check, safetext.Shown(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")))
 		}
 		if f.Fix != "" {
-			fmt.Fprintf(p.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Fix)
+			fmt.Fprintf(c.stdout, "%-4s  %-23s  -> %s\n", "", "", f.Fix)
 		}
 	}
 	problems, warnings := c.count(doctor.Problem), c.count(doctor.Warning)
 	if problems+warnings == 0 {
-		_, err := fmt.Fprintln(p.stdout, "all is well")
+		_, err := fmt.Fprintln(c.stdout, "all is well")
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s, %s\n", counted(problems, "problem"), counted(warnings, "warning"))
+	_, err := fmt.Fprintf(c.stdout, "%s, %s\n", counted(problems, "problem"), counted(warnings, "warning"))
 	return err
 }

@@ -15,10 +15,10 @@ type completing func() []string
 
 // completeValues lets shells complete the values of flags and arguments, all
 // over the tree: names from the configuration, and words of fixed sets.
-func completeValues(p *process, g *globals, root *cobra.Command) {
+func (c *cli) completeValues(root *cobra.Command) {
 	named := func(names func(*config.Config) []string) completing {
 		return func() []string {
-			cfg, err := g.loadConfig(p)
+			cfg, err := c.loadConfig()
 			if err != nil {
 				return nil // the command itself says what is wrong
 			}

@@ -14,21 +14,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-func newDestinations(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newDestinations() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destinations",
 		Short: "List, pause, resume and retire destinations",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newDestinationsList(p, g, &database), newDestinationsPause(p, g, &database), newDestinationsResume(p, g, &database),
-		newDestinationsRetire(p, g, &database))
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newDestinationsList(), c.newDestinationsPause(), c.newDestinationsResume(),
+		c.newDestinationsRetire())
 	return cmd
 }
 
-func newDestinationsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newDestinationsList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -39,7 +38,7 @@ parked, how many running processes have them in their configuration, and who or
 what paused them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				destinations, err := o.Destinations(cmd.Context())
 				if err != nil {
 					return err
@@ -48,7 +47,7 @@ what paused them.`,
 				if err != nil {
 					return err
 				}
-				return p.printDestinations(destinations, counts, asJSON)
+				return c.printDestinations(destinations, counts, asJSON)
 			})
 		},
 	}
@@ -56,19 +55,19 @@ what paused them.`,
 	return cmd
 }
 
-func (p *process) printDestinations(destinations []outbox.DestinationState, counts map[string]outbox.Unsuccessful, asJSON bool) error {
+func (c *cli) printDestinations(destinations []outbox.DestinationState, counts map[string]outbox.Unsuccessful, asJSON bool) error {
 	if asJSON {
 		all := make([]plainjson.Joined, 0, len(destinations))
 		for _, d := range destinations {
 			all = append(all, plainjson.Joined{d, counts[d.Name]})
 		}
-		return printJSON(p.stdout, all)
+		return printJSON(c.stdout, all)
 	}
 	if len(destinations) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "no destinations: a worker registers those of its configuration when it starts")
+		_, err := fmt.Fprintln(c.stdout, "no destinations: a worker registers those of its configuration when it starts")
 		return err
 	}
-	t := newTable(p.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "WHY")
+	t := newTable(c.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "WHY")
 	for _, d := range destinations {
 		state := "active"
 		if d.Paused() {
@@ -117,8 +116,8 @@ func whyPaused(d outbox.DestinationState) string {
 	return strings.Join(why, "; ")
 }
 
-func newDestinationsPause(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	cmd := destinationAction(p, g, database, outbox.ActionPauseDestination, "pause NAME", "Let no attempt at a destination start, in any process",
+func (c *cli) newDestinationsPause() *cobra.Command {
+	cmd := c.destinationAction(outbox.ActionPauseDestination, "pause NAME", "Let no attempt at a destination start, in any process",
 		"paused", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
 			return o.SetPaused(ctx, name, true, by)
 		})
@@ -128,8 +127,8 @@ attempts. Neither its circuit breaker nor a restart ends the pause.`
 	return cmd
 }
 
-func newDestinationsResume(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	cmd := destinationAction(p, g, database, outbox.ActionResumeDestination, "resume NAME", "End the pause of a destination",
+func (c *cli) newDestinationsResume() *cobra.Command {
+	cmd := c.destinationAction(outbox.ActionResumeDestination, "resume NAME", "End the pause of a destination",
 		"resumed", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
 			return o.SetPaused(ctx, name, false, by)
 		})
@@ -139,7 +138,7 @@ wait until a probe succeeds.`
 }
 
 // destinationAction is a command that orders something about one destination.
-func destinationAction(p *process, g *globals, database *databaseFlag, action outbox.Action, use, short, done string,
+func (c *cli) destinationAction(action outbox.Action, use, short, done string,
 	do func(context.Context, *outbox.Outbox, string, outbox.Operator) error,
 ) *cobra.Command {
 	var by operatorFlags
@@ -149,18 +148,18 @@ func destinationAction(p *process, g *globals, database *databaseFlag, action ou
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				err := do(cmd.Context(), o, args[0], by.operator())
 				if errors.Is(err, outbox.ErrUnknownDestination) {
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(args[0]), p.name)
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(args[0]), c.name)
 				}
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return printJSON(p.stdout, orderView{Action: action, Target: args[0], Result: done})
+					return printJSON(c.stdout, orderView{Action: action, Target: args[0], Result: done})
 				}
-				_, err = fmt.Fprintf(p.stdout, "%s is %s\n", args[0], done)
+				_, err = fmt.Fprintf(c.stdout, "%s is %s\n", args[0], done)
 				return err
 			})
 		},

@@ -17,7 +17,7 @@ type retiredView struct {
 	Parked      int64  `json:"parked"`
 }
 
-func newDestinationsRetire(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newDestinationsRetire() *cobra.Command {
 	var by operatorFlags
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -33,26 +33,26 @@ into the configuration is known again when a worker starts with it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				told := time.Now()
 				parked, err := o.Retire(cmd.Context(), name, by.operator(), func(at outbox.EffectsProgress) {
 					if time.Since(told) > progressInterval {
 						told = time.Now()
-						fmt.Fprintf(p.stderr, "%s parked\n", counted(int(at.Changed), "effect"))
+						fmt.Fprintf(c.stderr, "%s parked\n", counted(int(at.Changed), "effect"))
 					}
 				})
 				switch {
 				case errors.Is(err, outbox.ErrUnknownDestination):
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), p.name)
+					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), c.name)
 				case errors.Is(err, outbox.ErrServed):
 					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
-						safetext.Shown(name), p.name)
+						safetext.Shown(name), c.name)
 				case err != nil:
 					return err
 				case asJSON:
-					return printJSON(p.stdout, retiredView{Destination: name, Parked: parked})
+					return printJSON(c.stdout, retiredView{Destination: name, Parked: parked})
 				}
-				_, err = fmt.Fprintf(p.stdout, "%s is retired; %s parked\n", name, counted(int(parked), "effect"))
+				_, err = fmt.Fprintf(c.stdout, "%s is retired; %s parked\n", name, counted(int(parked), "effect"))
 				return err
 			})
 		},

@@ -29,10 +29,10 @@ const devStopTimeout = 15 * time.Second
 
 // dev is everything in one process.
 type dev struct {
-	p        *process
-	database databaseFlag
-	started  time.Time
-	logger   *slog.Logger
+	*cli
+
+	started time.Time
+	logger  *slog.Logger
 
 	dir                          string // .hooklatch
 	listen, admin, receiver, mta string // addresses
@@ -45,8 +45,8 @@ type dev struct {
 	printing sync.Mutex // one line at a time
 }
 
-func newDev(p *process, g *globals) *cobra.Command {
-	d := &dev{p: p}
+func (c *cli) newDev() *cobra.Command {
+	d := &dev{cli: c}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything here: Postgres, gateway, worker and a demo receiver",
@@ -64,17 +64,17 @@ which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 				return err
 			}
 			var err error
-			if d.logger, err = g.logger(p, slog.LevelWarn); err != nil {
+			if d.logger, err = c.logger(slog.LevelWarn); err != nil {
 				return err
 			}
 			d.started = time.Now()
-			if g.configPath != "" {
-				return d.runOwn(cmd, g)
+			if c.configPath != "" {
+				return d.runOwn(cmd)
 			}
 			return d.run(cmd.Context())
 		},
 	}
-	d.database.register(cmd.Flags())
+	c.database.register(cmd.Flags())
 	cmd.Flags().Lookup("database-url").Usage = "connection `URL` of a Postgres to use in place of the embedded one (default $DATABASE_URL)"
 	flags := cmd.Flags()
 	flags.StringVar(&d.dir, "dir", filepath.Dir(filepath.FromSlash(config.DevPath)), "`directory` of data, secrets and configuration")
@@ -111,7 +111,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	settings, err := readDevSettings(d.configPath(), d.p.env)
+	settings, err := readDevSettings(d.devConfig(), d.env)
 	if err != nil {
 		return err
 	}
@@ -127,11 +127,11 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err := d.startDemo(ctx, settings); err != nil {
 		return err
 	}
-	cfg, err := settings.write(d.configPath(), d.p.env)
+	cfg, err := settings.write(d.devConfig(), d.env)
 	if err != nil {
 		return err
 	}
-	limitMemory(cfg, d.p.env, d.logger)
+	limitMemory(cfg, d.env, d.logger)
 	return app.Run(ctx, app.Options{
 		Config: cfg, Gateway: true, Worker: true, Migrate: true,
 		Version:     readBuild().Version,
@@ -141,10 +141,11 @@ func (d *dev) run(ctx context.Context) (err error) {
 	}, nil, d.announce)
 }
 
-func (d *dev) configPath() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
+// devConfig is where the configuration is that dev writes.
+func (d *dev) devConfig() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
 
 // progress tells what is waited for.
-func (d *dev) progress(line string) { d.print(d.p.stderr, line) }
+func (d *dev) progress(line string) { d.print(d.stderr, line) }
 
 func (d *dev) print(w io.Writer, line string) {
 	d.printing.Lock()
@@ -186,7 +187,7 @@ func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) 
 
 // startDatabase returns the URL of the database given, or of an embedded one.
 func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value, error) {
-	if given := d.database.given(d.p); !given.IsZero() {
+	if given := d.givenDatabase(); !given.IsZero() {
 		return given, nil
 	}
 	d.progress("starting Postgres")
@@ -216,7 +217,7 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 
 // startDemo starts the far end of the effects and tells settings where it is.
 func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
-	out := func(line string) { d.print(d.p.stdout, line) }
+	out := func(line string) { d.print(d.stdout, line) }
 	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")
 	if err != nil {
 		return err
@@ -248,9 +249,9 @@ func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 // announce says where everything is, and what to try.
 func (d *dev) announce(a *app.App) {
 	flag := ""
-	if _, err := os.Stat(config.DefaultPath); err == nil || d.configPath() != filepath.FromSlash(config.DevPath) {
+	if _, err := os.Stat(config.DefaultPath); err == nil || d.devConfig() != filepath.FromSlash(config.DevPath) {
 		// Otherwise the other commands would take another file.
-		flag = " --config " + quoted(d.configPath())
+		flag = " --config " + quoted(d.devConfig())
 	}
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
@@ -264,13 +265,13 @@ func (d *dev) announce(a *app.App) {
 		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // whoever asks for it has to verify with it
 	}
 	line("mail", "smtp://"+d.mta)
-	line("config", d.configPath()+", with the secrets and the URL of the database")
+	line("config", d.devConfig()+", with the secrets and the URL of the database")
 	fmt.Fprintf(&b, "\ntry in another terminal:\n")
 	for _, try := range []string{"send stripe --type invoice.paid --times 340 --parallel 64", "events list", "effects list"} {
-		fmt.Fprintf(&b, "  %s %s%s\n", d.p.name, try, flag)
+		fmt.Fprintf(&b, "  %s %s%s\n", d.name, try, flag)
 	}
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()
 	defer d.printing.Unlock()
-	fmt.Fprintln(d.p.stdout, b.String())
+	fmt.Fprintln(d.stdout, b.String())
 }

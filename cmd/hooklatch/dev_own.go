@@ -17,7 +17,7 @@ import (
 )
 
 // runOwn runs the user's own configuration on the embedded Postgres.
-func (d *dev) runOwn(cmd *cobra.Command, g *globals) (err error) {
+func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	for _, name := range []string{"forward", "public-url", "receiver-listen", "smtp-listen"} {
 		if cmd.Flags().Changed(name) {
@@ -28,7 +28,7 @@ func (d *dev) runOwn(cmd *cobra.Command, g *globals) (err error) {
 	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx))) }()
 	// Its mistakes come before anything slow begins; any database will do.
 	database := secret.New("postgres://localhost/hooklatch")
-	if _, err := d.loadOwn(cmd, g, database); err != nil {
+	if _, err := d.loadOwn(cmd, database); err != nil {
 		return err
 	}
 	files, err := openDevFiles(d.dir)
@@ -39,11 +39,11 @@ func (d *dev) runOwn(cmd *cobra.Command, g *globals) (err error) {
 	if database, err = d.startDatabase(ctx, files); err != nil {
 		return err
 	}
-	cfg, err := d.loadOwn(cmd, g, database)
+	cfg, err := d.loadOwn(cmd, database)
 	if err != nil {
 		return err
 	}
-	limitMemory(cfg, d.p.env, d.logger)
+	limitMemory(cfg, d.env, d.logger)
 	return app.Run(ctx, app.Options{
 		Config: cfg, DatabaseURL: database, Gateway: true, Worker: true, Migrate: true,
 		Version:     readBuild().Version,
@@ -54,15 +54,15 @@ func (d *dev) runOwn(cmd *cobra.Command, g *globals) (err error) {
 }
 
 // loadOwn reads the configuration with the flags put into effect.
-func (d *dev) loadOwn(cmd *cobra.Command, g *globals, database secret.Value) (*config.Config, error) {
-	process := *d.p
+func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config, error) {
+	process := *d.process
 	process.env = func(name string) (string, bool) {
 		if name == "DATABASE_URL" {
 			return database.Reveal(), true
 		}
-		return d.p.env(name)
+		return d.env(name)
 	}
-	cfg, err := g.loadConfig(&process)
+	cfg, err := (&cli{process: &process, configPath: d.configPath}).loadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -99,5 +99,5 @@ func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value)
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()
 	defer d.printing.Unlock()
-	fmt.Fprintln(d.p.stdout, b.String())
+	fmt.Fprintln(d.stdout, b.String())
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-func newEffects(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newEffects() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "effects",
 		Short: "List, show, retry, cancel and park effects",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newEffectsList(p, g, &database), newEffectsShow(p, g, &database), newEffectsRetry(p, g, &database), newEffectsCancel(p, g, &database), newEffectsPark(p, g, &database))
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newEffectsList(), c.newEffectsShow(), c.newEffectsRetry(), c.newEffectsCancel(), c.newEffectsPark())
 	return cmd
 }
 
@@ -29,7 +28,7 @@ var effectStates = []outbox.EffectState{
 	outbox.EffectFailed, outbox.EffectParked, outbox.EffectCancelled,
 }
 
-func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newEffectsList() *cobra.Command {
 	var filter outbox.EffectFilter
 	var state, event, since string
 	var asJSON bool
@@ -53,12 +52,12 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 			if err := checkLimit(filter.Limit); err != nil {
 				return err
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				effects, err := o.Effects(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}
-				return p.printEffects(effects, asJSON)
+				return c.printEffects(effects, asJSON)
 			})
 		},
 	}
@@ -73,15 +72,15 @@ func newEffectsList(p *process, g *globals, database *databaseFlag) *cobra.Comma
 	return cmd
 }
 
-func (p *process) printEffects(effects []outbox.Effect, asJSON bool) error {
+func (c *cli) printEffects(effects []outbox.Effect, asJSON bool) error {
 	if asJSON {
-		return printJSON(p.stdout, listed(effects))
+		return printJSON(c.stdout, listed(effects))
 	}
 	if len(effects) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "no effects")
+		_, err := fmt.Fprintln(c.stdout, "no effects")
 		return err
 	}
-	t := newTable(p.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST")
+	t := newTable(c.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST")
 	for _, e := range effects {
 		event := "-"
 		if e.Event != (identity.EventRef{}) {

@@ -23,8 +23,8 @@ type effectAction struct {
 	usual  outbox.EffectState // for the example
 }
 
-func newEffectsRetry(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return newEffectAction(p, g, database, effectAction{
+func (c *cli) newEffectsRetry() *cobra.Command {
+	return c.newEffectAction(effectAction{
 		verb: "retry", action: outbox.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, usual: outbox.EffectFailed,
 		short: "Try failed, parked or cancelled effects again, at once, under their keys",
 		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
@@ -32,8 +32,8 @@ same body; or all that the flags select.`,
 	})
 }
 
-func newEffectsCancel(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return newEffectAction(p, g, database, effectAction{
+func (c *cli) newEffectsCancel() *cobra.Command {
+	return c.newEffectAction(effectAction{
 		verb: "cancel", action: outbox.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, usual: outbox.EffectParked,
 		short: "Give effects up that are not done",
 		what: `Give an effect up that is not done; or all that the flags select. An attempt that
@@ -41,8 +41,8 @@ runs may still be applied, but settles nothing.`,
 	})
 }
 
-func newEffectsPark(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return newEffectAction(p, g, database, effectAction{
+func (c *cli) newEffectsPark() *cobra.Command {
+	return c.newEffectAction(effectAction{
 		verb: "park", action: outbox.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, usual: outbox.EffectPending,
 		short: "Put unfinished effects aside until a person retries or cancels them",
 		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
@@ -57,7 +57,7 @@ func reasonSuffix(reason string) string {
 	return ": " + reason
 }
 
-func newEffectAction(p *process, g *globals, database *databaseFlag, a effectAction) *cobra.Command {
+func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 	var by operatorFlags
 	var selected effectsFlags
 	var asJSON bool
@@ -77,17 +77,17 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 2026-11-21, which is UTC, or a while ago like 36h.`,
 		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"as they asked\"\n"+
 			"  %[1]s effects %[2]s --state %[3]s --destination app --since 1h\n"+
-			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", p.name, a.verb, a.usual),
+			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", c.name, a.verb, a.usual),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return p.orderMany(cmd, g, database, a, &selected, by.operator(), asJSON)
+				return c.orderMany(cmd, a, &selected, by.operator(), asJSON)
 			}
 			if selected.given() {
 				return misused("a key and a selection by flags exclude each other")
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-				return p.orderOne(cmd.Context(), o, a, args[0], by.operator(), asJSON)
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				return c.orderOne(cmd.Context(), o, a, args[0], by.operator(), asJSON)
 			})
 		},
 	}
@@ -104,7 +104,7 @@ type orderView struct {
 	Result string        `json:"result"`
 }
 
-func (p *process) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction, key string, by outbox.Operator, asJSON bool) error {
+func (c *cli) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction, key string, by outbox.Operator, asJSON bool) error {
 	err := a.do(o, ctx, key, by)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
@@ -113,19 +113,19 @@ func (p *process) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction
 		return err
 	}
 	if asJSON {
-		return printJSON(p.stdout, orderView{Action: a.action, Target: key, Result: a.done})
+		return printJSON(c.stdout, orderView{Action: a.action, Target: key, Result: a.done})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s is %s\n", key, a.done)
+	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", key, a.done)
 	return err
 }
 
-func (p *process) orderMany(cmd *cobra.Command, g *globals, database *databaseFlag, a effectAction, f *effectsFlags, by outbox.Operator, asJSON bool) error {
+func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by outbox.Operator, asJSON bool) error {
 	s, err := f.selection(a, by, time.Now())
 	if err != nil {
 		return err
 	}
-	return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-		run := effectsRun{process: p, cmd: cmd, action: a, selection: s, asJSON: asJSON}
+	return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s, asJSON: asJSON}
 		if !f.yes {
 			return run.preview(cmd.Context(), o)
 		}

@@ -15,7 +15,7 @@ import (
 
 // effectsRun is an order about many effects and how it is told.
 type effectsRun struct {
-	*process
+	*cli
 
 	cmd       *cobra.Command
 	action    effectAction

@@ -50,7 +50,7 @@ func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail
 	return detail, nil
 }
 
-func newEffectsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newEffectsShow() *cobra.Command {
 	var asJSON, body bool
 	cmd := &cobra.Command{
 		Use:   "show KEY",
@@ -63,18 +63,18 @@ answered, and what follows; and with every change of its state.`,
 			if body && asJSON {
 				return misused("--body and --json exclude each other")
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				detail, err := loadEffect(cmd.Context(), o, args[0])
 				if err != nil {
 					return err
 				}
 				if body {
-					return p.printEffectBody(cmd.Context(), o, detail.Effect)
+					return c.printEffectBody(cmd.Context(), o, detail.Effect)
 				}
 				if asJSON {
-					return printJSON(p.stdout, plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}})
+					return printJSON(c.stdout, plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}})
 				}
-				p.printEffect(detail)
+				c.printEffect(detail)
 				return nil
 			})
 		},
@@ -85,7 +85,7 @@ answered, and what follows; and with every change of its state.`,
 }
 
 // printEffectBody writes what was sent, or will be (I7).
-func (p *process) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbox.Effect) error {
+func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbox.Effect) error {
 	if e.Request.Late {
 		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
 	}
@@ -96,15 +96,15 @@ func (p *process) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbo
 	if err != nil {
 		return err
 	}
-	_, err = p.stdout.Write(body)
+	_, err = c.stdout.Write(body)
 	return err
 }
 
-func (p *process) printEffect(d effectDetail) {
+func (c *cli) printEffect(d effectDetail) {
 	e := d.Effect
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-14s  %s\n", name, safetext.Shown(value))
+			fmt.Fprintf(c.stdout, "%-14s  %s\n", name, safetext.Shown(value))
 		}
 	}
 	field("effect", e.IdempotencyKey)
@@ -146,33 +146,33 @@ func (p *process) printEffect(d effectDetail) {
 	}
 	field("last answer", e.ResponseExcerpt)
 	field("last error", e.Error)
-	p.printEffectTimeline(d)
-	fmt.Fprintln(p.stdout, "\ntransitions")
+	c.printEffectTimeline(d)
+	fmt.Fprintln(c.stdout, "\ntransitions")
 	for _, t := range d.transitions {
-		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(t.At), transitionLine(t))
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(t.At), transitionLine(t))
 	}
 }
 
 // printEffectTimeline lists attempts, and what people ordered between them.
-func (p *process) printEffectTimeline(d effectDetail) {
-	fmt.Fprintf(p.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
+func (c *cli) printEffectTimeline(d effectDetail) {
+	fmt.Fprintf(c.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
 	orders := slices.DeleteFunc(slices.Clone(d.transitions), func(t outbox.Transition) bool { return !ordered(t) })
 	ordersBefore := func(at time.Time) {
 		for len(orders) > 0 && (at.IsZero() || orders[0].At.Before(at)) {
-			fmt.Fprintf(p.stdout, "  %s  %s\n", shown(orders[0].At), transitionLine(orders[0]))
+			fmt.Fprintf(c.stdout, "  %s  %s\n", shown(orders[0].At), transitionLine(orders[0]))
 			orders = orders[1:]
 		}
 	}
 	for _, a := range d.attempts {
 		ordersBefore(a.StartedAt)
-		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
 		if a.ResponseExcerpt != "" {
-			fmt.Fprintf(p.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
+			fmt.Fprintf(c.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
 		}
 	}
 	ordersBefore(time.Time{})
 	if d.State == outbox.EffectStarted {
-		fmt.Fprintf(p.stdout, "  %s  attempt %d runs\n", shown(d.LastAttemptAt), d.Attempt)
+		fmt.Fprintf(c.stdout, "  %s  attempt %d runs\n", shown(d.LastAttemptAt), d.Attempt)
 	}
 }
 

@@ -14,17 +14,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-func newEvents(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List, show, replay, release and drop accepted events",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newEventsList(p, g, &database), newEventsShow(p, g, &database), newEventsReplay(p, g, &database),
-		newEventsRelease(p, g, &database), newEventsDrop(p, g, &database))
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsReplay(),
+		c.newEventsRelease(), c.newEventsDrop())
 	return cmd
 }
 
@@ -58,7 +57,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newEventsList() *cobra.Command {
 	var filter outbox.EventFilter
 	var state, since string
 	var asJSON bool
@@ -77,12 +76,12 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 			if err := checkLimit(filter.Limit); err != nil {
 				return err
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				events, err := o.Events(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}
-				return p.printEvents(events, asJSON)
+				return c.printEvents(events, asJSON)
 			})
 		},
 	}
@@ -95,15 +94,15 @@ func newEventsList(p *process, g *globals, database *databaseFlag) *cobra.Comman
 	return cmd
 }
 
-func (p *process) printEvents(events []*outbox.Event, asJSON bool) error {
+func (c *cli) printEvents(events []*outbox.Event, asJSON bool) error {
 	if asJSON {
-		return printJSON(p.stdout, listed(events))
+		return printJSON(c.stdout, listed(events))
 	}
 	if len(events) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "no events")
+		_, err := fmt.Fprintln(c.stdout, "no events")
 		return err
 	}
-	t := newTable(p.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
+	t := newTable(c.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
 	for _, e := range events {
 		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
 	}

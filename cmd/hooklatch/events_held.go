@@ -22,8 +22,8 @@ type decision struct {
 	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, outbox.Operator) (int64, error)
 }
 
-func newEventsRelease(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return newDecision(p, g, database, decision{
+func (c *cli) newEventsRelease() *cobra.Command {
+	return c.newDecision(decision{
 		name: "release", short: "Let events go on that a replay guard holds",
 		long: `Let one event, or all that the flags select, go on to its dispatch although its
 signature came before under another id or with another type. An event that was
@@ -33,8 +33,8 @@ dropped can be released as well, by its name.`,
 	})
 }
 
-func newEventsDrop(p *process, g *globals, database *databaseFlag) *cobra.Command {
-	return newDecision(p, g, database, decision{
+func (c *cli) newEventsDrop() *cobra.Command {
+	return c.newDecision(decision{
 		name: "drop", short: "Decide that events which a replay guard holds have no effect",
 		long: `Decide that one event, or all that the flags select, is a captured delivery sent
 again and has no effect. Its row and its body stay.`,
@@ -70,7 +70,7 @@ func (s *heldSelection) filter(now time.Time) (outbox.HeldFilter, error) {
 	return f, nil
 }
 
-func newDecision(p *process, g *globals, database *databaseFlag, d decision) *cobra.Command {
+func (c *cli) newDecision(d decision) *cobra.Command {
 	var selected heldSelection
 	var by operatorFlags
 	var yes bool
@@ -81,8 +81,8 @@ func newDecision(p *process, g *globals, database *databaseFlag, d decision) *co
 
 A selection is only counted until --yes is given. Times are like
 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
-		Example: "  " + p.name + " events " + d.name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
-  ` + p.name + " events " + d.name + " --source github --since 2h --yes",
+		Example: "  " + c.name + " events " + d.name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
+  ` + c.name + " events " + d.name + " --source github --since 2h --yes",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -93,8 +93,8 @@ A selection is only counted until --yes is given. Times are like
 				if err != nil {
 					return err
 				}
-				return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-					return p.decideOne(cmd.Context(), o, d, ref, by.operator())
+				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+					return c.decideOne(cmd.Context(), o, d, ref, by.operator())
 				})
 			}
 			if selected.empty() {
@@ -104,12 +104,12 @@ A selection is only counted until --yes is given. Times are like
 			if err != nil {
 				return err
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if !yes {
-					return p.previewDecision(cmd.Context(), o, d, filter)
+					return c.previewDecision(cmd.Context(), o, d, filter)
 				}
 				n, err := d.many(o, cmd.Context(), filter, by.operator())
-				fmt.Fprintf(p.stdout, "%s %s\n", counted(int(n), "event"), d.doneMany)
+				fmt.Fprintf(c.stdout, "%s %s\n", counted(int(n), "event"), d.doneMany)
 				return err
 			})
 		},
@@ -120,7 +120,7 @@ A selection is only counted until --yes is given. Times are like
 	return cmd
 }
 
-func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by outbox.Operator) error {
+func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by outbox.Operator) error {
 	err := d.one(o, ctx, ref, by)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
@@ -128,18 +128,18 @@ func (p *process) decideOne(ctx context.Context, o *outbox.Outbox, d decision, r
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
+	_, err = fmt.Fprintf(c.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
 	return err
 }
 
-func (p *process) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter outbox.HeldFilter) error {
+func (c *cli) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter outbox.HeldFilter) error {
 	n, err := o.CountHeld(ctx, filter)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%s selected\n", counted(int(n), "held event"))
+	fmt.Fprintf(c.stdout, "%s selected\n", counted(int(n), "held event"))
 	if n > 0 {
-		fmt.Fprintf(p.stdout, "%s them with the same command and --yes\n", d.name)
+		fmt.Fprintf(c.stdout, "%s them with the same command and --yes\n", d.name)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 	return f, nil
 }
 
-func newEventsReplay(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newEventsReplay() *cobra.Command {
 	var selected replaySelection
 	var rate float64
 	var newKeys, yes, asJSON bool
@@ -76,10 +76,10 @@ events for which --when fails. An interrupt ends it; what was replayed by then
 stays replayed. --state is that of the event: for effects that failed there is
 effects retry. Times are like
 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
-		Example: "  " + p.name + ` events replay stripe evt_123
-  ` + p.name + ` events replay --state skipped --since 36h
-  ` + p.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
-  ` + p.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
+		Example: "  " + c.name + ` events replay stripe evt_123
+  ` + c.name + ` events replay --state skipped --since 36h
+  ` + c.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
+  ` + c.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts := outbox.ReplayOptions{NewKeys: newKeys}
@@ -91,8 +91,8 @@ effects retry. Times are like
 				if err != nil {
 					return err
 				}
-				return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
-					return p.replayOne(cmd.Context(), o, ref, by.operator(), opts, asJSON)
+				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+					return c.replayOne(cmd.Context(), o, ref, by.operator(), opts, asJSON)
 				})
 			}
 			if selected.empty() {
@@ -105,11 +105,11 @@ effects retry. Times are like
 			if err != nil {
 				return err
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if !yes {
-					return p.previewReplay(cmd.Context(), o, filter, asJSON)
+					return c.previewReplay(cmd.Context(), o, filter, asJSON)
 				}
-				return p.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate, asJSON)
+				return c.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate, asJSON)
 			})
 		},
 	}
@@ -153,7 +153,7 @@ type replayView struct {
 	Sample     []string      `json:"sample,omitempty"`
 }
 
-func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
+func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
 	done, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, outbox.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
@@ -162,20 +162,20 @@ func (p *process) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.
 		return err
 	}
 	if asJSON {
-		return printJSON(p.stdout, replayView{
+		return printJSON(c.stdout, replayView{
 			Action: outbox.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s is dispatched again, generation %d; %s tried again\n", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
+	_, err = fmt.Fprintf(c.stdout, "%s is dispatched again, generation %d; %s tried again\n", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	return err
 }
 
-func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, asJSON bool) error {
+func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, asJSON bool) error {
 	told := time.Now()
 	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
-			fmt.Fprintf(p.stderr, "%d of %d looked at\n", seen, total)
+			fmt.Fprintf(c.stderr, "%d of %d looked at\n", seen, total)
 		}
 	})
 	if err != nil {
@@ -186,15 +186,15 @@ func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter ou
 		for _, e := range v.Sample {
 			view.Sample = append(view.Sample, e.String())
 		}
-		return printJSON(p.stdout, view)
+		return printJSON(c.stdout, view)
 	}
-	fmt.Fprintf(p.stdout, "%s selected\n", counted(int(v.Selected), "event"))
-	p.printUnclear(v.Unclear, v.WhyUnclear)
+	fmt.Fprintf(c.stdout, "%s selected\n", counted(int(v.Selected), "event"))
+	c.printUnclear(v.Unclear, v.WhyUnclear)
 	if v.Selected == 0 {
 		return nil
 	}
-	fmt.Fprintln(p.stdout)
-	t := newTable(p.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
+	fmt.Fprintln(c.stdout)
+	t := newTable(c.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
 	for _, e := range v.Sample {
 		t.row(shown(e.ReceivedAt), e.String(), e.Type, string(e.Outcome))
 	}
@@ -202,15 +202,15 @@ func (p *process) previewReplay(ctx context.Context, o *outbox.Outbox, filter ou
 		return err
 	}
 	if more := v.Selected - int64(len(v.Sample)); more > 0 {
-		fmt.Fprintf(p.stdout, "and %d more\n", more)
+		fmt.Fprintf(c.stdout, "and %d more\n", more)
 	}
-	_, err = fmt.Fprintln(p.stdout, "\nreplay them with the same command and --yes")
+	_, err = fmt.Fprintln(c.stdout, "\nreplay them with the same command and --yes")
 	return err
 }
 
-func (p *process) printUnclear(n int64, why error) {
+func (c *cli) printUnclear(n int64, why error) {
 	if n > 0 {
-		fmt.Fprintf(p.stdout, "%d more left out: --when failed for them; the first time: %s\n", n, safetext.Shown(inWords(why)))
+		fmt.Fprintf(c.stdout, "%d more left out: --when failed for them; the first time: %s\n", n, safetext.Shown(inWords(why)))
 	}
 }
 
@@ -222,24 +222,24 @@ func inWords(err error) string {
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (p *process) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
+func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
 	told := time.Now()
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
-			fmt.Fprintf(p.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
+			fmt.Fprintf(c.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 		}
 	}})
 	if asJSON {
-		return errors.Join(err, printJSON(p.stdout, replayView{
+		return errors.Join(err, printJSON(c.stdout, replayView{
 			Action: outbox.ActionReplayEvent, Selected: done.Total, Replayed: done.Replayed, Reopened: done.Reopened,
 			Unclear: done.Unclear, WhyUnclear: inWords(done.WhyUnclear), Stopped: err != nil,
 		}))
 	}
-	fmt.Fprintf(p.stdout, "%s replayed, %s tried again\n", counted(int(done.Replayed), "event"), counted(int(done.Reopened), "effect"))
-	p.printUnclear(done.Unclear, done.WhyUnclear)
+	fmt.Fprintf(c.stdout, "%s replayed, %s tried again\n", counted(int(done.Replayed), "event"), counted(int(done.Reopened), "effect"))
+	c.printUnclear(done.Unclear, done.WhyUnclear)
 	if err != nil && done.Seen < done.Total {
-		fmt.Fprintf(p.stderr, "stopped after %d of %d\n", done.Seen, done.Total)
+		fmt.Fprintf(c.stderr, "stopped after %d of %d\n", done.Seen, done.Total)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newEventsShow() *cobra.Command {
 	var asJSON, raw bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE EVENT_ID",
@@ -30,7 +30,7 @@ func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Comman
 			if raw && asJSON {
 				return misused("--raw and --json exclude each other")
 			}
-			return withOutbox(cmd.Context(), p, g, database, func(o *outbox.Outbox) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				e, err := o.Event(cmd.Context(), ref)
 				if errors.Is(err, outbox.ErrNotFound) {
 					return fmt.Errorf("there is no event %s", ref)
@@ -39,9 +39,9 @@ func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Comman
 					return err
 				}
 				if raw {
-					return p.printBody(e)
+					return c.printBody(e)
 				}
-				return p.showEvent(cmd.Context(), o, e, asJSON)
+				return c.showEvent(cmd.Context(), o, e, asJSON)
 			})
 		},
 	}
@@ -51,11 +51,11 @@ func newEventsShow(p *process, g *globals, database *databaseFlag) *cobra.Comman
 }
 
 // printBody writes the body as it came (I1).
-func (p *process) printBody(e *outbox.Event) error {
+func (c *cli) printBody(e *outbox.Event) error {
 	if e.Body == nil {
 		return fmt.Errorf("the body of %s is no longer stored", e.EventRef)
 	}
-	_, err := p.stdout.Write(e.Body)
+	_, err := c.stdout.Write(e.Body)
 	return err
 }
 
@@ -64,13 +64,13 @@ type eventEffects struct {
 	Effects []outbox.EventEffect `json:"effects,omitempty"`
 }
 
-func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
+func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
 	links, err := o.EffectsOfEvent(ctx, e.EventRef)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(p.stdout, plainjson.Joined{e, eventEffects{links}})
+		return printJSON(c.stdout, plainjson.Joined{e, eventEffects{links}})
 	}
 	effects, err := loadEffects(ctx, o, links)
 	if err != nil {
@@ -80,21 +80,21 @@ func (p *process) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Eve
 	if err != nil {
 		return err
 	}
-	p.printEvent(e)
-	fmt.Fprintf(p.stdout, "\neffects\n")
+	c.printEvent(e)
+	fmt.Fprintf(c.stdout, "\neffects\n")
 	if len(effects) == 0 {
-		fmt.Fprintf(p.stdout, "  none%s\n", whyNone(e))
+		fmt.Fprintf(c.stdout, "  none%s\n", whyNone(e))
 	}
 	for _, d := range effects {
 		suppressed := ""
 		if d.suppressed {
 			suppressed = ", made by an earlier event with the same key"
 		}
-		fmt.Fprintf(p.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
+		fmt.Fprintf(c.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
 	}
-	fmt.Fprintf(p.stdout, "\ntimeline\n")
+	fmt.Fprintf(c.stdout, "\ntimeline\n")
 	for _, m := range timelineOf(e, replays, effects) {
-		fmt.Fprintf(p.stdout, "  %s  %s\n", shown(m.at), m.what)
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(m.at), m.what)
 	}
 	return nil
 }
@@ -114,10 +114,10 @@ func whyNone(e *outbox.Event) string {
 	return ""
 }
 
-func (p *process) printEvent(e *outbox.Event) {
+func (c *cli) printEvent(e *outbox.Event) {
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-12s  %s\n", name, safetext.Shown(value))
+			fmt.Fprintf(c.stdout, "%-12s  %s\n", name, safetext.Shown(value))
 		}
 	}
 	field("event", e.EventRef.String())

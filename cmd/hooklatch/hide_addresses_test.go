@@ -27,7 +27,7 @@ func TestNoMailAddressIsLogged(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json"} {
 		var c command
-		logger, err := (&globals{logFormat: format}).logger(&process{stderr: &c.stderr}, slog.LevelInfo)
+		logger, err := (&cli{process: &process{stderr: &c.stderr}, logFormat: format}).logger(slog.LevelInfo)
 		require.NoError(t, err)
 		logger.With(slog.String(logkey.EventID, "canary@example.com")).Info("event accepted",
 			slog.Any(logkey.Err, errors.New("no mailbox canary@example.com")), slog.Duration("took", time.Second))

@@ -9,22 +9,22 @@ import (
 )
 
 // logger makes the logger the flags ask for; usual is the level without a flag.
-func (g *globals) logger(p *process, usual slog.Level) (*slog.Logger, error) {
+func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	level := usual
-	if g.logLevel != "" {
-		if err := level.UnmarshalText([]byte(g.logLevel)); err != nil || strings.ContainsAny(g.logLevel, "+-") {
-			return nil, misused("--log-level %q is not a level; allowed: debug, info, warn, error", g.logLevel)
+	if c.logLevel != "" {
+		if err := level.UnmarshalText([]byte(c.logLevel)); err != nil || strings.ContainsAny(c.logLevel, "+-") {
+			return nil, misused("--log-level %q is not a level; allowed: debug, info, warn, error", c.logLevel)
 		}
 	}
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: fitForALog}
 	var lines slog.Handler
 	switch {
-	case g.logFormat == "text", g.logFormat == "auto" && p.terminal:
-		lines = slog.NewTextHandler(p.stderr, opts)
-	case g.logFormat == "json", g.logFormat == "auto":
-		lines = slog.NewJSONHandler(p.stderr, opts)
+	case c.logFormat == "text", c.logFormat == "auto" && c.terminal:
+		lines = slog.NewTextHandler(c.stderr, opts)
+	case c.logFormat == "json", c.logFormat == "auto":
+		lines = slog.NewJSONHandler(c.stderr, opts)
 	default:
-		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", g.logFormat)
+		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", c.logFormat)
 	}
 	return slog.New(tracing.LogHandler(lines)), nil
 }

@@ -69,7 +69,7 @@ func TestALineOfTheLogIsOneLine(t *testing.T) {
 	require.ErrorContains(t, away, "\n\t", "pgx tells of each address on a line of its own")
 	for _, format := range []string{"text", "json"} {
 		var c command
-		logger, err := (&globals{logFormat: format}).logger(&process{stderr: &c.stderr}, slog.LevelInfo)
+		logger, err := (&cli{process: &process{stderr: &c.stderr}, logFormat: format}).logger(slog.LevelInfo)
 		require.NoError(t, err)
 		logger.Warn("waiting for the database", slog.Any(logkey.Err, away))
 		logger.Warn("waiting for the database", slog.String(logkey.Err, away.Error()))
@@ -84,7 +84,7 @@ func TestALineOfTheLogIsOneLine(t *testing.T) {
 func TestALineOfTheLogNamesItsTrace(t *testing.T) {
 	t.Parallel()
 	var c command
-	logger, err := (&globals{logFormat: "json"}).logger(&process{stderr: &c.stderr}, slog.LevelInfo)
+	logger, err := (&cli{process: &process{stderr: &c.stderr}, logFormat: "json"}).logger(slog.LevelInfo)
 	require.NoError(t, err)
 	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{0xab}, SpanID: trace.SpanID{0xcd},

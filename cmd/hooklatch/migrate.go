@@ -10,20 +10,19 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-func newMigrate(p *process, g *globals) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newMigrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the tables up, down, or tell their state",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	database.register(cmd.PersistentFlags())
-	cmd.AddCommand(newMigrateUp(p, g, &database), newMigrateDown(p, g, &database), newMigrateStatus(p, g, &database))
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newMigrateUp(), c.newMigrateDown(), c.newMigrateStatus())
 	return cmd
 }
 
-func newMigrateUp(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newMigrateUp() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -31,12 +30,12 @@ func newMigrateUp(p *process, g *globals, database *databaseFlag) *cobra.Command
 		Long:  "Apply the migrations that are pending, River's and ours, and make the\npartitions of the next days. It may run many times and in many places at once.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMigrator(cmd.Context(), p, g, database, func(m *schema.Migrator) error {
+			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
 				steps, err := m.Up(cmd.Context())
 				if err != nil {
 					return err
 				}
-				return p.printSteps(steps, asJSON, "the schema is up to date: nothing to do")
+				return c.printSteps(steps, asJSON, "the schema is up to date: nothing to do")
 			})
 		},
 	}
@@ -44,7 +43,7 @@ func newMigrateUp(p *process, g *globals, database *databaseFlag) *cobra.Command
 	return cmd
 }
 
-func newMigrateDown(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newMigrateDown() *cobra.Command {
 	var asJSON, all, yes bool
 	var steps int
 	cmd := &cobra.Command{
@@ -62,12 +61,12 @@ func newMigrateDown(p *process, g *globals, database *databaseFlag) *cobra.Comma
 			case all:
 				steps = 0
 			}
-			return withMigrator(cmd.Context(), p, g, database, func(m *schema.Migrator) error {
+			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
 				done, err := m.Down(cmd.Context(), steps)
 				if err != nil {
 					return err
 				}
-				return p.printSteps(done, asJSON, "there was nothing to remove")
+				return c.printSteps(done, asJSON, "there was nothing to remove")
 			})
 		},
 	}
@@ -78,22 +77,22 @@ func newMigrateDown(p *process, g *globals, database *databaseFlag) *cobra.Comma
 	return cmd
 }
 
-func newMigrateStatus(p *process, g *globals, database *databaseFlag) *cobra.Command {
+func (c *cli) newMigrateStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell which migrations are applied",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMigrator(cmd.Context(), p, g, database, func(m *schema.Migrator) error {
+			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
 				status, err := m.Status(cmd.Context())
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return printJSON(p.stdout, status)
+					return printJSON(c.stdout, status)
 				}
-				return p.printStatus(status)
+				return c.printStatus(status)
 			})
 		},
 	}
@@ -101,12 +100,12 @@ func newMigrateStatus(p *process, g *globals, database *databaseFlag) *cobra.Com
 	return cmd
 }
 
-func withMigrator(ctx context.Context, p *process, g *globals, d *databaseFlag, f func(*schema.Migrator) error) error {
-	cfg, err := g.loadForDatabase(p, d)
+func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) error {
+	cfg, err := c.loadForDatabase()
 	if err != nil {
 		return err
 	}
-	_, direct := d.databaseOf(p, cfg)
+	_, direct := c.databaseOf(cfg)
 	pool, err := openPool(ctx, direct)
 	if err != nil {
 		return err
@@ -119,26 +118,26 @@ func withMigrator(ctx context.Context, p *process, g *globals, d *databaseFlag, 
 	return f(m)
 }
 
-func (p *process) printSteps(steps []schema.Step, asJSON bool, nothing string) error {
+func (c *cli) printSteps(steps []schema.Step, asJSON bool, nothing string) error {
 	if asJSON {
 		if steps == nil {
 			steps = []schema.Step{}
 		}
-		return printJSON(p.stdout, steps)
+		return printJSON(c.stdout, steps)
 	}
 	if len(steps) == 0 {
-		_, err := fmt.Fprintln(p.stdout, nothing)
+		_, err := fmt.Fprintln(c.stdout, nothing)
 		return err
 	}
 	for _, s := range steps {
-		fmt.Fprintf(p.stdout, "%-4s  %s %04d_%s  %s\n", s.Direction, s.Owner, s.Version, s.Name, s.Duration.Round(time.Millisecond))
+		fmt.Fprintf(c.stdout, "%-4s  %s %04d_%s  %s\n", s.Direction, s.Owner, s.Version, s.Name, s.Duration.Round(time.Millisecond))
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s done\n", counted(len(steps), "migration"))
+	_, err := fmt.Fprintf(c.stdout, "%s done\n", counted(len(steps), "migration"))
 	return err
 }
 
-func (p *process) printStatus(status schema.Status) error {
-	t := newTable(p.stdout, "MIGRATION", "STATE")
+func (c *cli) printStatus(status schema.Status) error {
+	t := newTable(c.stdout, "MIGRATION", "STATE")
 	t.row(fmt.Sprintf("river, version %d", status.River.Wanted), riverState(status.River))
 	for _, m := range status.Migrations {
 		state := "pending"

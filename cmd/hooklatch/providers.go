@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-func newProviders(p *process, g *globals) *cobra.Command {
+func (c *cli) newProviders() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "providers [NAME]",
@@ -25,14 +25,14 @@ waits and retries, and how to set it up on both sides. URLs are those of the
 configured sources, where there are any.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := g.loadIfAny(p)
+			cfg, err := c.loadIfAny()
 			if err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return p.listProviders(cfg, asJSON)
+				return c.listProviders(cfg, asJSON)
 			}
-			return p.showProvider(args[0], cfg, asJSON)
+			return c.showProvider(args[0], cfg, asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -41,16 +41,16 @@ configured sources, where there are any.`,
 
 // loadIfAny returns the configuration, or an empty one: who looks a provider up
 // may be about to write the file, or to correct it.
-func (g *globals) loadIfAny(p *process) (*config.Config, error) {
-	cfg, err := g.loadConfig(p)
+func (c *cli) loadIfAny() (*config.Config, error) {
+	cfg, err := c.loadConfig()
 	if err == nil {
 		return cfg, nil
 	}
-	if g.configPath != "" {
+	if c.configPath != "" {
 		return nil, err
 	}
 	if _, missing := config.Find(""); missing == nil {
-		p.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", programName))
+		c.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", programName))
 	}
 	empty := config.Default()
 	return &empty, nil
@@ -163,7 +163,7 @@ func snippetOf(p *provider.Provider) string {
 	return b.String()
 }
 
-func (p *process) listProviders(cfg *config.Config, asJSON bool) error {
+func (c *cli) listProviders(cfg *config.Config, asJSON bool) error {
 	all := []described{}
 	for _, name := range provider.Names() {
 		d, err := describe(name, cfg)
@@ -173,9 +173,9 @@ func (p *process) listProviders(cfg *config.Config, asJSON bool) error {
 		all = append(all, d)
 	}
 	if asJSON {
-		return printJSON(p.stdout, all)
+		return printJSON(c.stdout, all)
 	}
-	t := newTable(p.stdout, "NAME", "SENDER", "FACTS", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")
+	t := newTable(c.stdout, "NAME", "SENDER", "FACTS", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")
 	for _, d := range all {
 		var names []string
 		for _, s := range d.Sources {

@@ -15,7 +15,7 @@ import (
 // pageWidth is where lines of prose are broken, in characters.
 const pageWidth = 96
 
-func (p *process) showProvider(name string, cfg *config.Config, asJSON bool) error {
+func (c *cli) showProvider(name string, cfg *config.Config, asJSON bool) error {
 	if !slices.Contains(provider.Names(), name) {
 		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, programName)
 	}
@@ -24,19 +24,19 @@ func (p *process) showProvider(name string, cfg *config.Config, asJSON bool) err
 		return err
 	}
 	if asJSON {
-		return printJSON(p.stdout, d)
+		return printJSON(c.stdout, d)
 	}
-	p.printDescribed(d)
+	c.printDescribed(d)
 	return nil
 }
 
-func (p *process) printDescribed(d described) {
+func (c *cli) printDescribed(d described) {
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(p.stdout, "%-13s  %s\n", name, wrapped(value, 15))
+			fmt.Fprintf(c.stdout, "%-13s  %s\n", name, wrapped(value, 15))
 		}
 	}
-	fmt.Fprintf(p.stdout, "%s (%s)\n\n", d.Title, d.Name)
+	fmt.Fprintf(c.stdout, "%s (%s)\n\n", d.Title, d.Name)
 	field("facts", howSure(d.Confirmed))
 	field("signing", d.Signing)
 	field("same event", d.KeyRule)
@@ -60,31 +60,31 @@ func (p *process) printDescribed(d described) {
 	field("options", strings.Join(d.Options, ", "))
 	field("docs", d.Docs)
 
-	p.section("set it up")
+	c.section("set it up")
 	for i, step := range d.Setup {
-		fmt.Fprintf(p.stdout, "  %d. %s\n", i+1, wrapped(step, 5))
+		fmt.Fprintf(c.stdout, "  %d. %s\n", i+1, wrapped(step, 5))
 	}
 	if len(d.Notes) > 0 {
-		p.section("good to know")
+		c.section("good to know")
 		for _, note := range d.Notes {
-			fmt.Fprintf(p.stdout, "  - %s\n", wrapped(note, 4))
+			fmt.Fprintf(c.stdout, "  - %s\n", wrapped(note, 4))
 		}
 	}
-	p.section("what was missed")
-	fmt.Fprintf(p.stdout, "  %s\n", wrapped(cmp.Or(d.Backfill, "The sender keeps no list of events that could be asked for."), 2))
-	p.section("configuration")
+	c.section("what was missed")
+	fmt.Fprintf(c.stdout, "  %s\n", wrapped(cmp.Or(d.Backfill, "The sender keeps no list of events that could be asked for."), 2))
+	c.section("configuration")
 	for line := range strings.Lines(d.Snippet) {
-		fmt.Fprintf(p.stdout, "  %s", line)
+		fmt.Fprintf(c.stdout, "  %s", line)
 	}
 	if len(d.Sources) > 0 {
-		p.section("configured sources")
+		c.section("configured sources")
 		for _, s := range d.Sources {
-			fmt.Fprintf(p.stdout, "  %s  %s\n", s.Name, safetext.Shown(s.URL))
+			fmt.Fprintf(c.stdout, "  %s  %s\n", s.Name, safetext.Shown(s.URL))
 		}
 	}
 }
 
-func (p *process) section(title string) { fmt.Fprintf(p.stdout, "\n%s\n", title) }
+func (c *cli) section(title string) { fmt.Fprintf(c.stdout, "\n%s\n", title) }
 
 func howSure(c provider.Confirmation) string {
 	switch c {

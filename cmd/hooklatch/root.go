@@ -61,16 +61,9 @@ func (p *process) complain(err error) {
 	}
 }
 
-// globals are the flags all commands have.
-type globals struct {
-	configPath string
-	logLevel   string
-	logFormat  string
-}
-
 // newRoot makes the tree of commands.
 func newRoot(p *process) *cobra.Command {
-	g := &globals{}
+	c := &cli{process: p}
 	root := &cobra.Command{
 		Use:   programName,
 		Short: "Webhooks in once, effects out once, on Postgres",
@@ -92,26 +85,26 @@ Begin with: ` + p.name + ` dev`,
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.configPath, "config", "", "configuration `file` (default ./hooklatch.yaml, then ./.hooklatch/dev.yaml)")
-	flags.StringVar(&g.logLevel, "log-level", "", "least `level` to log: debug, info, warn or error (default info; dev: warn)")
-	flags.StringVar(&g.logFormat, "log-format", "auto", "`format` of log lines: text, json, or auto: text on a terminal")
+	flags.StringVar(&c.configPath, "config", "", "configuration `file` (default ./hooklatch.yaml, then ./.hooklatch/dev.yaml)")
+	flags.StringVar(&c.logLevel, "log-level", "", "least `level` to log: debug, info, warn or error (default info; dev: warn)")
+	flags.StringVar(&c.logFormat, "log-format", "auto", "`format` of log lines: text, json, or auto: text on a terminal")
 	root.AddCommand(
-		newDev(p, g),
-		newServe(p, g, serveKind{use: "serve", gateway: true, worker: true, short: "Run gateway and worker in one process"}),
-		newServe(p, g, serveKind{use: "gateway", gateway: true, short: "Run the gateway: take deliveries and commit them"}),
-		newServe(p, g, serveKind{use: "worker", worker: true, short: "Run the worker: dispatch events and perform effects"}),
-		newMigrate(p, g),
-		newCheck(p, g),
-		newSend(p, g),
-		newProviders(p, g),
-		newEvents(p, g),
-		newEffects(p, g),
-		newDestinations(p, g),
-		newAudit(p, g),
-		newVersion(p),
+		c.newDev(),
+		c.newServe(serveKind{use: "serve", gateway: true, worker: true, short: "Run gateway and worker in one process"}),
+		c.newServe(serveKind{use: "gateway", gateway: true, short: "Run the gateway: take deliveries and commit them"}),
+		c.newServe(serveKind{use: "worker", worker: true, short: "Run the worker: dispatch events and perform effects"}),
+		c.newMigrate(),
+		c.newCheck(),
+		c.newSend(),
+		c.newProviders(),
+		c.newEvents(),
+		c.newEffects(),
+		c.newDestinations(),
+		c.newAudit(),
+		c.newVersion(),
 	)
 	explainArguments(root)
-	completeValues(p, g, root)
-	p.refuseHelpOfNothing(root)
+	c.completeValues(root)
+	c.refuseHelpOfNothing(root)
 	return root
 }

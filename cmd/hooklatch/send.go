@@ -29,7 +29,7 @@ type sendOptions struct {
 	asJSON          bool
 }
 
-func newSend(p *process, g *globals) *cobra.Command {
+func (c *cli) newSend() *cobra.Command {
 	var opts sendOptions
 	cmd := &cobra.Command{
 		Use:   "send SOURCE [FILE]",
@@ -43,8 +43,8 @@ the first is accepted and the others are duplicates. A FILE whose provider has
 the id of an event in the body is sent as it is, with the id that is in it.
 With --new-ids and a FILE whose provider has the id in a header that is not
 signed, every delivery but the first looks like a replay, and is marked so.`,
-		Example: "  " + p.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
-			"  " + p.name + " send github push.json --header X-GitHub-Event=push",
+		Example: "  " + c.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
+			"  " + c.name + " send github push.json --header X-GitHub-Event=push",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -55,12 +55,12 @@ signed, every delivery but the first looks like a replay, and is marked so.`,
 			case opts.newIDs && opts.id != "":
 				return misused("--id and --new-ids exclude each other")
 			}
-			s, err := newSender(p, g, args[0], opts)
+			s, err := c.newSender(args[0], opts)
 			if err != nil {
 				return err
 			}
 			if len(args) == 2 {
-				if s.file, err = readBody(p, args[1]); err != nil {
+				if s.file, err = c.readBody(args[1]); err != nil {
 					return err
 				}
 			}
@@ -82,7 +82,8 @@ signed, every delivery but the first looks like a replay, and is marked so.`,
 
 // sender delivers signed events to one source.
 type sender struct {
-	p        *process
+	*cli
+
 	opts     sendOptions
 	source   string
 	provider *provider.Provider
@@ -98,11 +99,11 @@ type sender struct {
 // sendTimeout bounds one delivery; no provider waits longer.
 const sendTimeout = 30 * time.Second
 
-func newSender(p *process, g *globals, source string, opts sendOptions) (*sender, error) {
-	cfg, err := g.loadConfig(p)
+func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
+	cfg, err := c.loadConfig()
 	if err != nil {
 		if _, configured := errors.AsType[config.Problems](err); !configured {
-			return nil, fmt.Errorf("%w, or make one with: %s dev", err, p.name)
+			return nil, fmt.Errorf("%w, or make one with: %s dev", err, c.name)
 		}
 		return nil, err
 	}
@@ -127,12 +128,11 @@ func newSender(p *process, g *globals, source string, opts sendOptions) (*sender
 		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, programName)
 	}
 	configFlag := ""
-	if g.configPath != "" {
-		configFlag = " --config " + quoted(g.configPath)
+	if c.configPath != "" {
+		configFlag = " --config " + quoted(c.configPath)
 	}
 	return &sender{
-		configFlag: configFlag,
-		p:          p, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
+		cli: c, configFlag: configFlag, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
 		client: &http.Client{
 			Timeout:       sendTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -153,9 +153,9 @@ func parseHeaders(pairs []string) (http.Header, error) {
 	return headers, nil
 }
 
-func readBody(p *process, path string) ([]byte, error) {
+func (c *cli) readBody(path string) ([]byte, error) {
 	if path == "-" {
-		body, err := io.ReadAll(p.stdin)
+		body, err := io.ReadAll(c.stdin)
 		return nonNil(body), err
 	}
 	body, err := os.ReadFile(path)
@@ -204,11 +204,11 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	report.EventID = s.idOf(event)
-	if err := report.print(s.p.stdout, s.opts.asJSON); err != nil {
+	if err := report.print(s.stdout, s.opts.asJSON); err != nil {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.opts.asJSON {
-		fmt.Fprintf(s.p.stdout, "look at it with: %s events show %s %s%s\n", s.p.name, s.source, quoted(report.EventID), s.configFlag)
+		fmt.Fprintf(s.stdout, "look at it with: %s events show %s %s%s\n", s.name, s.source, quoted(report.EventID), s.configFlag)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -239,12 +239,12 @@ func (s *sender) print(event *provider.Request) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.p.stdout, "%s %s\n", r.Method, s.target.deliver(r.URL))
+	fmt.Fprintf(s.stdout, "%s %s\n", r.Method, s.target.deliver(r.URL))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
-			fmt.Fprintf(s.p.stdout, "%s: %s\n", name, value)
+			fmt.Fprintf(s.stdout, "%s: %s\n", name, value)
 		}
 	}
-	_, err = fmt.Fprintf(s.p.stdout, "\n%s\n\n", r.Body)
+	_, err = fmt.Fprintf(s.stdout, "\n%s\n\n", r.Body)
 	return err
 }

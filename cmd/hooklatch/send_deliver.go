@@ -87,7 +87,7 @@ func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 
 // progress tells a person how far it is, and returns how to end that.
 func (s *sender) progress(done *atomic.Int64) (stop func()) {
-	if !s.p.terminal || s.opts.times == 1 {
+	if !s.terminal || s.opts.times == 1 {
 		return func() {}
 	}
 	ended := make(chan struct{})
@@ -100,10 +100,10 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 			select {
 			case <-ticker.C:
 				told = true
-				fmt.Fprintf(s.p.stderr, "\r%d of %d answered", done.Load(), s.opts.times)
+				fmt.Fprintf(s.stderr, "\r%d of %d answered", done.Load(), s.opts.times)
 			case <-ended:
 				if told {
-					fmt.Fprint(s.p.stderr, "\r\033[K")
+					fmt.Fprint(s.stderr, "\r\033[K")
 				}
 				return
 			}
@@ -121,7 +121,7 @@ func (r *report) unreachable(s *sender) error {
 		return nil
 	}
 	if refused(r.firstErr) {
-		return fmt.Errorf("nothing listens at %s; start one with: %s dev", s.target.called, s.p.name)
+		return fmt.Errorf("nothing listens at %s; start one with: %s dev", s.target.called, s.name)
 	}
 	if errors.Is(r.firstErr, context.Canceled) {
 		return r.firstErr

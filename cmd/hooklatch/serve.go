@@ -15,8 +15,7 @@ type serveKind struct {
 	gateway, worker bool
 }
 
-func newServe(p *process, g *globals, kind serveKind) *cobra.Command {
-	var database databaseFlag
+func (c *cli) newServe(kind serveKind) *cobra.Command {
 	var listen listenFlags
 	var migrate bool
 	cmd := &cobra.Command{
@@ -30,12 +29,12 @@ signal exits at once. SIGHUP reads the configuration again and puts sources,
 routes and certificates into effect; a file with mistakes changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := g.logger(p, slog.LevelInfo)
+			logger, err := c.logger(slog.LevelInfo)
 			if err != nil {
 				return err
 			}
 			load := func() (*config.Config, error) {
-				cfg, err := g.loadToRun(p)
+				cfg, err := c.loadToRun()
 				if err != nil {
 					return nil, err
 				}
@@ -46,21 +45,21 @@ routes and certificates into effect; a file with mistakes changes nothing.`,
 			if err != nil {
 				return err
 			}
-			limitMemory(cfg, p.env, logger)
-			app.LogWarnings(cmd.Context(), logger, app.Warnings(cfg, database.given(p)))
+			limitMemory(cfg, c.env, logger)
+			app.LogWarnings(cmd.Context(), logger, app.Warnings(cfg, c.givenDatabase()))
 			return app.Run(cmd.Context(), app.Options{
 				Config:      cfg,
-				DatabaseURL: database.given(p),
+				DatabaseURL: c.givenDatabase(),
 				Gateway:     kind.gateway, Worker: kind.worker, Migrate: migrate,
 				Load:        load,
 				Version:     readBuild().Version,
 				GatewayHint: gatewayHint, AdminHint: adminHint,
 				GlobalTelemetry: true,
 				Logger:          logger,
-			}, p.reloads(cmd.Context()), nil)
+			}, c.reloads(cmd.Context()), nil)
 		},
 	}
-	database.register(cmd.Flags())
+	c.database.register(cmd.Flags())
 	listen.register(cmd, kind)
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the schema of the database up first")
 	return cmd

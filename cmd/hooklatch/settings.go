@@ -23,49 +23,50 @@ func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url of the configuration)")
 }
 
-// given is what flag or environment say, or nothing.
-func (d *databaseFlag) given(p *process) secret.Value {
-	if d.url != "" {
-		d.warn(p)
-		return secret.New(d.url)
+// givenDatabase is what flag or environment say, or nothing.
+func (c *cli) givenDatabase() secret.Value {
+	if c.database.url != "" {
+		c.warnOfPassword()
+		return secret.New(c.database.url)
 	}
-	url, _ := p.env("DATABASE_URL")
+	url, _ := c.env("DATABASE_URL")
 	return secret.New(url)
 }
 
-// warn says, once, that a password on a command line is nobody's secret.
-func (d *databaseFlag) warn(p *process) {
+// warnOfPassword says, once, that a password on a command line is no secret.
+func (c *cli) warnOfPassword() {
+	d := &c.database
 	parsed, err := pgx.ParseConfig(d.url)
 	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(d.url, parsed.Password) {
 		return // the password of another place, such as a PGPASSFILE
 	}
 	d.warned = true
-	fmt.Fprintf(p.stderr, "%s: the password in --database-url can be read by every user of this machine in its list of processes; "+
-		"set DATABASE_URL, or url_file under database in the configuration\n", p.name)
+	fmt.Fprintf(c.stderr, "%s: the password in --database-url can be read by every user of this machine in its list of processes; "+
+		"set DATABASE_URL, or url_file under database in the configuration\n", c.name)
 }
 
 // loadConfig finds, reads and checks the configuration.
-func (g *globals) loadConfig(p *process) (*config.Config, error) {
-	path, err := config.Find(g.configPath)
+func (c *cli) loadConfig() (*config.Config, error) {
+	path, err := config.Find(c.configPath)
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path, p.env)
+	return config.Load(path, c.env)
 }
 
 // loadForDatabase is loadConfig for commands that ask it for the database only:
 // where flag or environment name one, no file has to exist.
-func (g *globals) loadForDatabase(p *process, d *databaseFlag) (*config.Config, error) {
-	if _, err := config.Find(g.configPath); err != nil && g.configPath == "" && !d.given(p).IsZero() {
+func (c *cli) loadForDatabase() (*config.Config, error) {
+	if _, err := config.Find(c.configPath); err != nil && c.configPath == "" && !c.givenDatabase().IsZero() {
 		cfg := config.Default()
 		return &cfg, nil
 	}
-	return g.loadConfig(p)
+	return c.loadConfig()
 }
 
 // loadToRun is loadConfig for commands that put all of it into effect.
-func (g *globals) loadToRun(p *process) (*config.Config, error) {
-	cfg, err := g.loadConfig(p)
+func (c *cli) loadToRun() (*config.Config, error) {
+	cfg, err := c.loadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +103,8 @@ const (
 )
 
 // databaseOf is the connection of a command: flag, environment, configuration.
-func (d *databaseFlag) databaseOf(p *process, cfg *config.Config) (url, direct secret.Value) {
-	if url = d.given(p); !url.IsZero() {
+func (c *cli) databaseOf(cfg *config.Config) (url, direct secret.Value) {
+	if url = c.givenDatabase(); !url.IsZero() {
 		return url, url
 	}
 	if direct = cfg.Database.DirectURL; direct.IsZero() {

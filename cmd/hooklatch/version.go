@@ -55,7 +55,7 @@ func (b build) String() string {
 	return text + ", " + b.GoVersion + " " + b.Platform
 }
 
-func newVersion(p *process) *cobra.Command {
+func (c *cli) newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -64,9 +64,9 @@ func newVersion(p *process) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
 			if asJSON {
-				return printJSON(p.stdout, b)
+				return printJSON(c.stdout, b)
 			}
-			_, err := fmt.Fprintln(p.stdout, b)
+			_, err := fmt.Fprintln(c.stdout, b)
 			return err
 		},
 	}

@@ -11,6 +11,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
+// cli is one call of the program: the process it runs in, the flags all commands
+// have, and the one of those that use the database.
+type cli struct {
+	*process
+
+	configPath string
+	logLevel   string
+	logFormat  string
+	database   databaseFlag
+}
+
 // connsOfCommand bounds the connections of a command for people.
 const connsOfCommand = 4
 
@@ -20,12 +31,12 @@ func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 
 // withOutbox runs f on the outbox of the database the settings name, if it is
 // migrated.
-func withOutbox(ctx context.Context, p *process, g *globals, d *databaseFlag, f func(*outbox.Outbox) error) error {
-	cfg, err := g.loadForDatabase(p, d)
+func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) error {
+	cfg, err := c.loadForDatabase()
 	if err != nil {
 		return err
 	}
-	url, _ := d.databaseOf(p, cfg)
+	url, _ := c.databaseOf(cfg)
 	pool, err := openPool(ctx, url)
 	if err != nil {
 		return err
