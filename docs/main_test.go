@@ -1,0 +1,12 @@
+// Package docs_test is responsible for holding the pages to the program: its packages,
+// its tables, its files and its tests.
+package docs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
