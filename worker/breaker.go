@@ -8,17 +8,8 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
-)
-
-// Defaults of Breaker.
-const (
-	defaultBreakerFailures = 10
-	defaultBreakerRatio    = 0.5
-	defaultBreakerMinCalls = 20
-	defaultBreakerWindow   = 30 * time.Second
-	defaultProbeIn         = 10 * time.Second
-	defaultMaxProbeIn      = 5 * time.Minute
 )
 
 // Breaker says when a destination counts as down. Then it is paused for the
@@ -31,46 +22,55 @@ const (
 // this one was refused again and again; then it counts neither way, as 425 and
 // 429 do. Other refusals are answers.
 type Breaker struct {
-	Off        bool          // never
-	Failures   int           // attempts in a row that fail, all within Window of the one before; default 10
-	Ratio      float64       // share of the attempts within Window that fail; default 0.5
-	MinCalls   int           // attempts within Window before Ratio counts; default 20
-	Window     time.Duration // default 30 s
-	ProbeIn    time.Duration // from the pause to the first probe; the wait doubles; default 10 s
-	MaxProbeIn time.Duration // longest wait for a probe; default 5 min
+	// Never pauses the destination. Defaults to false.
+	Off bool `yaml:"off,omitempty"`
+	// Attempts in a row that fail, all within window of the one before. Defaults
+	// to 10.
+	Failures int `yaml:"failures,omitempty"`
+	// Percentage of the attempts within window that fail. Defaults to 50.
+	Percent int `yaml:"percent,omitempty"`
+	// Attempts within window before percent counts. Defaults to 20.
+	MinCalls int `yaml:"min_calls,omitempty"`
+	// How long an attempt counts. Defaults to 30s.
+	Window time.Duration `yaml:"window,omitempty"`
+	// Wait for the first probe; it doubles with each. Defaults to 10s.
+	Probe time.Duration `yaml:"probe,omitempty"`
+	// Longest wait for a probe. Defaults to 5m, or to probe where that is longer.
+	MaxProbe time.Duration `yaml:"max_probe,omitempty"`
 }
 
-func (b Breaker) withDefaults() Breaker {
-	b.Failures = cmp.Or(b.Failures, defaultBreakerFailures)
-	b.Ratio = cmp.Or(b.Ratio, defaultBreakerRatio)
-	b.MinCalls = cmp.Or(b.MinCalls, defaultBreakerMinCalls)
-	b.Window = cmp.Or(b.Window, defaultBreakerWindow)
-	b.ProbeIn = cmp.Or(b.ProbeIn, defaultProbeIn)
-	b.MaxProbeIn = cmp.Or(b.MaxProbeIn, max(defaultMaxProbeIn, b.ProbeIn))
+// WithDefaults returns a copy in which what was left out has its default.
+func (b Breaker) WithDefaults() Breaker {
+	b.Failures = cmp.Or(b.Failures, 10)
+	b.Percent = cmp.Or(b.Percent, 50)
+	b.MinCalls = cmp.Or(b.MinCalls, 20)
+	b.Window = cmp.Or(b.Window, 30*time.Second)
+	b.Probe = cmp.Or(b.Probe, 10*time.Second)
+	b.MaxProbe = cmp.Or(b.MaxProbe, max(5*time.Minute, b.Probe))
 	return b
 }
 
-func (b Breaker) validate() error {
-	switch {
-	case b.Failures < 1:
-		return fmt.Errorf("Failures is %d, it must be at least 1", b.Failures)
-	case b.Ratio <= 0 || b.Ratio > 1:
-		return fmt.Errorf("Ratio is %g, it must be more than 0 and at most 1", b.Ratio)
-	case b.MinCalls < 1:
-		return fmt.Errorf("MinCalls is %d, it must be at least 1", b.MinCalls)
-	case b.Window <= 0:
-		return fmt.Errorf("Window is %s, it must be positive", b.Window)
-	case b.ProbeIn <= 0:
-		return fmt.Errorf("ProbeIn is %s, it must be positive", b.ProbeIn)
-	case b.MaxProbeIn < b.ProbeIn:
-		return fmt.Errorf("MaxProbeIn is %s, it must be at least ProbeIn (%s)", b.MaxProbeIn, b.ProbeIn)
+// Validate finds what is wrong with a breaker that has its defaults. Its error
+// is option.Faults.
+func (b Breaker) Validate() error {
+	if b.Off {
+		return nil
 	}
-	return nil
+	var c option.Check
+	c.AtLeast("failures", int64(b.Failures), 1)
+	c.Between("percent", int64(b.Percent), 1, 100, "a percentage")
+	c.AtLeast("min_calls", int64(b.MinCalls), 1)
+	c.Positive("window", b.Window)
+	c.Positive("probe", b.Probe)
+	if b.MaxProbe < b.Probe {
+		c.Fail("max_probe", b.MaxProbe, "is shorter than probe, %s", b.Probe)
+	}
+	return c.Err()
 }
 
 // nextProbe doubles the wait: as long as the breaker has been open.
 func (b Breaker) nextProbe(openedAt time.Time) time.Duration {
-	return min(max(time.Since(openedAt), b.ProbeIn), b.MaxProbeIn)
+	return min(max(time.Since(openedAt), b.Probe), b.MaxProbe)
 }
 
 // breakerSlices divide the window: so much of it passes away at once.
@@ -142,7 +142,7 @@ func (b *breaker) record(sent destination.Outcome, refusedFor time.Duration) (re
 	switch {
 	case b.row >= b.Failures:
 		reason = fmt.Sprintf("%d attempts in a row failed", b.row)
-	case calls >= b.MinCalls && float64(failures) >= b.Ratio*float64(calls):
+	case calls >= b.MinCalls && 100*failures >= b.Percent*calls:
 		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.Window)
 	default:
 		return ""

@@ -21,7 +21,7 @@ func TestBreakerCounts(t *testing.T) {
 	t.Parallel()
 	ok := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
 	bad := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503, Err: errors.New("HTTP 503 Service Unavailable")}
-	b := Breaker{Failures: 5, MinCalls: 10}.withDefaults()
+	b := Breaker{Failures: 5, MinCalls: 10}.WithDefaults()
 	t.Run("InARow", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestBreakerCounts(t *testing.T) {
 	})
 	t.Run("Off", func(t *testing.T) {
 		t.Parallel()
-		off := newBreaker(Breaker{Off: true}.withDefaults(), time.Now)
+		off := newBreaker(Breaker{Off: true}.WithDefaults(), time.Now)
 		for range 100 {
 			require.Empty(t, off.record(bad, 0))
 		}
@@ -120,7 +120,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 				}
 			}, func(d *Destination) {
 				d.Queue = queue
-				d.Breaker = Breaker{Failures: 5, ProbeIn: 200 * time.Millisecond, MaxProbeIn: 500 * time.Millisecond}
+				d.Breaker = Breaker{Failures: 5, Probe: 200 * time.Millisecond, MaxProbe: 500 * time.Millisecond}
 			})
 			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *Destination) { d.Queue = queue })
 			b.start(t, b.worker(t))
@@ -162,7 +162,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	b := setup(t)
 	var calls atomic.Int32
 	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) },
-		func(d *Destination) { d.Breaker.ProbeIn = time.Millisecond })
+		func(d *Destination) { d.Breaker.Probe = time.Millisecond })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
@@ -186,7 +186,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var calls atomic.Int32
-	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *Destination) { d.Breaker.ProbeIn = time.Millisecond })
+	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *Destination) { d.Breaker.Probe = time.Millisecond })
 	b.opts.Routes = []route.Route{
 		{Name: "ordered", From: []string{"*"}, Types: []string{"ordered"}, To: "app", OrderBy: "'one'"},
 		{Name: "free", From: []string{"*"}, Types: []string{"free"}, To: "app"},

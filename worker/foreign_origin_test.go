@@ -21,7 +21,7 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	t.Cleanup(foreign.Close)
 	sender, err := destination.NewHTTP(destination.HTTPOptions{
 		Name: "app", URL: "http://localhost:1/hooks",
-		SignStandardWebhooks: []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")},
+		Sign: &destination.Sign{StandardWebhooks: []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -29,7 +30,6 @@ const (
 	defaultHandlerWorkers  = 20
 	defaultSoftStop        = 20 * time.Second
 	defaultConcurrency     = 10
-	defaultTimeout         = 15 * time.Second
 	minJobTimeout          = 30 * time.Second
 	// rescueSlack is what a rescue waits beyond the time-out of a run, so that
 	// a run that honours its context has ended before it is rescued.
@@ -174,9 +174,9 @@ func (o Options) withDefaults() Options {
 		if sender, ok := d.Sender.(interface{ Timeout() time.Duration }); ok {
 			d.Timeout = cmp.Or(d.Timeout, sender.Timeout())
 		}
-		d.Timeout = cmp.Or(d.Timeout, defaultTimeout)
+		d.Timeout = cmp.Or(d.Timeout, destination.DefaultTimeout)
 		d.OnStoredError = cmp.Or(d.OnStoredError, OnStoredErrorKeep)
-		d.Breaker = d.Breaker.withDefaults()
+		d.Breaker = d.Breaker.WithDefaults()
 	}
 	assignQueues(o.Destinations)
 	o.JobTimeout = cmp.Or(o.JobTimeout, jobTimeout(o.Destinations))
@@ -269,13 +269,10 @@ func (d Destination) validate() error {
 	case d.OnStoredError != OnStoredErrorKeep && d.OnStoredError != OnStoredErrorNewKey:
 		return fmt.Errorf("OnStoredError is %q, allowed are %q and %q", d.OnStoredError, OnStoredErrorKeep, OnStoredErrorNewKey)
 	}
-	if err := d.Breaker.validate(); err != nil {
-		return fmt.Errorf("Breaker: %w", err)
-	}
-	if err := d.Retry.Validate(); err != nil {
-		return fmt.Errorf("Retry: %w", err)
-	}
-	return nil
+	var c option.Check
+	c.Within("breaker", d.Breaker.Validate())
+	c.Within("retry", d.Retry.Validate())
+	return c.Err()
 }
 
 func inRange(n, low, high int) bool { return n >= low && n <= high }

@@ -36,7 +36,7 @@ func (w *Worker) trip(ctx context.Context, l *lane, reason string) {
 			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
 	}
-	if err := w.outbox.Trip(ctx, l.Name, reason, l.Breaker.ProbeIn); err != nil {
+	if err := w.outbox.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
 		// The attempts that follow trip it.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return

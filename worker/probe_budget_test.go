@@ -29,7 +29,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				}
 			}, func(d *Destination) {
 				d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 3}
-				d.Breaker = Breaker{Failures: 2, ProbeIn: time.Millisecond, MaxProbeIn: 10 * time.Millisecond}
+				d.Breaker = Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
 			})
 			b.start(t, b.worker(t))
 			const events = 2 // whose first attempts trip the breaker
@@ -62,7 +62,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 		}
 	}, func(d *Destination) {
 		d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 5}
-		d.Breaker = Breaker{ProbeIn: 100 * time.Millisecond, MaxProbeIn: 200 * time.Millisecond}
+		d.Breaker = Breaker{Probe: 100 * time.Millisecond, MaxProbe: 200 * time.Millisecond}
 	})
 	b.opts.Routes[0].HTTP = &route.HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
 	b.start(t, b.worker(t))
@@ -80,7 +80,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	b := newBreaker(Breaker{Failures: 2}.withDefaults(), func() time.Time { return now })
+	b := newBreaker(Breaker{Failures: 2}.WithDefaults(), func() time.Time { return now })
 	good := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
 	refused := destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 403}
 	down := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503}

@@ -64,9 +64,9 @@ func TestStoredRefusalGetsANewKey(t *testing.T) {
 	b := setup(t)
 	keys := make(chan string, 10)
 	b.to(t, func(w http.ResponseWriter, r *http.Request) {
-		keys <- r.Header.Get(destination.DefaultIdempotencyHeader)
+		keys <- r.Header.Get("Idempotency-Key")
 		if len(keys) == 1 {
-			w.Header().Set(destination.DefaultReplayedHeader, "true")
+			w.Header().Set("Idempotent-Replayed", "true")
 			w.WriteHeader(http.StatusNotFound)
 		}
 	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })

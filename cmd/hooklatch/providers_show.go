@@ -10,6 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
 // pageWidth is where lines of prose are broken, in characters.
@@ -54,7 +55,7 @@ func (c *cli) printDescribed(d described) {
 		field("rotation", "retries are signed with the secret of the event: an old one stays accepted for "+d.Retries+" after not_after")
 	}
 	if d.MaxBody > 0 {
-		field("largest body", config.Size(d.MaxBody).String())
+		field("largest body", size.Bytes(d.MaxBody).String())
 	}
 	field("own headers", strings.Join(d.OwnHeaders, ", "))
 	field("options", strings.Join(d.Options, ", "))

@@ -376,14 +376,14 @@ func TestEmailRefusesABodyThatIsNoMessage(t *testing.T) {
 func TestNewEmailSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*EmailOptions){
-		`email destination "": name is empty`:                                                                                       func(o *EmailOptions) { o.Name = "" },
-		`email destination "mail": host is empty`:                                                                                   func(o *EmailOptions) { o.Host = "" },
-		`email destination "mail": port must be between 1 and 65535, got 70000`:                                                     func(o *EmailOptions) { o.Port = 70000 },
-		`email destination "mail": from "nobody" is not a mail address`:                                                             func(o *EmailOptions) { o.From = "nobody" },
-		`email destination "mail": tls must be starttls, implicit or none, got "maybe"`:                                             func(o *EmailOptions) { o.TLS = "maybe" },
-		`email destination "mail": password is given without a username`:                                                            func(o *EmailOptions) { o.Password = secret.New("x") },
-		`email destination "mail": helo "a b" is not a host name`:                                                                   func(o *EmailOptions) { o.HELO = "a b" },
-		`email destination "mail": tls none is allowed only for localhost, unless plaintext is allowed; host is "smtp.example.com"`: func(o *EmailOptions) { o.TLS = TLSNone },
+		`email destination: Name is required`:                                      func(o *EmailOptions) { o.Name = "" },
+		`email destination "mail": has no host`:                                    func(o *EmailOptions) { o.Host = "" },
+		`email destination "mail": port: 70000 is not a port; allowed: 1 to 65535`: func(o *EmailOptions) { o.Port = 70000 },
+		`email destination "mail": from: "nobody" is not a mail address; allowed: one like app@example.com or App <app@example.com>`:  func(o *EmailOptions) { o.From = "nobody" },
+		`email destination "mail": tls: "maybe" is not a TLS mode; allowed: starttls, implicit, none`:                                 func(o *EmailOptions) { o.TLS = "maybe" },
+		`email destination "mail": has a password but no username`:                                                                    func(o *EmailOptions) { o.Password = secret.New("x") },
+		`email destination "mail": helo: "a b" is not a host name`:                                                                    func(o *EmailOptions) { o.HELO = "a b" },
+		`email destination "mail": tls: none is allowed for localhost only, unless AllowPlaintext is set; host is "smtp.example.com"`: func(o *EmailOptions) { o.TLS = TLSNone },
 	} {
 		o := EmailOptions{Name: "mail", Host: "smtp.example.com", From: "a@example.com"}
 		change(&o)
@@ -392,5 +392,5 @@ func TestNewEmailSaysWhatIsWrong(t *testing.T) {
 	}
 	m, err := NewEmail(EmailOptions{Name: "mail", Host: "smtp.example.com", From: "a@example.com"})
 	require.NoError(t, err)
-	require.Equal(t, "587 30s", fmt.Sprint(m.port, " ", m.Timeout()))
+	require.Equal(t, "587 15s", fmt.Sprint(m.port, " ", m.Timeout()))
 }

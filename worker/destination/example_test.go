@@ -23,9 +23,9 @@ func ExampleNewHTTP() {
 	defer receiver.Close()
 
 	app, err := destination.NewHTTP(destination.HTTPOptions{
-		Name:                 "app",
-		URL:                  receiver.URL + "/hooks",
-		SignStandardWebhooks: []secret.Value{secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")},
+		Name: "app",
+		URL:  receiver.URL + "/hooks",
+		Sign: &destination.Sign{StandardWebhooks: []secret.Value{secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -85,13 +85,13 @@ func NewFetcher(o FetchOptions) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.transport = newTransport(HTTPOptions{RootCAs: o.RootCAs, Timeout: o.Timeout, MaxResponseHeaders: DefaultMaxResponseHeaders}, guard)
+	f.transport = newTransport(HTTPOptions{RootCAs: o.RootCAs, Timeout: o.Timeout, MaxResponseHeaders: maxResponseHeaders}, guard)
 	f.transport.DisableKeepAlives = true
 	return f, nil
 }
 
 func fetchHeader() http.Header {
-	return http.Header{"Accept": {"application/json"}, "User-Agent": {DefaultUserAgent}}
+	return http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}}
 }
 
 // Fetch reads what is at the URL, or says what that makes of the attempt it was

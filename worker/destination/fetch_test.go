@@ -135,7 +135,7 @@ func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	t.Parallel()
 	got := make(chan http.Header, 1)
 	url := receive(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
-	signs := newTestHTTP(t, HTTPOptions{URL: url, SignStandardWebhooks: []secret.Value{secret.New("raw:key")}})
+	signs := newTestHTTP(t, HTTPOptions{URL: url, Sign: &Sign{StandardWebhooks: []secret.Value{secret.New("raw:key")}}})
 	e := testEffect()
 	e.WireKey = "hl_rotated"
 	require.Equal(t, outbox.VerdictDone, signs.Send(t.Context(), e).Verdict)

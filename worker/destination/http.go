@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,17 +63,21 @@ type HTTP struct {
 
 // NewHTTP checks the options. It does not connect.
 func NewHTTP(o HTTPOptions) (*HTTP, error) {
-	o = o.withDefaults()
-	if err := o.validate(); err != nil {
+	o = o.WithDefaults()
+	o.IdempotencyHeader, o.ReplayedHeader = http.CanonicalHeaderKey(o.IdempotencyHeader), http.CanonicalHeaderKey(o.ReplayedHeader)
+	if o.Name == "" {
+		return nil, errors.New("http destination: Name is required")
+	}
+	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
 	target, err := parseTarget(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
-	signer, err := newSigner(o.SignStandardWebhooks)
+	signer, err := newSigner(o.Sign.standardWebhooks())
 	if err != nil {
-		return nil, fmt.Errorf("http destination %q: sign standard webhooks: %w", o.Name, err)
+		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
 	signOrigins, err := originsToSign(target, o)
 	if err != nil {
@@ -87,7 +92,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		retryOn: o.RetryOn,
-		timeout: o.Timeout, maxResponse: o.MaxResponse, propagateTrace: o.PropagateTrace,
+		timeout: o.Timeout, maxResponse: int(o.MaxResponse), propagateTrace: o.PropagateTrace,
 		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
 	}
 	for name, value := range o.Headers {
@@ -132,8 +137,8 @@ func secretHeaders(o HTTPOptions) map[string]string {
 	switch {
 	case !o.Bearer.IsZero():
 		headers["Authorization"] = "Bearer " + o.Bearer.Reveal()
-	case o.BasicUser != "" || !o.BasicPassword.IsZero():
-		credentials := o.BasicUser + ":" + o.BasicPassword.Reveal()
+	case o.Basic != nil:
+		credentials := o.Basic.User + ":" + o.Basic.Password.Reveal()
 		headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
 	}
 	return headers
@@ -141,12 +146,15 @@ func secretHeaders(o HTTPOptions) map[string]string {
 
 // secretsOf are the texts that must not appear in an answer that is kept.
 func secretsOf(o HTTPOptions) []string {
-	secrets := []string{o.Bearer.Reveal(), o.BasicPassword.Reveal()}
+	secrets := []string{o.Bearer.Reveal()}
+	if o.Basic != nil {
+		secrets = append(secrets, o.Basic.Password.Reveal())
+	}
 	for _, value := range secretHeaders(o) {
 		_, credentials, _ := strings.Cut(value, " ")
 		secrets = append(secrets, value, credentials)
 	}
-	for _, value := range o.SignStandardWebhooks {
+	for _, value := range o.Sign.standardWebhooks() {
 		text := value.Reveal()
 		for _, prefix := range []string{encodedSecret, privateKey, rawSecret} {
 			text = strings.TrimPrefix(text, prefix)

@@ -22,7 +22,7 @@ func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	}
 	own, named, foreign := receive(t, record), receive(t, record), receive(t, record)
 	h := newTestHTTP(t, HTTPOptions{
-		URL: own + "/hooks", SignStandardWebhooks: []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")},
+		URL: own + "/hooks", Sign: &Sign{StandardWebhooks: []secret.Value{secret.New("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")}},
 		SignOrigins:  []string{named},
 		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
@@ -62,12 +62,12 @@ func TestNewHTTPReadsSignOrigins(t *testing.T) {
 	for origin, want := range map[string]string{
 		"https://example.com":           "",
 		"https://example.com:8443/":     "",
-		"https://example.com/path":      `sign origin "https://example.com/path" is more than scheme, host and port`,
-		"https://example.com?token=x":   `sign origin "https://example.com" is more than scheme, host and port`,
-		"ftp://example.com":             `sign origin 1: url has scheme "ftp", only http and https are allowed`,
-		"https://user:canary@a.example": "sign origin 1: url contains a user or password",
+		"https://example.com/path":      `sign_origins[0]: "https://example.com/path" is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443`,
+		"https://example.com?token=x":   `sign_origins[0]: "https://example.com" is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443`,
+		"ftp://example.com":             `sign_origins[0]: "ftp://example.com" is not a URL of the web; allowed: an http:// or https:// URL with a host`,
+		"https://user:canary@a.example": "sign_origins[0]: has a user or password; give them in fields of their own",
 	} {
-		_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", SignStandardWebhooks: key, SignOrigins: []string{origin}})
+		_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", Sign: &Sign{StandardWebhooks: key}, SignOrigins: []string{origin}})
 		if want == "" {
 			require.NoError(t, err)
 			continue
@@ -75,5 +75,5 @@ func TestNewHTTPReadsSignOrigins(t *testing.T) {
 		require.EqualError(t, err, `http destination "app": `+want)
 	}
 	_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", SignOrigins: []string{"https://example.com"}})
-	require.EqualError(t, err, `http destination "app": sign origins are given, but no secret to sign with`)
+	require.EqualError(t, err, `http destination "app": sign_origins: means nothing without sign`)
 }

@@ -45,9 +45,9 @@ func TestHTTPRequest(t *testing.T) {
 	var got capture
 	h := newTestHTTP(t, HTTPOptions{
 		URL: receive(t, got.ServeHTTP) + "/hooks?a=1", Headers: map[string]string{"x-team": "billing", "X-Kind": "static"},
-		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New("s3cret-key")},
-		Bearer:               secret.New("b3arer"),
-		SignStandardWebhooks: []secret.Value{secret.New("raw:one"), secret.New("raw:two")},
+		SecretHeaders: map[string]secret.Value{"X-Api-Key": secret.New("s3cret-key")},
+		Bearer:        secret.New("b3arer"),
+		Sign:          &Sign{StandardWebhooks: []secret.Value{secret.New("raw:one"), secret.New("raw:two")}},
 	})
 	h.now = func() time.Time { return time.Unix(1614265330, 0) }
 	e := testEffect()
@@ -121,7 +121,7 @@ func TestHTTPCredentialsStayWithTheirOrigin(t *testing.T) {
 	var got capture
 	own, other := receive(t, got.ServeHTTP), receive(t, got.ServeHTTP)
 	h := newTestHTTP(t, HTTPOptions{
-		URL: own, BasicUser: "user", BasicPassword: secret.New("p4ssword"), SecretHeaders: map[string]secret.Value{"X-Api-Key": secret.New("k3y")},
+		URL: own, Basic: &Basic{User: "user", Password: secret.New("p4ssword")}, SecretHeaders: map[string]secret.Value{"X-Api-Key": secret.New("k3y")},
 		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	e := testEffect()
@@ -139,7 +139,7 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 	t.Parallel()
 	h := newTestHTTP(t, HTTPOptions{
 		URL:               receive(t, func(http.ResponseWriter, *http.Request) { t.Error("was sent") }),
-		IdempotencyHeader: "X-Request-Id", SignStandardWebhooks: []secret.Value{secret.New("raw:key")},
+		IdempotencyHeader: "X-Request-Id", Sign: &Sign{StandardWebhooks: []secret.Value{secret.New("raw:key")}},
 	})
 	header := func(name, value string) func(*outbox.Request) {
 		return func(r *outbox.Request) { r.Headers = map[string][]string{name: {value}} }
@@ -189,13 +189,13 @@ func TestHTTPKeepsSecretsToItself(t *testing.T) {
 		fmt.Fprintln(w, strings.ReplaceAll(r.Header.Get("Authorization"), "/", `\/`), secrets["key"])
 	}
 	common := HTTPOptions{
-		URL:                  receive(t, echo) + "/?token=canary-query",
-		SecretHeaders:        map[string]secret.Value{"X-Api-Key": secret.New(secrets["header"])},
-		SignStandardWebhooks: []secret.Value{secret.New("raw:" + secrets["key"])},
+		URL:           receive(t, echo) + "/?token=canary-query",
+		SecretHeaders: map[string]secret.Value{"X-Api-Key": secret.New(secrets["header"])},
+		Sign:          &Sign{StandardWebhooks: []secret.Value{secret.New("raw:" + secrets["key"])}},
 	}
 	bearer, password := common, common
 	bearer.Bearer = secret.New(secrets["bearer"])
-	password.BasicUser, password.BasicPassword = "user", secret.New(secrets["password"])
+	password.Basic = &Basic{User: "user", Password: secret.New(secrets["password"])}
 	down := bearer
 	down.URL = "http://" + closedAddress(t) + "/?token=canary-query"
 	for _, o := range []HTTPOptions{bearer, password, down} {
@@ -217,17 +217,17 @@ func TestHTTPKeepsSecretsToItself(t *testing.T) {
 func TestNewHTTPSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*HTTPOptions){
-		`http destination "": name is empty`:                                                                       func(o *HTTPOptions) { o.Name = "" },
-		`http destination "app": url has scheme "", only http and https are allowed`:                               func(o *HTTPOptions) { o.URL = "" },
-		`http destination "app": url contains a user or password`:                                                  func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
-		`http destination "app": host "127.1" is not a valid address`:                                              func(o *HTTPOptions) { o.URL = "http://127.1/" },
-		`http destination "app": method must be one of POST, PUT, PATCH, DELETE, GET, got "HEAD"`:                  func(o *HTTPOptions) { o.Method = "HEAD" },
-		`http destination "app": timeout must be more than 0, got -1s`:                                             func(o *HTTPOptions) { o.Timeout = -time.Second },
-		`http destination "app": header Authorization is set by the destination, a request may not`:                func(o *HTTPOptions) { o.Headers = map[string]string{"Authorization": "x"} },
-		`http destination "app": idempotency header "Content-Length" cannot be used`:                               func(o *HTTPOptions) { o.IdempotencyHeader = "content-length" },
-		`http destination "app": bearer has a character headers cannot have`:                                       func(o *HTTPOptions) { o.Bearer = secret.New("canary\n") },
-		`http destination "app": sign standard webhooks: secret 1 is not Base64 after whsec_`:                      func(o *HTTPOptions) { o.SignStandardWebhooks = []secret.Value{secret.New("whsec_?")} },
-		`http destination "app": at most one of bearer, basic user and a secret Authorization header can be given`: func(o *HTTPOptions) { o.Bearer, o.BasicUser = secret.New("a"), "b" },
+		`http destination: Name is required`:                                                                                                                        func(o *HTTPOptions) { o.Name = "" },
+		`http destination "app": has no url`:                                                                                                                        func(o *HTTPOptions) { o.URL = "" },
+		`http destination "app": url: has a user or password; give them in fields of their own`:                                                                     func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
+		`http destination "app": host "127.1" is not a valid address`:                                                                                               func(o *HTTPOptions) { o.URL = "http://127.1/" },
+		`http destination "app": method: "HEAD" is not a method; allowed: POST, PUT, PATCH, DELETE, GET`:                                                            func(o *HTTPOptions) { o.Method = "HEAD" },
+		`http destination "app": timeout: -1s is too short; it must be longer than 0s`:                                                                              func(o *HTTPOptions) { o.Timeout = -time.Second },
+		`http destination "app": header Authorization is set by the destination, a request may not`:                                                                 func(o *HTTPOptions) { o.Headers = map[string]string{"Authorization": "x"} },
+		`http destination "app": idempotency_header: "Content-Length" is set by the destination itself`:                                                             func(o *HTTPOptions) { o.IdempotencyHeader = "content-length" },
+		`http destination "app": bearer: has a character that no header may have, such as a line break`:                                                             func(o *HTTPOptions) { o.Bearer = secret.New("canary\n") },
+		`http destination "app": sign.standard_webhooks[0]: secret 1 is not Base64 after whsec_; if the receiver takes the bytes as they are, write raw:THE-SECRET`: func(o *HTTPOptions) { o.Sign = &Sign{StandardWebhooks: []secret.Value{secret.New("whsec_?")}} },
+		`http destination "app": basic: at most one of bearer and basic may be given`:                                                                               func(o *HTTPOptions) { o.Bearer, o.Basic = secret.New("a"), &Basic{User: "b"} },
 	} {
 		o := HTTPOptions{Name: "app", URL: "https://example.com"}
 		change(&o)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
 // DefaultRetryOn are the statuses after which an effect of the policy is tried
@@ -24,17 +25,29 @@ func DefaultRetryOn(policy outbox.Policy) []int {
 	}
 }
 
-// AllowedRetryOn says in words which statuses may be in a list of an effect's
+// CheckRetryOn finds the statuses that may not be in a list of an effect's
+// policy. Its error is option.Faults.
+func CheckRetryOn(policy outbox.Policy, statuses []int) error {
+	var c option.Check
+	for i, status := range statuses {
+		if !mayRetryOn(policy, status) {
+			c.Fail(element("", i), status, "is not a status to try again on; allowed: %s", allowedRetryOn(policy))
+		}
+	}
+	return c.Err()
+}
+
+// allowedRetryOn says in words which statuses may be in a list of an effect's
 // policy.
-func AllowedRetryOn(policy outbox.Policy) string {
+func allowedRetryOn(policy outbox.Policy) string {
 	if policy == outbox.AtMostOnce {
 		return "401, 407 and 421, which under at_most_once are the ones that certainly come before anything was done"
 	}
 	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
 }
 
-// MayRetryOn tells whether the status may be in a list of an effect's policy.
-func MayRetryOn(policy outbox.Policy, status int) bool {
+// mayRetryOn tells whether the status may be in a list of an effect's policy.
+func mayRetryOn(policy outbox.Policy, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
@@ -51,5 +64,5 @@ func (h *HTTP) retriesOn(policy outbox.Policy, status int) bool {
 	if h.retryOn == nil {
 		return slices.Contains(DefaultRetryOn(policy), status)
 	}
-	return slices.Contains(h.retryOn, status) && MayRetryOn(policy, status)
+	return slices.Contains(h.retryOn, status) && mayRetryOn(policy, status)
 }

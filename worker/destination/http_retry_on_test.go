@@ -50,6 +50,6 @@ func TestHTTPRetriesOn(t *testing.T) {
 	}
 	for _, status := range []int{399, 408, 409, 425, 429, 500} {
 		_, err := NewHTTP(HTTPOptions{Name: "app", URL: url, RetryOn: []int{404, status}})
-		require.ErrorContains(t, err, "allowed are 400 to 499 without 408, 409, 425 and 429", status)
+		require.ErrorContains(t, err, "allowed: 400 to 499 without 408, 409, 425 and 429", status)
 	}
 }

@@ -45,18 +45,11 @@ const maxShownOrigin = 100
 
 // originsToSign are those that may be sent a signature.
 func originsToSign(own *url.URL, o HTTPOptions) ([]*url.URL, error) {
-	if len(o.SignOrigins) > 0 && len(o.SignStandardWebhooks) == 0 {
-		return nil, errors.New("sign origins are given, but no secret to sign with")
-	}
 	origins := []*url.URL{own}
 	for i, raw := range o.SignOrigins {
 		origin, err := parseTarget(raw)
 		if err != nil {
 			return nil, fmt.Errorf("sign origin %d: %w", i+1, err)
-		}
-		if origin.Path != "" && origin.Path != "/" || origin.RawQuery != "" || origin.ForceQuery {
-			origin.RawQuery, origin.ForceQuery = "", false
-			return nil, fmt.Errorf("sign origin %q is more than scheme, host and port", origin)
 		}
 		origins = append(origins, origin)
 	}

@@ -2,57 +2,56 @@ package destination
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"time"
-)
 
-// Defaults of a Schedule.
-const (
-	DefaultInitial     = 5 * time.Second
-	DefaultMax         = time.Hour
-	DefaultMaxAttempts = 20
-	DefaultJitter      = 0.2
+	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
 // maxWait bounds every wait, whatever a receiver asks for.
 const maxWait = 24 * time.Hour
 
 // Schedule is when the next attempt of an effect follows: exponential backoff
-// with jitter. With the defaults twenty attempts spread over about ten hours:
-// after 5 s, 10 s, 20 s, ... 43 min, then hourly.
+// with jitter, never sooner than a Retry-After. With the defaults twenty attempts
+// spread over about ten hours: after 5 s, 10 s, 20 s, ... 43 min, then hourly.
 type Schedule struct {
-	Initial     time.Duration // wait after the first attempt; 0: 5 s
-	Max         time.Duration // longest wait before jitter; 0: 1 h
-	MaxAttempts int           // attempts in all; 0: 20
-	Jitter      float64       // share of the wait that is random, up to 1 (0.2: ±20 %); 0: 0.2; negative: none
+	// Wait after the first attempt. Defaults to 5s.
+	Initial time.Duration `yaml:"initial,omitempty"`
+	// Longest wait; at most 24h. Defaults to 1h.
+	Max time.Duration `yaml:"max,omitempty"`
+	// Attempts before the effect is parked. Defaults to 20.
+	MaxAttempts int `yaml:"max_attempts,omitempty"`
+	// Jitter is the share of the wait that is random, up to 1 (0.2: ±20 %);
+	// negative: none. Defaults to 0.2.
+	Jitter float64 `yaml:"-"`
 }
 
-// WithDefaults returns a copy whose zero fields have their defaults.
+// WithDefaults returns a copy in which what was left out has its default.
 func (s Schedule) WithDefaults() Schedule {
-	s.Initial = cmp.Or(s.Initial, DefaultInitial)
-	s.Max = cmp.Or(s.Max, DefaultMax)
-	s.MaxAttempts = cmp.Or(s.MaxAttempts, DefaultMaxAttempts)
-	s.Jitter = cmp.Or(s.Jitter, DefaultJitter)
+	s.Initial = cmp.Or(s.Initial, 5*time.Second)
+	s.Max = cmp.Or(s.Max, time.Hour)
+	s.MaxAttempts = cmp.Or(s.MaxAttempts, 20)
+	s.Jitter = cmp.Or(s.Jitter, 0.2)
 	return s
 }
 
-// Validate names the field, its bound and the given value.
+// Validate finds what is wrong with a schedule. Its error is option.Faults.
 func (s Schedule) Validate() error {
 	s = s.WithDefaults()
+	var c option.Check
+	c.Positive("initial", s.Initial)
+	c.Positive("max", s.Max)
 	switch {
-	case s.Initial < 0:
-		return fmt.Errorf("initial wait must be more than 0, got %s", s.Initial)
-	case s.Max < s.Initial:
-		return fmt.Errorf("longest wait must be at least the initial wait of %s, got %s", s.Initial, s.Max)
+	case s.Max > 0 && s.Max < s.Initial:
+		c.Fail("max", s.Max, "is shorter than initial, %s", s.Initial)
 	case s.Max > maxWait:
-		return fmt.Errorf("longest wait must be at most %s, got %s", maxWait, s.Max)
-	case s.MaxAttempts < 0:
-		return fmt.Errorf("attempts must be at least 1, got %d", s.MaxAttempts)
-	case s.Jitter > 1:
-		return fmt.Errorf("jitter must be at most 1, got %g", s.Jitter)
+		c.Fail("max", s.Max, "is too long; it must be at most %s", maxWait)
 	}
-	return nil
+	c.AtLeast("max_attempts", int64(s.MaxAttempts), 1)
+	if s.Jitter > 1 {
+		c.Fail("jitter", s.Jitter, "is too much; it must be at most 1")
+	}
+	return c.Err()
 }
 
 // Delay is how long to wait after the given attempt, counted from 1. A

@@ -71,9 +71,9 @@ func TestScheduleExhausted(t *testing.T) {
 func TestScheduleValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Schedule{}.Validate())
-	require.EqualError(t, Schedule{Initial: -1}.Validate(), "initial wait must be more than 0, got -1ns")
-	require.EqualError(t, Schedule{Max: time.Second}.Validate(), "longest wait must be at least the initial wait of 5s, got 1s")
-	require.EqualError(t, Schedule{Max: 48 * time.Hour}.Validate(), "longest wait must be at most 24h0m0s, got 48h0m0s")
-	require.EqualError(t, Schedule{MaxAttempts: -1}.Validate(), "attempts must be at least 1, got -1")
-	require.EqualError(t, Schedule{Jitter: 2}.Validate(), "jitter must be at most 1, got 2")
+	require.EqualError(t, Schedule{Initial: -1}.Validate(), "initial: -1ns is too short; it must be longer than 0s")
+	require.EqualError(t, Schedule{Max: time.Second}.Validate(), "max: 1s is shorter than initial, 5s")
+	require.EqualError(t, Schedule{Max: 48 * time.Hour}.Validate(), "max: 48h0m0s is too long; it must be at most 24h0m0s")
+	require.EqualError(t, Schedule{MaxAttempts: -1}.Validate(), "max_attempts: -1 is too small; it must be at least 1")
+	require.EqualError(t, Schedule{Jitter: 2}.Validate(), "jitter: 2 is too much; it must be at most 1")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -38,16 +39,48 @@ const (
 	maxSecretBytes = 64
 )
 
-// CheckSigningSecret says why nothing can be signed with a secret, or why the
-// receiver's library would take it for another one. It never quotes it.
-func CheckSigningSecret(value secret.Value) error {
-	_, err := readSigningKey(value)
-	return err
+// Sign says how requests are signed. The webhook-id is the idempotency key and
+// the same for all attempts.
+type Sign struct {
+	// Secrets of a Standard Webhooks signature with a webhook-id that stays the
+	// same in every attempt: whsec_ and Base64 of 24 to 64 bytes, or raw: and the
+	// bytes themselves for a receiver that does not decode them; or whsk_ and
+	// Base64 of an Ed25519 private key, whose public key hooklatch check shows.
+	// Each of several signs, so that the receiver can change from one to the next.
+	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 }
 
-// IsSigningKeyPair tells whether a secret is meant as half of a key pair, and
+func (s *Sign) standardWebhooks() []secret.Value {
+	if s == nil {
+		return nil
+	}
+	return s.StandardWebhooks
+}
+
+// validate says of each secret why nothing can be signed with it, or why the
+// receiver's library would take it for another one. It never quotes it.
+func (s *Sign) validate() error {
+	var c option.Check
+	if s != nil && len(s.StandardWebhooks) == 0 {
+		c.Missing("standard_webhooks", "has no secret; give standard_webhooks or standard_webhooks_file")
+	}
+	for i, value := range s.standardWebhooks() {
+		_, err := readSigningKey(value)
+		if err == nil {
+			continue
+		}
+		hint := "; if the receiver takes the bytes as they are, write raw:" + option.TheSecret
+		if isHalfOfPair(value) {
+			hint = ""
+		}
+		c.Fail(element("standard_webhooks", i), nil, "secret %d %s%s", i+1, err, hint)
+	}
+	return c.Err()
+}
+
+// isHalfOfPair tells whether a secret is meant as half of a key pair, and
 // not as one that the receiver knows, too.
-func IsSigningKeyPair(value secret.Value) bool {
+func isHalfOfPair(value secret.Value) bool {
 	text := value.Reveal()
 	return strings.HasPrefix(text, privateKey) || strings.HasPrefix(text, publicKey)
 }
@@ -126,10 +159,10 @@ func decodeKey(encoded string) ([]byte, error) {
 
 func newSigner(secrets []secret.Value) (*signer, error) {
 	s := &signer{}
-	for i, value := range secrets {
+	for _, value := range secrets {
 		key, err := readSigningKey(value)
 		if err != nil {
-			return nil, fmt.Errorf("secret %d %w", i+1, err)
+			return nil, err
 		}
 		s.keys = append(s.keys, key)
 	}

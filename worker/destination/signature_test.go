@@ -117,13 +117,19 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +
 			"with the private key, whsk_",
 	} {
+		secrets := []secret.Value{secret.New("raw:fine"), secret.New(given)}
+		sign := &Sign{StandardWebhooks: secrets}
 		if want == "" {
-			require.NoError(t, CheckSigningSecret(secret.New(given)), given)
+			require.NoError(t, sign.validate(), given)
 			continue
 		}
-		require.EqualError(t, CheckSigningSecret(secret.New(given)), want, given)
-		_, err := newSigner([]secret.Value{secret.New("raw:fine"), secret.New(given)})
-		require.EqualError(t, err, "secret 2 "+want, given)
+		hint := "; if the receiver takes the bytes as they are, write raw:THE-SECRET"
+		if strings.HasPrefix(given, "whsk_") || strings.HasPrefix(given, "whpk_") {
+			hint = ""
+		}
+		require.EqualError(t, sign.validate(), "standard_webhooks[1]: secret 2 "+want+hint, given)
+		_, err := newSigner(secrets)
+		require.EqualError(t, err, want, given)
 	}
 }
 

@@ -1,7 +1,6 @@
 package destination
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +19,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// DefaultSQLTimeout is the Timeout of SQLOptions.
-const DefaultSQLTimeout = 5 * time.Second
-
 // Transactional is a Sender whose effects are applied in the ledger's own
 // Postgres: claim, statement and settlement are one transaction, so that an
 // effect is applied exactly once.
@@ -35,28 +31,6 @@ type Transactional interface {
 }
 
 var _ Transactional = (*SQL)(nil)
-
-// SQLOptions say what effects of kind "sql" run in the ledger's Postgres.
-type SQLOptions struct {
-	// Name is the destination's name in the configuration. Required.
-	Name string
-	// Statements are single SQL statements with parameters $1, $2, ..., by
-	// name. At least one. Parameters come as text: cast one where Postgres
-	// cannot know its type, "$1::jsonb".
-	Statements map[string]string
-	// Role is the Postgres role the statements run as; the role of the pool
-	// must be a member of it. Empty: the role of the pool.
-	Role string
-	// SearchPath are the schemas in which the statements find names without one,
-	// in that order. Default: public. Whatever the connection or its role says is
-	// not used: whoever may create objects in a schema of the path decides what
-	// an unqualified name means.
-	SearchPath []string
-	// Timeout bounds one statement. Default: 5 s.
-	Timeout time.Duration
-	// TracerProvider gets a span for each statement; nil: none.
-	TracerProvider trace.TracerProvider
-}
 
 // SQL runs effects of kind "sql". The body of the request is a Statement.
 type SQL struct {
@@ -74,39 +48,23 @@ type sqlText struct {
 	params int // it takes
 }
 
-// NewSQL checks the options. It does not connect.
+// NewSQL checks the options.
 func NewSQL(o SQLOptions) (*SQL, error) {
+	o = o.WithDefaults()
+	if o.Name == "" {
+		return nil, errors.New("sql destination: Name is required")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("sql destination %q: %w", o.Name, err)
+	}
 	s := &SQL{
 		name: o.Name, statements: make(map[string]sqlText, len(o.Statements)),
-		timeout: cmp.Or(o.Timeout, DefaultSQLTimeout), tracer: newTracer(o.TracerProvider),
-	}
-	fail := func(format string, args ...any) (*SQL, error) {
-		return nil, fmt.Errorf("sql destination %q: %w", o.Name, fmt.Errorf(format, args...))
-	}
-	switch {
-	case o.Name == "":
-		return fail("name is empty")
-	case len(o.Statements) == 0:
-		return fail("statements are empty")
-	case s.timeout < 0:
-		return fail("timeout must be more than 0, got %s", o.Timeout)
-	case strings.ContainsRune(o.Role, 0):
-		return fail("role has a NUL character")
+		timeout: o.Timeout, tracer: newTracer(o.TracerProvider),
 	}
 	for name, text := range o.Statements {
-		if strings.TrimSpace(text) == "" || strings.ContainsRune(text, 0) {
-			return fail("statement %q is empty, or has a NUL character", name)
-		}
 		s.statements[name] = sqlText{text: text, params: countParams(text)}
 	}
-	schemas := o.SearchPath
-	if len(schemas) == 0 {
-		schemas = []string{"public"}
-	}
-	for _, name := range schemas {
-		if name == "" || strings.ContainsRune(name, 0) {
-			return fail("a schema of the search path is empty, or has a NUL character")
-		}
+	for _, name := range o.SearchPath {
 		s.searchPath += pgx.Identifier{name}.Sanitize() + ", "
 	}
 	s.searchPath += "pg_temp" // last: it would be the first

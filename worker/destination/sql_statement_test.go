@@ -58,11 +58,11 @@ func TestStatementRoundTrip(t *testing.T) {
 func TestSQLOptionsRefused(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]SQLOptions{
-		`sql destination "": name is empty`:                                   {},
-		`sql destination "a": statements are empty`:                           {Name: "a"},
-		`sql destination "a": statement "s" is empty, or has a NUL character`: {Name: "a", Statements: map[string]string{"s": " "}},
-		`sql destination "a": timeout must be more than 0, got -1ns`:          {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Timeout: -1},
-		`sql destination "a": role has a NUL character`:                       {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Role: "\x00"},
+		`sql destination: Name is required`:                                          {},
+		`sql destination "a": has no statements; give at least one, by name`:         {Name: "a"},
+		`sql destination "a": statements.s: is empty; an SQL statement is expected`:  {Name: "a", Statements: map[string]string{"s": " "}},
+		`sql destination "a": timeout: -1ns is too short; it must be longer than 0s`: {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Timeout: -1},
+		`sql destination "a": role: has a NUL character`:                             {Name: "a", Statements: map[string]string{"s": "SELECT 1"}, Role: "\x00"},
 	} {
 		_, err := NewSQL(o)
 		require.EqualError(t, err, want)

@@ -39,7 +39,7 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 		d := cfg.Destinations[name]
 		sender, err := made.sender(name, d, tracers)
 		if err != nil {
-			errs = append(errs, cfg.Problem("destinations."+name+"."+kindOf(d), err.Error()))
+			errs = append(errs, cfg.Problem("destinations."+name+"."+d.Kinds()[0], err.Error()))
 			continue
 		}
 		made.list = append(made.list, worker.Destination{
@@ -51,12 +51,9 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 			Rate:        d.Rate.PerSecond(),
 			Burst:       d.Burst,
 			Timeout:     d.Timeout + attemptSlack,
-			Retry:       destination.Schedule{Initial: d.Retry.Initial, Max: d.Retry.Max, MaxAttempts: d.Retry.MaxAttempts},
+			Retry:       d.Retry,
 			KeyTTL:      d.KeyTTL, OnStoredError: d.OnStoredError,
-			Breaker: worker.Breaker{
-				Off: d.Breaker.Off, Failures: d.Breaker.Failures, Ratio: float64(d.Breaker.Percent) / 100, MinCalls: d.Breaker.MinCalls,
-				Window: d.Breaker.Window, ProbeIn: d.Breaker.Probe, MaxProbeIn: d.Breaker.MaxProbe,
-			},
+			Breaker:    d.Breaker,
 			ConfigHash: hash,
 		})
 	}
@@ -66,49 +63,20 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 	return made, nil
 }
 
-func kindOf(d config.Destination) string {
+func (made *destinations) sender(name string, d config.Destination, tracers trace.TracerProvider) (destination.Sender, error) {
 	switch {
 	case d.SMTP != nil:
-		return "smtp"
+		o := *d.SMTP
+		o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, tracers
+		return destination.NewEmail(o)
 	case d.SQL != nil:
-		return "sql"
+		o := *d.SQL
+		o.Name, o.Timeout, o.TracerProvider = name, d.Timeout, tracers
+		return destination.NewSQL(o)
 	}
-	return "http"
-}
-
-func (made *destinations) sender(name string, d config.Destination, tracers trace.TracerProvider) (destination.Sender, error) {
-	if m := d.SMTP; m != nil {
-		return destination.NewEmail(destination.EmailOptions{
-			Name: name, Host: m.Host, Port: m.Port, From: m.From,
-			Username: m.Username, Password: m.Password,
-			TLS: string(m.TLS), AllowPlaintext: m.TLS == config.TLSNone,
-			Timeout: d.Timeout, AllowPrivate: d.AllowPrivate, TracerProvider: tracers,
-		})
-	}
-	if s := d.SQL; s != nil {
-		return destination.NewSQL(destination.SQLOptions{
-			Name: name, Statements: s.Statements, Role: s.Role, SearchPath: s.SearchPath, Timeout: d.Timeout, TracerProvider: tracers,
-		})
-	}
-	h := d.HTTP
-	opts := destination.HTTPOptions{
-		Name: name, URL: h.URL, Method: h.Method,
-		SecretHeaders: h.Headers, Bearer: h.Bearer,
-		IdempotencyHeader: h.IdempotencyHeader, ReplayedHeader: h.ReplayedHeader,
-		Timeout: d.Timeout, AllowPrivate: d.AllowPrivate,
-		PropagateTrace: h.PropagateTrace, MaxResponse: int(h.MaxResponse),
-		TracerProvider: tracers,
-	}
-	if d.RetryOn != nil {
-		opts.RetryOn = *d.RetryOn
-	}
-	if h.Basic != nil {
-		opts.BasicUser, opts.BasicPassword = h.Basic.User, h.Basic.Password
-	}
-	if h.Sign != nil {
-		opts.SignStandardWebhooks, opts.SignOrigins = h.Sign.StandardWebhooks, h.SignOrigins
-	}
-	sender, err := destination.NewHTTP(opts)
+	o := *d.HTTP
+	o.Name, o.Timeout, o.AllowPrivate, o.RetryOn, o.TracerProvider = name, d.Timeout, d.AllowPrivate, d.RetryOn, tracers
+	sender, err := destination.NewHTTP(o)
 	if err != nil {
 		return nil, err
 	}

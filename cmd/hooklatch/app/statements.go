@@ -27,7 +27,9 @@ func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Conf
 		if sql == nil {
 			continue
 		}
-		sender, err := destination.NewSQL(destination.SQLOptions{Name: name, Statements: sql.Statements, Role: sql.Role})
+		o := *sql
+		o.Name = name
+		sender, err := destination.NewSQL(o)
 		if err != nil {
 			continue // a problem of the configuration, which told it
 		}

@@ -123,7 +123,7 @@ func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	}
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
-		if s := cfg.Destinations[name].SQL; s != nil && s.SearchPath == nil {
+		if s := cfg.Destinations[name].SQL; s != nil && !cfg.Given("destinations."+name+".sql.search_path") {
 			problem := cfg.Problem("destinations."+name+".sql", "finds names without a schema in public, and no more in the search_path of the connection")
 			warnings = append(warnings, Warning{"search_path", problem.Error(), "write search_path: [NAME, public] with the schemas of the statements"})
 		}

@@ -13,11 +13,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/size"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var namePattern = regexp.MustCompile(option.NamePattern)
 
 const nameRule = "allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit"
 
@@ -31,7 +33,7 @@ func (c *Config) check(d *decoder) {
 		source.check(d, n, c.Gateway.PublicURL)
 	}
 	for n, dest := range c.Destinations {
-		dest.check(d, n)
+		d.faults(join("destinations", n), dest.validate(n))
 	}
 	c.checkMemory(d)
 	c.checkRetention(d)
@@ -86,14 +88,14 @@ func (c *Config) checkMemory(d *decoder) {
 		limit := c.MaxBodyOf(name)
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
-				c.Gateway.MaxBuffered, name, Size(limit), Size(2*limit))
+				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))
 		}
 	}
 }
 
 func (a Admin) check(d *decoder, g Gateway) {
 	host, ok := d.address("admin.listen", a.Listen)
-	if ok && !loopback.Is(host) && a.Token.IsZero() && a.TokenFile == "" && !d.reported("admin.token") {
+	if ok && !loopback.Is(host) && a.Token.IsZero() && !d.reported("admin.token") && !d.reported("admin.token_file") {
 		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token or admin.token_file, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
 	}
 	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
@@ -143,7 +145,7 @@ func (d *decoder) element(path string, i int) string {
 
 // reported tells whether the field has a problem already.
 func (d *decoder) reported(path string) bool {
-	return slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == path })
+	return d.problems.about(path)
 }
 
 func (d *decoder) name(path, given string) {

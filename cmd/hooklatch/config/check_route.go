@@ -97,7 +97,7 @@ func (c *Config) checkTo(d *decoder, at string, r Route) {
 		field, kind string
 		given       bool
 	}{{"http", "http", r.HTTP != nil}, {"forward", "http", r.Forward != nil}, {"email", "smtp", r.Email != nil}, {"sql", "sql", r.SQL != nil}} {
-		if kinds := dest.kinds(); part.given && len(kinds) == 1 && kinds[0] != part.kind {
+		if kinds := dest.Kinds(); part.given && len(kinds) == 1 && kinds[0] != part.kind {
 			d.reportf(at+"."+part.field, "does not fit destination %s, which is reached by %s", quote(r.To), kinds[0])
 		}
 	}
@@ -135,7 +135,7 @@ func (r Route) checkOrder(d *decoder, at string) {
 		}
 		if f.Auth != "" {
 			d.among(at+".refetch.auth", "way to log in", f.Auth, []string{route.RefetchAuthDestination})
-			if !f.Bearer.IsZero() || f.BearerFile != "" {
+			if !f.Bearer.IsZero() {
 				d.reportf(at+".refetch.auth", "at most one of auth and bearer may be given")
 			}
 		}

@@ -24,7 +24,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 		}
 	}
 	p := s.checkProvider(d, at)
-	if len(s.Secrets) == 0 && s.SecretsFile == "" && (p == nil || !p.Keyless) {
+	if len(s.Secrets) == 0 && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")
 	}
 	var usable func(secret.Value) error

@@ -51,6 +51,9 @@ type Config struct {
 type origin struct {
 	file  string
 	lines map[string]int
+	// files are the names of the files that secrets came from, by the paths of
+	// the secrets.
+	files map[string]string
 	// secrets tells that a secret stands in the file itself.
 	secrets bool
 }
@@ -82,12 +85,11 @@ func (c *Config) Warnings() []Problem { return c.warnings }
 // Parse parses the text of a file called name. Relative paths in it, of
 // secrets_file and its like, start at the directory of name. Errors: Problems.
 func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
-	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}}}
+	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}}}
 	d := newDecoder(cfg.origin, env)
 	d.document(data, cfg)
 	// Checks of a file that could not be understood would report what follows
 	// from the first mistakes; those that remain meaningful run all the same.
-	cfg.readSecretFiles(d)
 	cfg.fillIn()
 	cfg.check(d)
 	if len(d.problems) > 0 {

@@ -7,13 +7,9 @@ type Database struct {
 	// Connection string: a postgres:// URL or key=value pairs. It is treated
 	// as a secret. Flags and the environment variable DATABASE_URL go before it.
 	URL secret.Value `yaml:"url,omitempty"`
-	// A file that holds the connection string, instead of url.
-	URLFile string `yaml:"url_file,omitempty"`
 	// A connection that leads past a transaction pooler such as PgBouncer, for
 	// migrations and LISTEN. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
-	// A file that holds the direct connection string, instead of direct_url.
-	DirectURLFile string `yaml:"direct_url_file,omitempty"`
 	// Postgres schema of our tables and River's. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`
 	// Most connections of one process to url; direct_url gets as many as the

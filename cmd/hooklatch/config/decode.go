@@ -22,7 +22,9 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 	prefixType   = reflect.TypeFor[netip.Prefix]()
 	secretType   = reflect.TypeFor[secret.Value]()
+	secretsType  = reflect.TypeFor[[]secret.Value]()
 	keyType      = reflect.TypeFor[Secret]()
+	keysType     = reflect.TypeFor[[]Secret]()
 	timeType     = reflect.TypeFor[time.Time]()
 )
 
@@ -91,6 +93,7 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 		return
 	}
 	fields := fieldsOf(target.Type())
+	var files []fileEntry // after all values: at most one of both is given
 	for _, e := range entries {
 		field, known := fields.find(e.key)
 		if !known {
@@ -101,7 +104,17 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 			})
 			continue
 		}
-		d.value(e.value, join(path, e.key), target.FieldByIndex(field.Index), depth+1)
+		value := target.FieldByIndex(field.Index)
+		if field.File == "" {
+			d.value(e.value, join(path, e.key), value, depth+1)
+			continue
+		}
+		file := fileEntry{path: join(path, e.key), value: join(path, field.File), target: value}
+		d.value(e.value, file.path, reflect.ValueOf(&file.name).Elem(), depth+1)
+		files = append(files, file)
+	}
+	for _, file := range files {
+		d.secretFile(file)
 	}
 }
 

@@ -69,43 +69,6 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]Size{
-		"0": 0, "1": 1, "512B": 512, "900kB": 900_000, "900 kB": 900_000, "1KiB": 1024, "1MiB": 1 << 20, "25MB": 25_000_000, "2GiB": 2 << 30, "1GB": 1_000_000_000,
-	} {
-		var got Size
-		require.NoError(t, got.UnmarshalText([]byte(text)), text)
-		require.Equal(t, want, got, text)
-
-		var again Size
-		require.NoError(t, again.UnmarshalText([]byte(got.String())))
-		require.Equal(t, got, again, text)
-	}
-	for _, text := range []string{"", "-1", "1.5MiB", "MiB", "1 megabyte", "9223372036854775807kB", "1e3", "0x10"} {
-		var got Size
-		require.Error(t, got.UnmarshalText([]byte(text)), text)
-	}
-}
-
-func TestRate(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]Rate{
-		"50/s": {50, time.Second}, "10/m": {10, time.Minute}, "1000/h": {1000, time.Hour},
-	} {
-		var got Rate
-		require.NoError(t, got.UnmarshalText([]byte(text)), text)
-		require.Equal(t, want, got, text)
-		require.Equal(t, text, got.String())
-	}
-	require.InDelta(t, 0.5, Rate{30, time.Minute}.PerSecond(), 0)
-	require.Zero(t, Rate{}.PerSecond())
-	for _, text := range []string{"", "50", "0/s", "-1/s", "1.5/s", "50/d", "/s", "50/s/s"} {
-		var got Rate
-		require.Error(t, got.UnmarshalText([]byte(text)), text)
-	}
-}
-
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{

@@ -3,15 +3,11 @@ package config
 import (
 	"cmp"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/worker"
-	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // Default returns the configuration of an empty file.
@@ -70,54 +66,6 @@ func (s Source) withDefaults() Source {
 		s.DedupWindow = cmp.Or(s.DedupWindow, time.Minute)
 	}
 	return s
-}
-
-func (dest Destination) withDefaults() Destination {
-	dest.Concurrency = cmp.Or(dest.Concurrency, 10)
-	dest.Timeout = cmp.Or(dest.Timeout, 15*time.Second)
-	dest.Policy = cmp.Or(dest.Policy, outbox.AtLeastOnce)
-	dest.Retry.Initial = cmp.Or(dest.Retry.Initial, 5*time.Second)
-	dest.Retry.Max = cmp.Or(dest.Retry.Max, time.Hour)
-	dest.Retry.MaxAttempts = cmp.Or(dest.Retry.MaxAttempts, 20)
-	dest.OnStoredError = cmp.Or(dest.OnStoredError, worker.OnStoredErrorKeep)
-	if b := &dest.Breaker; !b.Off {
-		b.Failures = cmp.Or(b.Failures, 10)
-		b.Percent = cmp.Or(b.Percent, 50)
-		b.MinCalls = cmp.Or(b.MinCalls, 20)
-		b.Window = cmp.Or(b.Window, 30*time.Second)
-		b.Probe = cmp.Or(b.Probe, 10*time.Second)
-		b.MaxProbe = cmp.Or(b.MaxProbe, max(5*time.Minute, b.Probe))
-	}
-	if dest.HTTP != nil {
-		if dest.RetryOn == nil {
-			statuses := destination.DefaultRetryOn(dest.Policy)
-			dest.RetryOn = &statuses
-		}
-		h := *dest.HTTP
-		h.Method = cmp.Or(h.Method, http.MethodPost)
-		h.IdempotencyHeader = cmp.Or(h.IdempotencyHeader, "Idempotency-Key")
-		h.ReplayedHeader = cmp.Or(h.ReplayedHeader, "Idempotent-Replayed")
-		h.MaxResponse = cmp.Or(h.MaxResponse, 64<<10)
-		dest.HTTP = &h
-	}
-	if dest.SMTP != nil {
-		m := *dest.SMTP
-		m.TLS = cmp.Or(m.TLS, TLSStart)
-		m.Port = cmp.Or(m.Port, m.TLS.port())
-		dest.SMTP = &m
-	}
-	return dest
-}
-
-func (t TLS) port() int {
-	switch t {
-	case TLSImplicit:
-		return 465
-	case TLSNone:
-		return 25
-	case TLSStart:
-	}
-	return 587
 }
 
 // url is how a browser on the same machine reaches the admin listener.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,9 @@ type field struct {
 	Type  reflect.Type
 	Owner reflect.Type // the struct that declares it, which is another for inlined ones
 	Go    string       // its name there
+	// File is the key that this one stands for, if it names a file: every field for
+	// secrets has such a key beside its own.
+	File string
 }
 
 type fields []field
@@ -24,7 +28,7 @@ func fieldsOf(t reflect.Type) fields {
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if options == "inline" {
 			for _, inner := range fieldsOf(f.Type) {
-				inner.Index = append(append([]int{}, f.Index...), inner.Index...)
+				inner.Index = slices.Concat(f.Index, inner.Index)
 				list = append(list, inner)
 			}
 			continue
@@ -32,9 +36,23 @@ func fieldsOf(t reflect.Type) fields {
 		if name == "" || name == "-" {
 			continue
 		}
-		list = append(list, field{Name: name, Index: f.Index, Type: f.Type, Owner: t, Go: f.Name})
+		one := field{Name: name, Index: f.Index, Type: f.Type, Owner: t, Go: f.Name}
+		list = append(list, one)
+		if f.Type == secretType || f.Type == secretsType || f.Type == keysType {
+			one.Name, one.File = fileKey(name), name
+			list = append(list, one)
+		}
 	}
 	return list
+}
+
+// fileKey is the key beside that of a secret that names a file instead. It
+// takes and returns paths, too.
+func fileKey(path string) string {
+	if around, isValue := strings.CutSuffix(path, "value"); isValue && (around == "" || strings.HasSuffix(around, ".")) {
+		return around + "file"
+	}
+	return path + "_file"
 }
 
 func (fs fields) find(name string) (field, bool) {

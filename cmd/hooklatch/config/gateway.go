@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
 // Gateway configures the listener that takes deliveries.
@@ -19,14 +20,14 @@ type Gateway struct {
 	PublicURL string `yaml:"public_url,omitempty"`
 	// Largest body of a delivery whose provider does not say otherwise; larger
 	// ones are answered 413. Defaults to 1MiB.
-	MaxBody Size `yaml:"max_body,omitempty"`
+	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	// Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
 	// Memory for bodies, over all deliveries; what finds no room is answered 503.
 	// The first 64 KiB of each body are outside it, and one source may take half
 	// of it. At least the cap of the source with the largest. Defaults to 256MiB.
-	MaxBuffered Size `yaml:"max_buffered,omitempty"`
+	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
 	// Most deliveries in progress at once; more are answered 503 before their
 	// body is read. Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
@@ -41,7 +42,7 @@ type Gateway struct {
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Fewest bytes a second that a body brings on average once it has been coming
 	// for 2s; a slower one is answered 408. Defaults to 10KiB.
-	MinBodyRate Size `yaml:"min_body_rate,omitempty"`
+	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
 	// How long a delivery may wait for its commit before it is answered 503.
 	// Keep it below the senders' own time-outs, 3s for the shortest. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
@@ -55,7 +56,7 @@ type Gateway struct {
 	// How long a connection may stay open between requests. Defaults to 90s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 	// Largest header block of a request. Defaults to 16KiB.
-	MaxHeader Size `yaml:"max_header,omitempty"`
+	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
 	// How long a stopping gateway finishes what is in progress. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
@@ -71,8 +72,6 @@ type Admin struct {
 	// wrong about it ten times is answered 429. Defaults to none, which only a
 	// loopback address allows.
 	Token secret.Value `yaml:"token,omitempty"`
-	// A file that holds the token, instead of token.
-	TokenFile string `yaml:"token_file,omitempty"`
 	// URL under which people reach the console, for the links in jobs and
 	// alerts, which are not written before it has pages they could lead to.
 	// Defaults to the address above.

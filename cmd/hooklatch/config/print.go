@@ -2,8 +2,13 @@ package config
 
 import (
 	"bytes"
+	"encoding"
 	"fmt"
 	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -15,57 +20,118 @@ import (
 // <secret> in place of each secret. Of secrets that came from a file it has
 // the name of the file.
 func (c *Config) YAML() ([]byte, error) {
-	shown := *c
-	if c.Database.URLFile != "" {
-		shown.Database.URL = secret.Value{}
-	}
-	if c.Database.DirectURLFile != "" {
-		shown.Database.DirectURL = secret.Value{}
-	}
-	if c.Admin.TokenFile != "" {
-		shown.Admin.Token = secret.Value{}
-	}
-	shown.Sources = maps.Clone(c.Sources)
-	for n, s := range shown.Sources {
-		if s.SecretsFile != "" {
-			s.Secrets = nil
-		}
-		shown.Sources[n] = s
-	}
-	shown.Destinations = maps.Clone(c.Destinations)
-	for n, dest := range shown.Destinations {
-		shown.Destinations[n] = dest.withoutFileSecrets()
-	}
-	text, err := yaml.MarshalWithOptions(shown, yaml.CustomMarshaler(func(d time.Duration) ([]byte, error) {
-		if d < 0 {
-			return []byte("off"), nil // only a tolerance can be
-		}
-		return []byte(FormatDuration(d)), nil
-	}))
+	text, err := yaml.Marshal(printer{files: c.origin.files}.value("", reflect.ValueOf(*c)))
 	if err != nil {
 		return nil, fmt.Errorf("print configuration: %w", err)
 	}
 	return bytes.ReplaceAll(text, []byte("${"), []byte("$${")), nil
 }
 
-func (dest Destination) withoutFileSecrets() Destination {
-	if dest.HTTP != nil {
-		h := *dest.HTTP
-		if h.BearerFile != "" {
-			h.Bearer = secret.Value{}
+// printer makes what a file would have of Go values.
+type printer struct {
+	files map[string]string // see origin
+	// omit leaves out what is at a path; nil: nothing.
+	omit func(path string) bool
+}
+
+// value is nil for what the file can leave out.
+func (p printer) value(path string, v reflect.Value) any {
+	switch given := v.Interface().(type) {
+	case Secret:
+		if _, inFile := p.files[join(path, "value")]; !inFile && given.NotBefore.IsZero() && given.NotAfter.IsZero() {
+			return given.Value.String()
 		}
-		if h.Basic != nil && h.Basic.PasswordFile != "" {
-			h.Basic = &Basic{User: h.Basic.User, PasswordFile: h.Basic.PasswordFile}
+	case secret.Value:
+		if given.IsZero() {
+			return nil
 		}
-		if h.Sign != nil && h.Sign.StandardWebhooksFile != "" {
-			h.Sign = &Sign{StandardWebhooksFile: h.Sign.StandardWebhooksFile}
+		return given.String()
+	case time.Time:
+		if given.IsZero() {
+			return nil
 		}
-		dest.HTTP = &h
+		return given.Format(time.RFC3339)
+	case time.Duration:
+		if given < 0 {
+			return "off" // only a tolerance can be
+		}
+		if given > 0 {
+			return FormatDuration(given)
+		}
+		return nil
+	case url.URL:
+		return given.String()
+	case encoding.TextMarshaler:
+		text, err := given.MarshalText()
+		if err != nil || v.IsZero() {
+			return nil
+		}
+		return string(text)
 	}
-	if dest.SMTP != nil && dest.SMTP.PasswordFile != "" {
-		m := *dest.SMTP
-		m.Password = secret.Value{}
-		dest.SMTP = &m
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		if inner := p.value(path, v.Elem()); inner != nil {
+			return inner
+		}
+		return yaml.MapSlice{} // it is there, with nothing in it
+	case reflect.Struct:
+		return p.mapping(path, v)
+	case reflect.Map:
+		list := yaml.MapSlice{}
+		for _, key := range slices.Sorted(maps.Keys(keysOf(v))) {
+			at := join(path, key)
+			if one := p.value(at, v.MapIndex(reflect.ValueOf(key))); one != nil {
+				list = append(list, yaml.MapItem{Key: key, Value: one})
+			}
+		}
+		return orNil(list)
+	case reflect.Slice:
+		if v.IsNil() {
+			return nil
+		}
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = p.value(path+"["+strconv.Itoa(i)+"]", v.Index(i))
+		}
+		return list
+	default:
+		if v.IsZero() {
+			return nil
+		}
+		return v.Interface()
 	}
-	return dest
+}
+
+func (p printer) mapping(path string, v reflect.Value) any {
+	list := yaml.MapSlice{}
+	for _, f := range fieldsOf(v.Type()) {
+		at := join(path, f.Name)
+		if f.File != "" || p.omit != nil && p.omit(at) {
+			continue
+		}
+		if file, ok := p.files[at]; ok {
+			list = append(list, yaml.MapItem{Key: fileKey(f.Name), Value: file})
+		} else if one := p.value(at, v.FieldByIndex(f.Index)); one != nil {
+			list = append(list, yaml.MapItem{Key: f.Name, Value: one})
+		}
+	}
+	return orNil(list)
+}
+
+func orNil(list yaml.MapSlice) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+func keysOf(v reflect.Value) map[string]bool {
+	keys := map[string]bool{}
+	for _, key := range v.MapKeys() {
+		keys[key.String()] = true
+	}
+	return keys
 }

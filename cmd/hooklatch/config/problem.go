@@ -53,6 +53,11 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
+// about tells whether one of them is about a path.
+func (ps Problems) about(path string) bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Path == path })
+}
+
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))

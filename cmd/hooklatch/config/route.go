@@ -60,8 +60,6 @@ type Refetch struct {
 	// Token of an Authorization: Bearer header. It needs a url that begins with
 	// a literal like "https://api.example.com/", and goes nowhere else.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
-	// A file that holds the token, instead of bearer.
-	BearerFile string `yaml:"bearer_file,omitempty"`
 }
 
 // RouteForward is what of a delivery is forwarded.

@@ -24,7 +24,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/size"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -178,8 +180,10 @@ func asJSON(t *testing.T, text string) any {
 func generateSchema(t *testing.T) object {
 	t.Helper()
 	g := &generator{docs: map[string]string{}, definitions: object{}}
+	for _, dir := range []string{"gateway/provider", "worker", "worker/destination"} {
+		g.readComments(t, "../../../"+dir)
+	}
 	g.readComments(t, ".")
-	g.readComments(t, "../../../gateway/provider")
 	root := g.structure(t, reflect.TypeFor[Config]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://github.com/hooklatch/hooklatch/raw/main/docs/config.schema.json"
@@ -203,8 +207,8 @@ type generator struct {
 var refinements = map[string]object{
 	"Source.Provider":           {"enum": provider.Names()},
 	"Destination.Policy":        {"enum": policies},
-	"SMTPDestination.TLS":       {"enum": tlsModes},
-	"HTTPDestination.Method":    {"enum": methods},
+	"EmailOptions.TLS":          {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
+	"HTTPOptions.Method":        {"enum": methods},
 	"RouteHTTP.Method":          {"enum": methods},
 	"Destination.OnStoredError": {"enum": onStoredErrors},
 	"Route.OnPark":              {"enum": onParks},
@@ -223,15 +227,15 @@ var requirements = map[string]object{
 		{"required": []string{"secrets_file"}},
 		{"properties": object{"provider": object{"enum": mayBeKeyless()}}},
 	}},
-	"Secret":          {"anyOf": []object{{"required": []string{"value"}}, {"required": []string{"file"}}}, "not": object{"required": []string{"value", "file"}}},
-	"Destination":     {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
-	"HTTPDestination": {"required": []string{"url"}},
-	"SMTPDestination": {"required": []string{"host", "from"}},
-	"SQLDestination":  {"required": []string{"statements"}},
-	"Refetch":         {"required": []string{"url"}},
-	"Basic":           {"required": []string{"user"}},
-	"Route":           {"required": []string{"name", "from", "to"}},
-	"RouteEmail":      {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
+	"Secret":       {"anyOf": []object{{"required": []string{"value"}}, {"required": []string{"file"}}}, "not": object{"required": []string{"value", "file"}}},
+	"Destination":  {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
+	"HTTPOptions":  {"required": []string{"url"}},
+	"EmailOptions": {"required": []string{"host", "from"}},
+	"SQLOptions":   {"required": []string{"statements"}},
+	"Refetch":      {"required": []string{"url"}},
+	"Basic":        {"required": []string{"user"}},
+	"Route":        {"required": []string{"name", "from", "to"}},
+	"RouteEmail":   {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
 }
 
 // mayBeKeyless are the providers of which a source may have no secret.
@@ -257,14 +261,16 @@ func (g *generator) structure(t *testing.T, typ reflect.Type) object {
 		if refinement, ok := refinements[key]; ok {
 			s = orReference(merge(object{"type": "string"}, refinement))
 		}
-		if doc := g.docs[key]; doc != "" {
+		if f.File != "" {
+			s = object{"type": "string", "description": fileDoc(f)}
+		} else if doc := g.docs[key]; doc != "" {
 			s["description"] = doc
 		} else {
 			require.NotEqual(t, reflect.TypeFor[Config]().PkgPath(), f.Owner.PkgPath(), "%s has no comment; the schema shows it to users", key)
 		}
 		properties[f.Name] = s
-		if _, hasFile := fields.find(f.Name + "_file"); hasFile {
-			exclusive = append(exclusive, object{"not": object{"required": []string{f.Name, f.Name + "_file"}}})
+		if f.File != "" && typ != keyType { // which wants exactly one
+			exclusive = append(exclusive, object{"not": object{"required": []string{f.File, f.Name}}})
 		}
 	}
 	s := object{"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties}
@@ -274,15 +280,22 @@ func (g *generator) structure(t *testing.T, typ reflect.Type) object {
 	return merge(s, requirements[typ.Name()])
 }
 
+func fileDoc(f field) string {
+	if f.Type == secretType {
+		return "A file that holds the secret, instead of " + f.File + "."
+	}
+	return "A file that holds the secrets, one in a line, instead of " + f.File + "."
+}
+
 // value is the schema of a type, by the rules of decoder.value.
 func (g *generator) value(t *testing.T, typ reflect.Type) object {
 	t.Helper()
 	switch typ {
-	case reflect.TypeFor[secret.Value](), reflect.TypeFor[outbox.Policy](), reflect.TypeFor[outbox.OnPark](), reflect.TypeFor[worker.OnStoredError](), reflect.TypeFor[TLS]():
+	case reflect.TypeFor[secret.Value](), reflect.TypeFor[outbox.Policy](), reflect.TypeFor[outbox.OnPark](), reflect.TypeFor[worker.OnStoredError]():
 		return object{"type": "string"}
-	case reflect.TypeFor[Size]():
+	case reflect.TypeFor[size.Bytes]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]+ ?([kMG]B|[KMG]iB|B)?$|` + reference}}}
-	case reflect.TypeFor[Rate]():
+	case reflect.TypeFor[destination.Rate]():
 		return object{"type": "string", "pattern": `^[1-9][0-9]*/[smh]$|` + reference}
 	case reflect.TypeFor[time.Duration]():
 		return object{"type": "string", "pattern": `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ms|s|m|h))+$|` + reference}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -11,8 +12,6 @@ import (
 type Secret struct {
 	// The secret itself.
 	Value secret.Value `yaml:"value,omitempty"`
-	// A file that holds the secret, instead of value.
-	File string `yaml:"file,omitempty"`
 	// From when on it is accepted, like 2026-12-01T00:00:00Z. Defaults to
 	// always.
 	NotBefore time.Time `yaml:"not_before,omitempty"`
@@ -21,23 +20,6 @@ type Secret struct {
 	// it is accepted for as long as the provider retries after that. Defaults to
 	// always.
 	NotAfter time.Time `yaml:"not_after,omitempty"`
-}
-
-// MarshalYAML writes a secret as it may stand in the file.
-func (s Secret) MarshalYAML() (any, error) {
-	if s.File == "" && s.NotBefore.IsZero() && s.NotAfter.IsZero() {
-		return s.Value.String(), nil
-	}
-	shown := struct {
-		Value     string `yaml:"value,omitempty"`
-		File      string `yaml:"file,omitempty"`
-		NotBefore string `yaml:"not_before,omitempty"`
-		NotAfter  string `yaml:"not_after,omitempty"`
-	}{File: s.File, NotBefore: formatTime(s.NotBefore), NotAfter: formatTime(s.NotAfter)}
-	if s.File == "" {
-		shown.Value = s.Value.String()
-	}
-	return shown, nil
 }
 
 func formatTime(t time.Time) string {
@@ -58,15 +40,12 @@ func (s Secret) overlaps(other Secret) bool {
 // when it is not known or takes all.
 func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) error) {
 	for i, one := range s.Secrets {
-		path := d.element(at+".secrets", i)
-		if s.SecretsFile != "" {
-			path = at + ".secrets_file"
-		}
+		path := d.place(at + ".secrets[" + strconv.Itoa(i) + "]")
 		if !one.NotBefore.IsZero() && !one.NotAfter.IsZero() && !one.NotBefore.Before(one.NotAfter) {
 			d.reportf(path+".not_after", "%s is not after not_before, %s: the secret would never be accepted", formatTime(one.NotAfter), formatTime(one.NotBefore))
 		}
 		if one.Value.IsZero() {
-			if one.File == "" && !d.reported(path) {
+			if _, inFile := d.origin.files[path+".value"]; !inFile && !d.reported(path) {
 				d.missingf(path, "", "has no secret; give value or file")
 			}
 			continue // or reported when it was read
@@ -80,7 +59,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 			if other.Value == one.Value && other.overlaps(one) {
 				// Which of the two matched could not be told.
 				d.reportf(path, "is the same secret as number %d, in line %d, and both are accepted at some time; give it once, or times that do not overlap",
-					j+1, d.origin.line(d.element(at+".secrets", j)))
+					j+1, d.origin.line(d.place(at+".secrets["+strconv.Itoa(j)+"]")))
 			}
 		}
 	}

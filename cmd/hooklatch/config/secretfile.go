@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"reflect"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -14,104 +14,45 @@ import (
 // maxSecretFile is far above any secret; a larger file is another one.
 const maxSecretFile = 64 << 10
 
-// readSecretFiles puts the secrets of every *_file beside it.
-func (c *Config) readSecretFiles(d *decoder) {
-	d.one("database.url", &c.Database.URL, c.Database.URLFile)
-	d.one("database.direct_url", &c.Database.DirectURL, c.Database.DirectURLFile)
-	d.one("admin.token", &c.Admin.Token, c.Admin.TokenFile)
-	for name, s := range c.Sources {
-		d.sourceSecrets(join("sources", name)+".secrets", &s)
-		c.Sources[name] = s
-	}
-	for name, dest := range c.Destinations {
-		at := join("destinations", name)
-		if h := dest.HTTP; h != nil {
-			d.one(at+".http.bearer", &h.Bearer, h.BearerFile)
-			if h.Basic != nil {
-				d.one(at+".http.basic.password", &h.Basic.Password, h.Basic.PasswordFile)
-			}
-			if h.Sign != nil {
-				d.many(at+".http.sign.standard_webhooks", &h.Sign.StandardWebhooks, h.Sign.StandardWebhooksFile)
-			}
-		}
-		if m := dest.SMTP; m != nil {
-			d.one(at+".smtp.password", &m.Password, m.PasswordFile)
-		}
-	}
-	for i, r := range c.Routes {
-		if r.Refetch != nil {
-			d.one("routes["+strconv.Itoa(i)+"].refetch.bearer", &r.Refetch.Bearer, r.Refetch.BearerFile)
-		}
-	}
+// fileEntry is a key that names a file with one secret or several.
+type fileEntry struct {
+	path   string // of the key
+	value  string // path of what the file stands for
+	name   string
+	target reflect.Value // a secret.Value, or a slice of them or of Secret
 }
 
-// one reads the file of a single secret into value. Line breaks at the end
-// are not part of it.
-func (d *decoder) one(path string, value *secret.Value, file string) {
-	if file == "" {
+// secretFile puts what stands in a file into the field beside the key that names
+// it: as one secret, or as one in each line. Line breaks at the end are not part
+// of it.
+func (d *decoder) secretFile(f fileEntry) {
+	if f.name == "" {
 		return
 	}
-	if !value.IsZero() {
-		d.atMostOne(path)
+	if !f.target.IsZero() {
+		d.reportf(f.path, "at most one of %s and %s may be given", lastOf(f.value), lastOf(f.path))
 		return
 	}
-	d.oneFrom(path+"_file", value, file)
-}
-
-// oneFrom reads the file that the field at path names.
-func (d *decoder) oneFrom(path string, value *secret.Value, file string) {
-	text := strings.TrimRight(d.readFile(path, file), "\r\n")
-	if strings.ContainsAny(text, "\r\n") {
-		d.reportf(path, "the file has several lines; the secret alone is expected")
-		return
-	}
-	*value = secret.New(text)
-}
-
-// sourceSecrets reads the files of a source's secrets: one for all of them, or
-// one for each.
-func (d *decoder) sourceSecrets(path string, s *Source) {
-	if s.SecretsFile != "" && len(s.Secrets) > 0 {
-		d.atMostOne(path)
-		return
-	}
-	var lines []secret.Value
-	d.many(path, &lines, s.SecretsFile)
-	for _, line := range lines {
-		s.Secrets = append(s.Secrets, Secret{Value: line})
-	}
-	for i := range s.Secrets {
-		one := &s.Secrets[i]
-		file := path + "[" + strconv.Itoa(i) + "].file"
-		switch {
-		case one.File == "":
-		case !one.Value.IsZero():
-			d.reportf(file, "at most one of value and file may be given")
-		default:
-			d.oneFrom(file, &one.Value, one.File)
+	d.origin.files[f.value] = f.name
+	text := strings.TrimRight(d.readFile(f.path, f.name), "\r\n")
+	if f.target.Type() == secretType {
+		if strings.ContainsAny(text, "\r\n") {
+			d.reportf(f.path, "the file has several lines; the secret alone is expected")
+			return
 		}
-	}
-}
-
-// many reads a file with one secret in each line into values.
-func (d *decoder) many(path string, values *[]secret.Value, file string) {
-	if file == "" {
+		f.target.Set(reflect.ValueOf(secret.New(text)))
 		return
 	}
-	if len(*values) > 0 {
-		d.atMostOne(path)
-		return
-	}
-	for line := range strings.Lines(d.readFile(path+"_file", file)) {
-		if line = strings.TrimSpace(line); line != "" {
-			*values = append(*values, secret.New(line))
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
 		}
+		one := reflect.ValueOf(secret.New(line))
+		if f.target.Type() == keysType {
+			one = reflect.ValueOf(Secret{Value: secret.New(line)})
+		}
+		f.target.Set(reflect.Append(f.target, one))
 	}
-}
-
-func (d *decoder) atMostOne(path string) {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	d.reportf(path+"_file", "at most one of %s and %s_file may be given", name, name)
 }
 
 // readFile returns the text of a file, or reports why there is none. The name
@@ -153,3 +94,6 @@ func (d *decoder) readFile(path, file string) string {
 	}
 	return ""
 }
+
+// lastOf is the last key of a path.
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

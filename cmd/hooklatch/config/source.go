@@ -5,6 +5,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
 // Source is one inbound endpoint.
@@ -16,11 +17,9 @@ type Source struct {
 	// Each is text, or a mapping where it stands in a file of its own or is
 	// accepted for a time only.
 	Secrets []Secret `yaml:"secrets,omitempty"`
-	// A file that holds the secrets, one in a line, instead of secrets.
-	SecretsFile string `yaml:"secrets_file,omitempty"`
 	// Largest body of a delivery. Defaults to what the provider is known to
 	// send, and at least to gateway.max_body.
-	MaxBody Size `yaml:"max_body,omitempty"`
+	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Go handlers process the events of this source: its jobs go to a queue
 	// that only processes with handlers work. Defaults to false.
 	Handlers bool `yaml:"handlers,omitempty"`

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker"
@@ -80,7 +81,7 @@ func TestReceiversOfThePage(t *testing.T) {
 			for key, rest := range map[string]string{
 				"order-1": "application/json 12", "form-2": "application/x-www-form-urlencoded 12", "binary-3": "application/octet-stream 4",
 			} {
-				id := outbox.EffectID{Scope: outbox.ScopeOfEnqueue("app"), Key: key, Generation: 1}.IdempotencyKey()
+				id := identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1}.IdempotencyKey()
 				want["applied "+id+" "+rest], want["known "+id+" "+rest] = 1, 1
 			}
 			require.Equal(t, want, said)
@@ -127,7 +128,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	pool := pgtest.New(t)
 	r.begin = pool.Begin
 	sender, err := destination.NewHTTP(destination.HTTPOptions{
-		Name: "app", URL: r.proxy(t) + "/hooks", SignStandardWebhooks: []secret.Value{secret.New("raw:the next one"), secret.New(receiverSecret)},
+		Name: "app", URL: r.proxy(t) + "/hooks", Sign: &destination.Sign{StandardWebhooks: []secret.Value{secret.New("raw:the next one"), secret.New(receiverSecret)}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
@@ -184,7 +185,7 @@ func (r *receiver) enqueue(t *testing.T, key, contentType, body string) {
 	tx, err := r.begin(t.Context())
 	require.NoError(t, err)
 	_, err = r.box.EnqueueTx(t.Context(), tx, outbox.NewEffect{
-		EffectID: outbox.EffectID{Key: key}, Destination: "app", Request: outbox.Request{ContentType: contentType, Body: []byte(body)},
+		EffectID: identity.EffectID{Key: key}, Destination: "app", Request: outbox.Request{ContentType: contentType, Body: []byte(body)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))

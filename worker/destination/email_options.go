@@ -1,0 +1,138 @@
+package destination
+
+import (
+	"cmp"
+	"crypto/x509"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// How the connection to an SMTP server is protected.
+const (
+	TLSStartTLS = "starttls" // begins in the clear, and goes on encrypted or not at all (RFC 3207)
+	TLSImplicit = "implicit" // encrypted from the first byte (RFC 8314)
+	TLSNone     = "none"     // in the clear
+)
+
+// EmailOptions say which SMTP server takes effects of kind "email".
+type EmailOptions struct {
+	// Name is the destination's name in the configuration. Required.
+	Name string `yaml:"-"`
+	// Name or address of the mail server. Required.
+	Host string `yaml:"host,omitempty"`
+	// Port of the mail server. Defaults to 587 with starttls, 465 with
+	// implicit, 25 with none.
+	Port int `yaml:"port,omitempty"`
+	// Sender of the mails: an address, or a name and an address in <>. Required.
+	From string `yaml:"from,omitempty"`
+	// User to log in as, with the first of SCRAM-SHA-256, PLAIN, LOGIN and
+	// CRAM-MD5 that the server offers. Defaults to no login.
+	Username string `yaml:"username,omitempty"`
+	// Password of the user.
+	Password secret.Value `yaml:"password,omitempty"`
+	// How the connection is encrypted: starttls after a greeting in the clear,
+	// implicit from the first byte, or none. Defaults to starttls, which is
+	// required, not tried.
+	TLS string `yaml:"tls,omitempty"`
+
+	// AllowPlaintext permits TLSNone to a Host that is not localhost or a
+	// loopback address: anybody on the way can read the messages. A password is
+	// never sent there.
+	AllowPlaintext bool `yaml:"-"`
+	// Timeout bounds one attempt. Defaults to DefaultTimeout.
+	Timeout time.Duration `yaml:"-"`
+	// HELO is the name the client gives. Defaults to the name of the machine.
+	HELO string `yaml:"-"`
+	// AllowPrivate are the prefixes of non-global addresses the destination
+	// may reach, besides the literal address or localhost that Host is.
+	AllowPrivate []netip.Prefix `yaml:"-"`
+	// TracerProvider makes a client span for each attempt; nil: none.
+	TracerProvider trace.TracerProvider `yaml:"-"`
+	// RootCAs are the authorities the server's certificate is checked against;
+	// nil: the system's.
+	RootCAs *x509.CertPool `yaml:"-"`
+	// Resolver looks up Host; nil: the system's. What it answers is guarded.
+	Resolver *net.Resolver `yaml:"-"`
+}
+
+// WithDefaults returns a copy in which what was left out has its default.
+func (o EmailOptions) WithDefaults() EmailOptions {
+	o.TLS = cmp.Or(o.TLS, TLSStartTLS)
+	o.Port = cmp.Or(o.Port, portOfTLS(o.TLS))
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	return o
+}
+
+func portOfTLS(mode string) int {
+	switch mode {
+	case TLSImplicit:
+		return 465
+	case TLSNone:
+		return 25
+	}
+	return 587
+}
+
+// Validate finds what is wrong with options that have their defaults. Its error
+// is option.Faults.
+func (o EmailOptions) Validate() error {
+	var c option.Check
+	if o.Host == "" {
+		c.Missing("host", "has no host")
+	}
+	c.Between("port", int64(o.Port), 1, 65535, "a port")
+	if o.From == "" {
+		c.Missing("from", "has no from")
+	} else if _, err := parseAddress(o.From); err != nil {
+		c.Fail("from", o.From, "is not a mail address; allowed: one like app@example.com or App <app@example.com>")
+	}
+	c.OneOf("tls", "TLS mode", o.TLS, TLSStartTLS, TLSImplicit, TLSNone)
+	switch inTheClear := o.TLS == TLSNone && !isLoopback(o.Host); {
+	case inTheClear && o.Username != "":
+		c.Fail("tls", nil, "none would send the password in the clear; allowed with a username: starttls, implicit")
+	case inTheClear && !o.AllowPlaintext:
+		c.Fail("tls", nil, "none is allowed for localhost only, unless AllowPlaintext is set; host is %q", o.Host)
+	}
+	switch {
+	case o.Username != "" && o.Password.IsZero():
+		c.Missing("password", "has a username but no password; give password or password_file")
+	case o.Username == "" && !o.Password.IsZero():
+		c.Missing("username", "has a password but no username")
+	}
+	c.Positive("timeout", o.Timeout)
+	if o.HELO != "" && !isHELO(o.HELO) {
+		c.Fail("helo", o.HELO, "is not a host name")
+	}
+	return c.Err()
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return egress.CanonicalHost(host) == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// ownHELO is the name of this machine, if a server can take it for one.
+func ownHELO() string {
+	if name, err := os.Hostname(); err == nil && isHELO(name) {
+		return name
+	}
+	return "localhost"
+}
+
+// isHELO tells whether a name can be an argument of EHLO.
+func isHELO(name string) bool {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,115 @@
+package destination
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/option"
+)
+
+var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
+
+// Methods are those that a request of an effect may have. The others change
+// nothing, or are not requests to a resource.
+func Methods() []string { return slices.Clone(methods) }
+
+// Validate finds what is wrong with options that have their defaults. Its error
+// is option.Faults.
+func (o HTTPOptions) Validate() error {
+	var c option.Check
+	if o.URL == "" {
+		c.Missing("url", "has no url")
+	} else {
+		c.URL("url", o.URL)
+	}
+	c.OneOf("method", "method", o.Method, methods...)
+	o.checkCredentials(&c)
+	c.Within("sign", o.Sign.validate())
+	o.checkSignOrigins(&c)
+	if problem := headerProblem(o.IdempotencyHeader); problem != "" {
+		c.Fail("idempotency_header", o.IdempotencyHeader, "%s", problem)
+	}
+	if !isToken(o.ReplayedHeader) {
+		c.Fail("replayed_header", o.ReplayedHeader, "is not the name of a header")
+	}
+	c.AtLeast("max_response", int64(o.MaxResponse), 1)
+	c.AtLeast("max_response_headers", int64(o.MaxResponseHeaders), 1)
+	c.Positive("timeout", o.Timeout)
+	c.Within("retry_on", CheckRetryOn(outbox.AtLeastOnce, o.RetryOn))
+	if checkHeaderValue("", o.UserAgent) != nil {
+		c.Fail("user_agent", nil, "has a character that no header may have, such as a line break")
+	}
+	return c.Err()
+}
+
+// checkCredentials wants one login at most, in texts that headers can carry.
+// Nothing it reports repeats a value.
+func (o HTTPOptions) checkCredentials(c *option.Check) {
+	loggedIn := !o.Bearer.IsZero() || o.Basic != nil
+	if !o.Bearer.IsZero() && o.Basic != nil {
+		c.Fail("basic", nil, "at most one of bearer and basic may be given")
+	}
+	if b := o.Basic; b != nil && b.User == "" {
+		c.Missing("basic.user", "has no user")
+	} else if b != nil && strings.Contains(b.User, ":") {
+		c.Fail("basic.user", b.User, "has a colon, which ends the user in the header")
+	}
+	const unfit = "has a character that no header may have, such as a line break"
+	if checkHeaderValue("", o.Bearer.Reveal()) != nil {
+		c.Fail("bearer", nil, unfit)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.SecretHeaders)) {
+		field, canonical := "headers."+name, http.CanonicalHeaderKey(name)
+		switch {
+		case canonical == "Authorization" && loggedIn:
+			c.Fail(field, nil, "at most one of bearer, basic and an Authorization header may be given")
+		case canonical == "Authorization":
+			loggedIn = true
+		case canonical == http.CanonicalHeaderKey(o.IdempotencyHeader):
+			c.Fail(field, nil, "%q is the idempotency_header", name)
+		default:
+			if problem := headerProblem(name); problem != "" {
+				c.Fail(field, nil, "%q %s", name, problem)
+			}
+		}
+		if checkHeaderValue("", o.SecretHeaders[name].Reveal()) != nil {
+			c.Fail(field, nil, unfit)
+		}
+	}
+}
+
+// headerProblem is what keeps a configuration from setting a header; empty:
+// nothing does.
+func headerProblem(name string) string {
+	switch canonical := http.CanonicalHeaderKey(name); {
+	case !isToken(name):
+		return "is not the name of a header"
+	case reservedHeader(canonical) || isWebhookHeader(canonical):
+		return "is set by the destination itself"
+	}
+	return ""
+}
+
+func (o HTTPOptions) checkSignOrigins(c *option.Check) {
+	if len(o.SignOrigins) > 0 && o.Sign == nil {
+		c.Fail("sign_origins", nil, "means nothing without sign")
+	}
+	for i, given := range o.SignOrigins {
+		field := element("sign_origins", i)
+		if u, ok := c.URL(field, given); ok && !isOrigin(u) {
+			c.Fail(field, u.Scheme+"://"+u.Host+u.Path, "is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443")
+		}
+	}
+}
+
+// element is the path of an element of a list.
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+func isOrigin(u *url.URL) bool {
+	return (u.Path == "" || u.Path == "/") && u.RawQuery == "" && !u.ForceQuery
+}

@@ -1,0 +1,73 @@
+package destination
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox/option"
+)
+
+// SQLOptions say what effects of kind "sql" run in the ledger's Postgres.
+type SQLOptions struct {
+	// Name is the destination's name in the configuration. Required.
+	Name string `yaml:"-"`
+	// SQL statements with parameters $1, $2 and so on, by name. Each is one
+	// statement; a parameter is text, so cast it where Postgres cannot know its
+	// type, like $1::jsonb. At least one.
+	Statements map[string]string `yaml:"statements,omitempty"`
+	// Postgres role the statements run as, of which that of database.url must
+	// be a member. Defaults to that of database.url.
+	Role string `yaml:"role,omitempty"`
+	// Schemas in which the statements find names without one, in that order.
+	// The search_path of the connection or its role is not used: whoever may
+	// create objects in a schema of the path decides what such a name means.
+	// Defaults to public.
+	SearchPath []string `yaml:"search_path,omitempty"`
+	// Timeout bounds one statement. Defaults to DefaultTimeout.
+	Timeout time.Duration `yaml:"-"`
+	// TracerProvider gets a span for each statement; nil: none.
+	TracerProvider trace.TracerProvider `yaml:"-"`
+}
+
+// WithDefaults returns a copy in which what was left out has its default.
+func (o SQLOptions) WithDefaults() SQLOptions {
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	if len(o.SearchPath) == 0 {
+		o.SearchPath = []string{"public"}
+	}
+	return o
+}
+
+// Validate finds what is wrong with options that have their defaults. Its error
+// is option.Faults.
+func (o SQLOptions) Validate() error {
+	var c option.Check
+	if len(o.Statements) == 0 {
+		c.Missing("statements", "has no statements; give at least one, by name")
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Statements)) {
+		field, text := "statements."+name, o.Statements[name]
+		c.Name(field, name)
+		switch {
+		case strings.TrimSpace(text) == "":
+			c.Fail(field, nil, "is empty; an SQL statement is expected")
+		case strings.ContainsRune(text, 0):
+			c.Fail(field, nil, "has a NUL character")
+		}
+	}
+	if strings.ContainsRune(o.Role, 0) {
+		c.Fail("role", nil, "has a NUL character")
+	}
+	for i, schema := range o.SearchPath {
+		if schema == "" || strings.ContainsRune(schema, 0) {
+			c.Fail(element("search_path", i), nil, "is empty, or has a NUL character")
+		}
+	}
+	c.Positive("timeout", o.Timeout)
+	return c.Err()
+}
