@@ -6,45 +6,142 @@ import (
 	"strings"
 )
 
+// argument is a field that is the value of a parameter.
+type argument struct {
+	name  string // Field, or Rows.Field
+	field []int  // of the struct of arguments
+	// column is the field of rows; nil when the field above is the value.
+	column []int
+	array  reflect.Type // of a column
+	// text is whether the value is of a type of ours that is a string, or a slice
+	// of one. pgx would find out how to encode it for each element.
+	text bool
+}
+
 // folded is what names are compared by: event_id is the field EventID.
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// fieldsOf finds the field of a struct for each parameter. Both must have the
-// same names; the fields of embedded structs count as its own.
-func fieldsOf(args reflect.Type, params []string) ([][]int, error) {
-	if args.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is not a struct", args)
+// match finds the argument of each parameter. Both must have the same names.
+func match(args reflect.Type, params []string) ([]argument, error) {
+	fields, err := argumentsIn(args)
+	if err != nil {
+		return nil, err
 	}
-	wanted := make(map[string]int, len(params))
-	for i, param := range params {
-		if twin, double := wanted[folded(param)]; double {
-			return nil, fmt.Errorf(":%s and :%s are the same field", params[twin], param)
-		}
-		wanted[folded(param)] = i
+	unused := make(map[string]argument, len(fields))
+	for _, field := range fields {
+		unused[folded(field.name)] = field
 	}
-	found := make([][]int, len(params))
 	var faults []string
-	for _, field := range reflect.VisibleFields(args) {
-		if field.Anonymous && field.Type.Kind() == reflect.Struct {
-			continue
-		}
-		i, ok := wanted[folded(field.Name)]
-		switch {
-		case !ok:
-			faults = append(faults, "no parameter is the field "+field.Name)
-		case !field.IsExported():
-			return nil, fmt.Errorf("field %s of %s is not exported", field.Name, args)
-		default:
-			found[i] = field.Index
-		}
-	}
+	found := make([]argument, len(params))
 	for i, param := range params {
-		if found[i] == nil {
+		field, known := unused[folded(param)]
+		if !known {
 			faults = append(faults, "no field is the parameter :"+param)
+		}
+		delete(unused, folded(param))
+		found[i] = field
+	}
+	for _, field := range fields {
+		if _, left := unused[folded(field.name)]; left {
+			faults = append(faults, "no parameter is the field "+field.name)
 		}
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %s", args, strings.Join(faults, ", "))
 	}
 	return found, nil
+}
+
+// argumentsIn are the fields of a struct, with those of embedded ones. Of a slice
+// of structs they are the fields of its elements.
+func argumentsIn(args reflect.Type) ([]argument, error) {
+	fields, err := fieldsOf(args)
+	if err != nil {
+		return nil, err
+	}
+	var all []argument
+	for _, f := range fields {
+		if !isRows(f.Type) {
+			all = append(all, argument{name: f.Name, field: f.Index, text: isText(f.Type)})
+			continue
+		}
+		columns, err := fieldsOf(f.Type.Elem())
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range columns {
+			all = append(all, argument{
+				name: f.Name + "." + c.Name, field: f.Index, column: c.Index,
+				array: reflect.SliceOf(c.Type), text: c.Type.Kind() == reflect.String,
+			})
+		}
+	}
+	return all, nil
+}
+
+func fieldsOf(t reflect.Type) ([]reflect.StructField, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is not a struct", t)
+	}
+	var fields []reflect.StructField
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous && field.Type.Kind() == reflect.Struct {
+			continue
+		}
+		if !field.IsExported() {
+			return nil, fmt.Errorf("field %s of %s is not exported", field.Name, t)
+		}
+		fields = append(fields, field)
+	}
+	return fields, nil
+}
+
+// isRows tells rows from a slice of values that are structs, as times are.
+func isRows(t reflect.Type) bool {
+	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	for _, field := range reflect.VisibleFields(t.Elem()) {
+		if field.IsExported() {
+			return true
+		}
+	}
+	return false
+}
+
+func isText(t reflect.Type) bool {
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.String && t.PkgPath() != ""
+}
+
+// value is that of the parameter.
+func (a argument) value(args reflect.Value) any {
+	value := args.FieldByIndex(a.field)
+	switch {
+	case a.column != nil && a.text:
+		return texts(value, func(row reflect.Value) string { return row.FieldByIndex(a.column).String() })
+	case a.column != nil:
+		column := reflect.MakeSlice(a.array, value.Len(), value.Len())
+		for i := range value.Len() {
+			column.Index(i).Set(value.Index(i).FieldByIndex(a.column))
+		}
+		return column.Interface()
+	case !a.text:
+		return value.Interface()
+	case value.Kind() == reflect.String:
+		return value.String()
+	case value.IsNil():
+		return []string(nil) // NULL, as for pgx
+	}
+	return texts(value, reflect.Value.String)
+}
+
+func texts(from reflect.Value, text func(reflect.Value) string) []string {
+	all := make([]string, from.Len())
+	for i := range all {
+		all[i] = text(from.Index(i))
+	}
+	return all
 }

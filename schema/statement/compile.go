@@ -23,7 +23,17 @@ var (
 type compiled struct {
 	name   string   // its file, without folder and ending
 	text   string   // with $1, $2, ...
-	params []string // their names, in this order
+	params []string // their names, in this order; rows.column of rows
+}
+
+// number is how Postgres knows a parameter.
+func (c *compiled) number(param string) string {
+	i := slices.Index(c.params, param)
+	if i < 0 {
+		i = len(c.params)
+		c.params = append(c.params, param)
+	}
+	return "$" + strconv.Itoa(i+1)
 }
 
 // folder is where statements are read from.
@@ -41,8 +51,8 @@ func (f folder) compile(name string) (compiled, error) {
 	}
 	c := compiled{name: name}
 	var text strings.Builder
-	for i, t := range tokens {
-		switch t.kind {
+	for i := 0; i < len(tokens); i++ {
+		switch t := tokens[i]; t.kind {
 		case parameter:
 			if i > 0 && tokens[i-1].kind == word {
 				return compiled{}, fmt.Errorf("no space stands between %s and %s", tokens[i-1].text, t.text)
@@ -50,12 +60,16 @@ func (f folder) compile(name string) (compiled, error) {
 			if !namePattern.MatchString(t.text) {
 				return compiled{}, fmt.Errorf("parameter %s is not lower-case letters, digits and underscores", t.text)
 			}
-			i := slices.Index(c.params, t.text[1:])
-			if i < 0 {
-				i = len(c.params)
-				c.params = append(c.params, t.text[1:])
+			rows, length, err := rowsIn(tokens[i:])
+			if err != nil {
+				return compiled{}, fmt.Errorf("%s: %w", t.text, err)
 			}
-			text.WriteString("$" + strconv.Itoa(i+1))
+			if length == 0 {
+				text.WriteString(c.number(t.text[1:]))
+				continue
+			}
+			text.WriteString(rows.unnested(&c))
+			i += length - 1
 		case positional:
 			return compiled{}, fmt.Errorf("parameter %s has no name", t.text)
 		default:

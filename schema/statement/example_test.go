@@ -19,5 +19,5 @@ func ExampleLoad() {
 	}
 	fmt.Println(statement.Load(&sql, files, "query", schema.Default.SQL))
 	// Output:
-	// load statements: query/note_success.sql: statement_test.destination: no parameter is the field Destination, no field is the parameter :destinaton
+	// load statements: query/note_success.sql: statement_test.destination: no field is the parameter :destinaton, no parameter is the field Destination
 }

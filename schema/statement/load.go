@@ -16,11 +16,11 @@ type field interface {
 }
 
 func (s *Of[Args]) load(c compiled) error {
-	fields, err := fieldsOf(reflect.TypeFor[Args](), c.params)
+	args, err := match(reflect.TypeFor[Args](), c.params)
 	if err != nil {
 		return err
 	}
-	*s = Of[Args]{name: c.name, text: c.text, fields: fields}
+	*s = Of[Args]{name: c.name, text: c.text, args: args}
 	return nil
 }
 

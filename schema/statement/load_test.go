@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -45,10 +46,10 @@ func TestArgumentsMustHaveTheNamesOfTheParameters(t *testing.T) {
 		"":                                 noted,
 		"no field is the parameter :why":   noted + ", :why",
 		"no parameter is the field Reason": "SELECT :source, :event_id",
-		"no parameter is the field EventID, no field is the parameter :evnt_id":                                 "SELECT :source, :evnt_id, :reason",
-		":event_id and :eventid are the same field":                                                             noted + ", :eventid",
+		"no field is the parameter :evnt_id, no parameter is the field EventID":                                 "SELECT :source, :evnt_id, :reason",
+		"no field is the parameter :eventid":                                                                    noted + ", :eventid",
 		"no parameter is the field Source, no parameter is the field EventID, no parameter is the field Reason": "SELECT 1",
-		"parameter $1 has no name": noted + ", $1",
+		"parameter $1 has no name":                                                                              noted + ", $1",
 	} {
 		var s struct{ Note statement.Of[noteArgs] }
 		err := load(&s, map[string]string{"note": text})
@@ -71,7 +72,7 @@ func TestArgumentsAreFieldsThatCanBeRead(t *testing.T) {
 	}{}, text), "load statements: query/note.sql: field source of struct { source string } is not exported")
 	require.ErrorContains(t, load(&struct {
 		Note statement.Of[struct{ *eventRef }]
-	}{}, text), "no parameter is the field eventRef")
+	}{}, text), "field eventRef of struct { *statement_test.eventRef } is not exported")
 	require.EqualError(t, load(&struct{ Note statement.Bound }{}, text),
 		"load statements: query/note.sql: no argument is given for :source")
 }
@@ -130,4 +131,89 @@ func TestStatementsRun(t *testing.T) {
 	require.NoError(t, results.QueryRow().Scan(&text))
 	require.Equal(t, "tenant.effects", text)
 	require.NoError(t, results.Close())
+}
+
+type (
+	source string
+	object struct {
+		Source source
+		ID     string
+	}
+	effectRow struct {
+		object
+
+		At     *time.Time
+		Body   []byte
+		Weight float64
+	}
+	createArgs struct {
+		Effects []effectRow
+		Sources []source
+		Times   []time.Time
+		Source  source
+	}
+)
+
+func TestRowsAreColumns(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	var sql struct {
+		Create statement.Of[createArgs]
+		Send   statement.Of[struct{ Rows []object }]
+	}
+	require.NoError(t, load(&sql, map[string]string{
+		"create": `SELECT jsonb_agg(e), :sources::text[], :times::timestamptz[], :source::text
+			FROM :effects AS e (source text, id text, at timestamptz, body bytea, weight float8)`,
+		"send": "SELECT FROM :rows AS r (source text, id text)",
+	}))
+	ask := func(args createArgs) (rows *string, sources []string, times []time.Time, one string) {
+		t.Helper()
+		require.NoError(t, sql.Create.With(args).QueryRow(t.Context(), pool).Scan(&rows, &sources, &times, &one))
+		return rows, sources, times, one
+	}
+	rows, sources, times, one := ask(createArgs{})
+	require.Nil(t, rows)
+	require.Nil(t, sources)
+	require.Nil(t, times)
+	require.Empty(t, one)
+
+	at := time.Date(2026, 11, 5, 1, 2, 3, 0, time.UTC)
+	rows, sources, times, one = ask(createArgs{
+		Effects: []effectRow{
+			{object: object{Source: "stripe", ID: "1"}, At: &at, Body: []byte("x"), Weight: 1.5},
+			{object: object{Source: "paypal", ID: "2"}},
+		},
+		Sources: []source{"a", "b"}, Times: []time.Time{at}, Source: "c",
+	})
+	require.JSONEq(t, `[{"source": "stripe", "id": "1", "at": "2026-11-05T01:02:03+00:00", "body": "\\x78", "weight": 1.5},
+		{"source": "paypal", "id": "2", "at": null, "body": null, "weight": 0}]`, *rows)
+	require.Equal(t, []string{"a", "b"}, sources)
+	require.Len(t, times, 1)
+	require.Equal(t, "c", one)
+}
+
+func TestEachColumnIsAParameter(t *testing.T) {
+	t.Parallel()
+	var s struct {
+		Send statement.Of[struct{ Rows []object }]
+	}
+	require.ErrorContains(t, load(&s, map[string]string{"send": "SELECT FROM :rows AS r (source text, key text)"}),
+		"no field is the parameter :rows.key, no parameter is the field Rows.ID")
+	require.ErrorContains(t, load(&s, map[string]string{"send": "SELECT :rows FROM :rows AS r (source text, id text)"}),
+		"no field is the parameter :rows")
+}
+
+// What a batch of the size that group commits have costs, beside its round trip.
+func BenchmarkWith(b *testing.B) {
+	var sql struct {
+		Create statement.Of[struct{ Effects []effectRow }]
+	}
+	require.NoError(b, load(&sql, map[string]string{
+		"create": "SELECT FROM :effects AS e (source text, id text, at timestamptz, body bytea, weight float8)",
+	}))
+	rows := make([]effectRow, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		sql.Create.With(struct{ Effects []effectRow }{rows})
+	}
 }

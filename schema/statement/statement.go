@@ -21,6 +21,11 @@
 // from starting. So an argument cannot be forgotten, misspelt, or given twice,
 // and two of one type cannot change places unseen, as they can as $1 and $2.
 //
+// Rows are a slice of structs, whose fields are the columns. Postgres gets an array
+// for each of them, which it unnests:
+//
+//	FROM :ended AS e (scope text, key text, generation integer)
+//
 // What several statements have in common is a file in the folder fragment, and
 // {{name}} where it belongs. It is written for an alias, which the statement may
 // call otherwise: {{effect_columns e=a}}. A SQL function would not do: Postgres
@@ -50,17 +55,17 @@ type DB interface {
 // Of is a statement that takes the fields of a struct as its arguments. It is
 // safe for concurrent use.
 type Of[Args any] struct {
-	name   string
-	text   string
-	fields [][]int // of Args, for $1, $2, ...
+	name string
+	text string
+	args []argument // for $1, $2, ...
 }
 
 // With binds the statement to its arguments.
 func (s Of[Args]) With(args Args) Bound {
-	fields := reflect.ValueOf(&args).Elem()
-	values := make([]any, len(s.fields))
-	for i, index := range s.fields {
-		values[i] = fields.FieldByIndex(index).Interface()
+	from := reflect.ValueOf(&args).Elem()
+	values := make([]any, len(s.args))
+	for i, arg := range s.args {
+		values[i] = arg.value(from)
 	}
 	return Bound{name: s.name, text: s.text, values: values}
 }

@@ -40,7 +40,7 @@ func FuzzCompile(f *testing.F) {
 
 		files := fstest.MapFS{"query/a.sql": {Data: []byte(text)}}
 		c, err := folder{files: files, path: "query"}.compile("a")
-		if err != nil {
+		if err != nil || strings.Contains(strings.Join(c.params, " "), ".") { // rows are written otherwise
 			return
 		}
 		again, err := tokenize(c.text)

@@ -1,0 +1,56 @@
+package statement
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	rowsPattern   = regexp.MustCompile(`^:([a-z0-9_]+)\s+AS\s+([a-z_]+)\s*\(([^()]*)\)$`)
+	columnPattern = regexp.MustCompile(`^\s*([a-z][a-z0-9_]*)\s+([a-z][a-z0-9_]*)\s*$`)
+)
+
+// rows are arguments that a statement reads as a table.
+type rows struct {
+	param, alias   string
+	columns, types []string
+}
+
+// rowsIn reads `:name AS alias (column type, ...)`, which no other parameter can
+// look like, and returns its length in tokens: 0 when the parameter is a value.
+func rowsIn(tokens []token) (r rows, length int, err error) {
+	var text strings.Builder
+	for i, t := range tokens {
+		if t.kind != comment {
+			text.WriteString(t.text)
+		}
+		if t.text != ")" {
+			continue
+		}
+		parts := rowsPattern.FindStringSubmatch(text.String())
+		if parts == nil {
+			return rows{}, 0, nil
+		}
+		r = rows{param: parts[1], alias: parts[2]}
+		for column := range strings.SplitSeq(parts[3], ",") {
+			of := columnPattern.FindStringSubmatch(column)
+			if of == nil {
+				return rows{}, 0, fmt.Errorf("column %q is not a name and a type", strings.TrimSpace(column))
+			}
+			r.columns = append(r.columns, of[1])
+			r.types = append(r.types, of[2])
+		}
+		return r, i + 1, nil
+	}
+	return rows{}, 0, nil
+}
+
+// unnested is the table as Postgres takes it.
+func (r rows) unnested(c *compiled) string {
+	arrays := make([]string, len(r.columns))
+	for i, column := range r.columns {
+		arrays[i] = c.number(r.param+"."+column) + "::" + r.types[i] + "[]"
+	}
+	return fmt.Sprintf("unnest(%s) AS %s (%s)", strings.Join(arrays, ", "), r.alias, strings.Join(r.columns, ", "))
+}

@@ -1,0 +1,1 @@
+SELECT * FROM :rows AS r (a double precision)
