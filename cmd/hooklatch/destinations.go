@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -117,52 +116,49 @@ func whyPaused(d outbox.DestinationState) string {
 }
 
 func (c *cli) newDestinationsPause() *cobra.Command {
-	cmd := c.destinationAction(outbox.ActionPauseDestination, "pause NAME", "Let no attempt at a destination start, in any process",
-		"paused", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
-			return o.SetPaused(ctx, name, true, by)
-		})
-	cmd.Long = `Let no attempt at a destination start, in any process, until it is resumed.
+	return c.newDestinationsOrder(c.setPaused(true), &cobra.Command{
+		Use:   "pause NAME",
+		Short: "Let no attempt at a destination start, in any process",
+		Long: `Let no attempt at a destination start, in any process, until it is resumed.
 Attempts that run go on to their end. Its effects wait meanwhile, and use up no
-attempts. Neither its circuit breaker nor a restart ends the pause.`
-	return cmd
+attempts. Neither its circuit breaker nor a restart ends the pause.`,
+	})
 }
 
 func (c *cli) newDestinationsResume() *cobra.Command {
-	cmd := c.destinationAction(outbox.ActionResumeDestination, "resume NAME", "End the pause of a destination",
-		"resumed", func(ctx context.Context, o *outbox.Outbox, name string, by outbox.Operator) error {
-			return o.SetPaused(ctx, name, false, by)
-		})
-	cmd.Long = `End the pause of a destination. If its circuit breaker is open, its effects still
-wait until a probe succeeds.`
-	return cmd
+	return c.newDestinationsOrder(c.setPaused(false), &cobra.Command{
+		Use:   "resume NAME",
+		Short: "End the pause of a destination",
+		Long: `End the pause of a destination. If its circuit breaker is open, its effects still
+wait until a probe succeeds.`,
+	})
 }
 
-// destinationAction is a command that orders something about one destination.
-func (c *cli) destinationAction(action outbox.Action, use, short, done string,
-	do func(context.Context, *outbox.Outbox, string, outbox.Operator) error,
-) *cobra.Command {
+func (c *cli) setPaused(paused bool) order {
+	o := order{action: outbox.ActionResumeDestination, done: "resumed", unknown: c.noSuchDestination}
+	if paused {
+		o.action, o.done = outbox.ActionPauseDestination, "paused"
+	}
+	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by outbox.Operator) error {
+		return o.SetPaused(ctx, name, paused, by)
+	}
+	return o
+}
+
+func (c *cli) noSuchDestination(name string) error {
+	return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), c.name)
+}
+
+// newDestinationsOrder completes a command that orders something about one
+// destination.
+func (c *cli) newDestinationsOrder(what order, cmd *cobra.Command) *cobra.Command {
 	var by operatorFlags
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				err := do(cmd.Context(), o, args[0], by.operator())
-				if errors.Is(err, outbox.ErrUnknownDestination) {
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(args[0]), c.name)
-				}
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(c.stdout, orderView{Action: action, Target: args[0], Result: done})
-				}
-				_, err = fmt.Fprintf(c.stdout, "%s is %s\n", args[0], done)
-				return err
-			})
-		},
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			return c.carryOut(cmd.Context(), o, what, args[0], by.operator(), asJSON)
+		})
 	}
 	by.register(cmd)
 	jsonFlag(cmd, &asJSON)

@@ -43,7 +43,7 @@ into the configuration is known again when a worker starts with it.`,
 				})
 				switch {
 				case errors.Is(err, outbox.ErrUnknownDestination):
-					return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), c.name)
+					return c.noSuchDestination(name)
 				case errors.Is(err, outbox.ErrServed):
 					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
 						safetext.Shown(name), c.name)

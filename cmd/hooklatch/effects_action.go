@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,18 +12,22 @@ import (
 
 // effectAction is what a command orders about one effect, or many.
 type effectAction struct {
-	verb   string // the command
-	short  string
-	what   string // begins the long help
-	action outbox.Action
-	done   string // what one effect is then
-	do     func(*outbox.Outbox, context.Context, string, outbox.Operator) error
-	usual  outbox.EffectState // for the example
+	order
+
+	verb  string // the command
+	short string
+	what  string             // begins the long help
+	usual outbox.EffectState // for the example
+}
+
+func noSuchEffect(key string) error {
+	return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
 }
 
 func (c *cli) newEffectsRetry() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		verb: "retry", action: outbox.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, usual: outbox.EffectFailed,
+		order: order{action: outbox.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, unknown: noSuchEffect},
+		verb:  "retry", usual: outbox.EffectFailed,
 		short: "Try failed, parked or cancelled effects again, at once, under their keys",
 		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
 same body; or all that the flags select.`,
@@ -34,7 +36,8 @@ same body; or all that the flags select.`,
 
 func (c *cli) newEffectsCancel() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		verb: "cancel", action: outbox.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, usual: outbox.EffectParked,
+		order: order{action: outbox.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, unknown: noSuchEffect},
+		verb:  "cancel", usual: outbox.EffectParked,
 		short: "Give effects up that are not done",
 		what: `Give an effect up that is not done; or all that the flags select. An attempt that
 runs may still be applied, but settles nothing.`,
@@ -43,7 +46,8 @@ runs may still be applied, but settles nothing.`,
 
 func (c *cli) newEffectsPark() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		verb: "park", action: outbox.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, usual: outbox.EffectPending,
+		order: order{action: outbox.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, unknown: noSuchEffect},
+		verb:  "park", usual: outbox.EffectPending,
 		short: "Put unfinished effects aside until a person retries or cancels them",
 		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
 the flags select. An attempt that runs may still be applied, but settles nothing.`,
@@ -87,7 +91,7 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 				return misused("a key and a selection by flags exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				return c.orderOne(cmd.Context(), o, a, args[0], by.operator(), asJSON)
+				return c.carryOut(cmd.Context(), o, a.order, args[0], by.operator(), asJSON)
 			})
 		},
 	}
@@ -95,28 +99,6 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 	by.register(cmd)
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// orderView is what came of an order about one thing, as --json prints it.
-type orderView struct {
-	Action outbox.Action `json:"action"`
-	Target string        `json:"target"`
-	Result string        `json:"result"`
-}
-
-func (c *cli) orderOne(ctx context.Context, o *outbox.Outbox, a effectAction, key string, by outbox.Operator, asJSON bool) error {
-	err := a.do(o, ctx, key, by)
-	if errors.Is(err, outbox.ErrNotFound) {
-		return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
-	}
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(c.stdout, orderView{Action: a.action, Target: key, Result: a.done})
-	}
-	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", key, a.done)
-	return err
 }
 
 func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by outbox.Operator, asJSON bool) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -64,8 +63,8 @@ func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Ti
 		}
 		s.States = append(s.States, state)
 	}
-	if f.rate < 0 || math.IsNaN(f.rate) || math.IsInf(f.rate, 0) {
-		return s, misused("--rate %g is not a number of effects in a second", f.rate)
+	if err := checkRate(f.rate, "effects"); err != nil {
+		return s, err
 	}
 	if f.inDoubt && strings.TrimSpace(by.Reason) == "" {
 		return s, misused("--in-doubt takes effects that may have been applied already: say why with --reason")

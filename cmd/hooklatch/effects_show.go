@@ -35,7 +35,7 @@ type effectHistory struct {
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
 	e, err := o.Effect(ctx, key)
 	if errors.Is(err, outbox.ErrNotFound) {
-		return effectDetail{}, fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
+		return effectDetail{}, noSuchEffect(key)
 	}
 	if err != nil {
 		return effectDetail{}, err

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +36,9 @@ func (s *replaySelection) empty() bool { return *s == replaySelection{} }
 
 func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 	f := outbox.ReplayFilter{Source: s.source, Type: s.eventType}
+	if s.empty() {
+		return f, misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
+	}
 	var err error
 	if f.State, err = oneOf("state", s.state, replayStates); err != nil {
 		return f, err
@@ -84,10 +87,10 @@ effects retry. Times are like
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts := outbox.ReplayOptions{NewKeys: newKeys}
 			if len(args) > 0 {
-				if !selected.empty() || rate != 0 {
-					return misused("an event and a selection by flags exclude each other")
-				}
 				ref, err := eventRef(args)
+				if !selected.empty() || rate != 0 {
+					err = misused("an event and a selection by flags exclude each other")
+				}
 				if err != nil {
 					return err
 				}
@@ -95,14 +98,8 @@ effects retry. Times are like
 					return c.replayOne(cmd.Context(), o, ref, by.operator(), opts, asJSON)
 				})
 			}
-			if selected.empty() {
-				return misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
-			}
-			if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
-				return misused("--rate %g is not a number of events in a second", rate)
-			}
 			filter, err := selected.filter(time.Now())
-			if err != nil {
+			if err = cmp.Or(err, checkRate(rate, "events")); err != nil {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {

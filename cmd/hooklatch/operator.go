@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os/user"
 
 	"github.com/spf13/cobra"
@@ -30,4 +33,34 @@ func systemUser() string {
 		return u.Username
 	}
 	return "unknown"
+}
+
+// order is what a command has done to one thing, by a person's word.
+type order struct {
+	action  outbox.Action
+	done    string // what the thing is then
+	do      func(*outbox.Outbox, context.Context, string, outbox.Operator) error
+	unknown func(target string) error // when there is no such thing
+}
+
+// orderView is what came of an order about one thing, as --json prints it.
+type orderView struct {
+	Action outbox.Action `json:"action"`
+	Target string        `json:"target"`
+	Result string        `json:"result"`
+}
+
+func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by outbox.Operator, asJSON bool) error {
+	err := what.do(o, ctx, target, by)
+	if errors.Is(err, outbox.ErrNotFound) || errors.Is(err, outbox.ErrUnknownDestination) {
+		return what.unknown(target)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: what.done})
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", target, what.done)
+	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -116,4 +117,12 @@ func (c *cli) databaseOf(cfg *config.Config) (url, direct secret.Value) {
 // wrongCount is the answer to a number that must be positive.
 func wrongCount(flag string, n int) error {
 	return misused("--%s %d: it must be at least 1", flag, n)
+}
+
+// checkRate refuses what is no number of things in a second.
+func checkRate(rate float64, what string) error {
+	if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
+		return misused("--rate %g is not a number of %s in a second", rate, what)
+	}
+	return nil
 }
