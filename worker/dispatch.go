@@ -27,8 +27,8 @@ const (
 	recordTimeout = 5 * time.Second
 )
 
-// dispatchJob is outbox.DispatchArgs with what the run leaves for NextRetry.
-type dispatchJob struct {
+// dispatchArgs are those of riverjob, and what the run leaves for NextRetry.
+type dispatchArgs struct {
 	riverjob.DispatchArgs
 
 	ran  bool          // false when the rescuer asks
@@ -37,12 +37,12 @@ type dispatchJob struct {
 
 // dispatchWorker is T2 for one event.
 type dispatchWorker struct {
-	river.WorkerDefaults[dispatchJob]
+	river.WorkerDefaults[dispatchArgs]
 	*Worker
 }
 
 // NextRetry implements river.Worker.
-func (d *dispatchWorker) NextRetry(job *river.Job[dispatchJob]) time.Time {
+func (d *dispatchWorker) NextRetry(job *river.Job[dispatchArgs]) time.Time {
 	switch {
 	case !job.Args.ran:
 		return time.Now()
@@ -54,7 +54,7 @@ func (d *dispatchWorker) NextRetry(job *river.Job[dispatchJob]) time.Time {
 
 // dispatchRun is one run of a dispatch job.
 type dispatchRun struct {
-	job     *river.Job[dispatchJob]
+	job     *river.Job[dispatchArgs]
 	started time.Time
 }
 
@@ -83,7 +83,7 @@ func (r dispatchRun) work(e *outbox.Event) work {
 }
 
 // Work implements river.Worker.
-func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchJob]) error {
+func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs]) error {
 	job.Args.ran = true
 	d.telemetry.jobStarted(ctx, job.JobRow)
 	run := dispatchRun{job: job, started: time.Now()}

@@ -2,12 +2,9 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -15,7 +12,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
-	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 const (
@@ -30,24 +26,24 @@ const (
 	pausedSnooze = 5 * time.Second
 )
 
-// effectJob is outbox.EffectArgs with what the run leaves for NextRetry.
-type effectJob struct {
+// effectArgs are those of riverjob, and what the run leaves for NextRetry.
+type effectArgs struct {
 	riverjob.EffectArgs
 
 	ran  bool      // false when the rescuer asks
 	next time.Time // when the ledger says; zero when it did not answer
 }
 
-// effectWorker is T3 for one effect.
+// effectWorker brings the tasks of effect jobs to the attempter.
 type effectWorker struct {
-	river.WorkerDefaults[effectJob]
+	river.WorkerDefaults[effectArgs]
 	*Worker
 }
 
 // NextRetry implements river.Worker. The schedule is the ledger's, which
 // counts attempts and not runs. A rescued job runs at once: it is the claim
 // that knows whether the dead attempt's lease has ended.
-func (w *effectWorker) NextRetry(job *river.Job[effectJob]) time.Time {
+func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
 	// River takes a time that has passed for a mistake.
 	soonest := time.Now().Add(minSnooze)
 	switch {
@@ -62,7 +58,7 @@ func (w *effectWorker) NextRetry(job *river.Job[effectJob]) time.Time {
 }
 
 // Work implements river.Worker.
-func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectJob]) error {
+func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) error {
 	job.Args.ran = true
 	w.telemetry.jobStarted(ctx, job.JobRow)
 	l, known := w.lanes[job.Args.Destination]
@@ -72,14 +68,22 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectJob]) erro
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
-	run := w.perform(ctx, l, effectRun{id: job.Args.ID(), jobID: job.ID})
-	l.leave(!run.attempted)
-	return w.conclude(ctx, l, job, run)
+	made := w.attempts.run(ctx, l, task{id: job.Args.ID(), jobID: job.ID})
+	l.leave(!made.granted())
+	switch made := made.(type) {
+	case unanswered:
+		return fmt.Errorf("%s: %w", l.Name, made.err)
+	case denied:
+		return w.concludeDenied(ctx, l, made)
+	case ended:
+		return w.concludeEnded(ctx, l, job, made)
+	}
+	return fmt.Errorf("%s: an attempt ended as %T", l.Name, made)
 }
 
 // leaveToOthers gives back a job that came here because processes of different
 // configurations share its queue, or shared it once.
-func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectJob]) error {
+func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectArgs]) error {
 	if _, told := w.foreign.LoadOrStore("destination "+job.Args.Destination, true); !told {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect left to another process",
 			slog.String(logkey.Destination, job.Args.Destination),
@@ -92,22 +96,16 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectJ
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
-// conclude tells River how the run ended.
-func (w *effectWorker) conclude(ctx context.Context, l *lane, job *river.Job[effectJob], run effectRun) error {
-	effect := &run.effect
-	switch {
-	case run.err != nil:
-		return fmt.Errorf("%s: %w", l.Name, run.err)
-	case run.attempted:
-		return w.concludeAttempt(ctx, l, job, run)
-	}
-	switch run.status {
+// concludeDenied says in River why there was no attempt.
+func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, d denied) error {
+	effect := &d.Effect
+	switch d.Status {
 	case outbox.ClaimNotDue:
 		return river.JobSnooze(max(time.Until(effect.NextAttemptAt), minSnooze))
 	case outbox.ClaimLeased:
 		return river.JobSnooze(max(time.Until(effect.LeaseUntil), minSnooze))
 	case outbox.ClaimBlocked:
-		if run.woken {
+		if d.Woken {
 			return output{Outcome: outcomeWaits}.record(ctx)
 		}
 		return river.JobSnooze(blockedSnooze)
@@ -124,11 +122,11 @@ func (w *effectWorker) conclude(ctx context.Context, l *lane, job *river.Job[eff
 		return river.JobCancel(fmt.Errorf("%s: there is no such effect any more", l.Name))
 	case outbox.ClaimGranted: // and nothing was attempted: not possible
 	}
-	return fmt.Errorf("%s: claim answered %q", l.Name, run.status)
+	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
-// onlyByCommand is for whoever retried the job of a finished effect: what is
-// done with effects, the ledger decides.
+// onlyByCommand is for an operator who retried the job of a finished effect:
+// only the ledger decides what is done with an effect.
 func onlyByCommand(effect *outbox.Effect) string {
 	text := "a retried job does not try it again, this does: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
@@ -137,27 +135,30 @@ func onlyByCommand(effect *outbox.Effect) string {
 	return text
 }
 
-// concludeAttempt tells River how an attempt ended.
-func (w *effectWorker) concludeAttempt(ctx context.Context, l *lane, job *river.Job[effectJob], run effectRun) error {
-	if run.settled.Late {
+// concludeEnded says in River how an attempt ended.
+func (w *effectWorker) concludeEnded(ctx context.Context, l *lane, job *river.Job[effectArgs], e ended) error {
+	if e.err != nil {
+		return fmt.Errorf("%s: %w", l.Name, e.err)
+	}
+	if e.settled.Late {
 		// Another attempt is in charge of effect and job: leave both alive.
 		return river.JobSnooze(l.lease())
 	}
 	out := output{
-		Outcome:    string(run.settled.State),
-		HTTPStatus: run.sent.Status,
-		DurationMS: run.duration.Milliseconds(),
-		Applied:    applied(run.sent.Verdict),
+		Outcome:    string(e.settled.State),
+		HTTPStatus: e.outcome.Status,
+		DurationMS: e.duration.Milliseconds(),
+		Applied:    applied(e.outcome.Verdict),
 	}
-	if run.settled.State.Finished() {
-		return w.finish(ctx, l, &run.effect, out, errorLine(run.sent))
+	if e.settled.State.Finished() {
+		return w.finish(ctx, l, &e.effect, out, errorLine(e.outcome))
 	}
-	job.Args.next = run.settled.NextAttemptAt
-	out.NextAt = run.settled.NextAttemptAt.UTC().Format(time.RFC3339)
+	job.Args.next = e.settled.NextAttemptAt
+	out.NextAt = e.settled.NextAttemptAt.UTC().Format(time.RFC3339)
 	if err := out.record(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %s", l.Name, errorLine(run.sent))
+	return fmt.Errorf("%s: %s", l.Name, errorLine(e.outcome))
 }
 
 // finish ends the job of a finished effect. Only done completes it.
@@ -169,63 +170,4 @@ func (w *effectWorker) finish(ctx context.Context, l *lane, effect *outbox.Effec
 		return nil
 	}
 	return river.JobCancel(fmt.Errorf("%s: %s: %s", l.Name, out.Outcome, reason))
-}
-
-func (w *Worker) count(ctx context.Context, l *lane, effect *outbox.Effect, outcome string) {
-	w.telemetry.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
-}
-
-func (w *Worker) log(ctx context.Context, run effectRun, outcome string, err error) {
-	effect := &run.effect
-	w.telemetry.logger.LogAttrs(ctx, levelOf(err), "effect attempted",
-		slog.String(logkey.Destination, effect.Destination),
-		slog.String(logkey.EffectKey, effect.IdempotencyKey),
-		slog.String(logkey.Route, effect.Route),
-		slog.String(logkey.Source, effect.Event.Source),
-		slog.String(logkey.EventID, oneLine(effect.Event.EventID)),
-		slog.String(logkey.EventType, oneLine(effect.EventType)),
-		slog.String(logkey.Outcome, outcome),
-		slog.Int(logkey.Attempt, effect.Attempt),
-		slog.Bool(logkey.FirstAttempt, effect.Attempt <= 1),
-		slog.Int64(logkey.JobID, run.jobID),
-		slog.Float64(logkey.Duration, run.duration.Seconds()),
-		errAttr(err))
-}
-
-// errorLine says what the receiver, or the way to it, said; never its body. It
-// begins with the status where there is one.
-func errorLine(sent destination.Outcome) string {
-	text, status := errorText(sent.Err), strconv.Itoa(sent.Status)
-	if sent.Status == 0 || strings.Contains(text, status) {
-		return text
-	}
-	return status + " " + text
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return oneLine(err.Error())
-}
-
-func applied(v outbox.Verdict) string {
-	switch v {
-	case outbox.VerdictDone:
-		return "yes"
-	case outbox.VerdictRefused, outbox.VerdictTurnedAway, outbox.VerdictNotApplied:
-		return "no"
-	case outbox.VerdictMaybeApplied:
-	}
-	return "unknown"
-}
-
-// notSent is the outcome of an attempt that had nothing to send. A delivery
-// that is gone does not come back.
-func notSent(err error) destination.Outcome {
-	verdict := outbox.VerdictNotApplied
-	if errors.Is(err, outbox.ErrNotFound) {
-		verdict = outbox.VerdictRefused
-	}
-	return destination.Outcome{Verdict: verdict, Err: err}
 }

@@ -245,14 +245,14 @@ func TestNextRetry(t *testing.T) {
 	}
 	effects, dispatches := &effectWorker{}, &dispatchWorker{}
 	ledger := time.Now().Add(time.Hour)
-	require.Equal(t, ledger, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(), Args: effectJob{ran: true, next: ledger}}))
-	near(0, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(rescueError, "x", "x"), Args: effectJob{}}))
-	near(time.Second, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(rescueError), Args: effectJob{ran: true}}))
-	near(maxEffectBackoff, effects.NextRetry(&river.Job[effectJob]{JobRow: failed(make([]string, 50)...), Args: effectJob{ran: true}}))
-	past := effects.NextRetry(&river.Job[effectJob]{JobRow: failed(), Args: effectJob{ran: true, next: time.Now().Add(-time.Hour)}})
+	require.Equal(t, ledger, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(), Args: effectArgs{ran: true, next: ledger}}))
+	near(0, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(rescueError, "x", "x"), Args: effectArgs{}}))
+	near(time.Second, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(rescueError), Args: effectArgs{ran: true}}))
+	near(maxEffectBackoff, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(make([]string, 50)...), Args: effectArgs{ran: true}}))
+	past := effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(), Args: effectArgs{ran: true, next: time.Now().Add(-time.Hour)}})
 	require.True(t, past.After(time.Now()), "River takes a time that has passed for a mistake")
 
-	near(0, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", "x"), Args: dispatchJob{}}))
-	near(4*time.Second, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed("x", rescueError, "x"), Args: dispatchJob{ran: true}}))
-	near(time.Hour, dispatches.NextRetry(&river.Job[dispatchJob]{JobRow: failed(make([]string, 24)...), Args: dispatchJob{ran: true}}))
+	near(0, dispatches.NextRetry(&river.Job[dispatchArgs]{JobRow: failed("x", "x"), Args: dispatchArgs{}}))
+	near(4*time.Second, dispatches.NextRetry(&river.Job[dispatchArgs]{JobRow: failed("x", rescueError, "x"), Args: dispatchArgs{ran: true}}))
+	near(time.Hour, dispatches.NextRetry(&river.Job[dispatchArgs]{JobRow: failed(make([]string, 24)...), Args: dispatchArgs{ran: true}}))
 }

@@ -17,15 +17,13 @@ func TestShortLeaseCallsNobody(t *testing.T) {
 	b.opts.Destinations = []Destination{{Name: "app", Sender: sender, Timeout: time.Minute}}
 	w := b.worker(t)
 	l := w.lanes["app"]
-	run := effectRun{effect: outbox.Effect{Attempt: 2}, leaseEnds: time.Now().Add(time.Minute)}
-	w.send(t.Context(), l, &run)
+	made := w.attempts.call(t.Context(), l, outbox.Effect{Attempt: 2}, time.Now().Add(time.Minute))
 	require.Empty(t, sender.calls)
-	require.False(t, run.called, "it tells nothing of the destination")
-	require.Equal(t, outbox.VerdictNotApplied, run.sent.Verdict)
-	require.ErrorIs(t, run.sent.Err, errLeaseShort)
+	require.False(t, made.made, "it says nothing of the destination")
+	require.Equal(t, outbox.VerdictNotApplied, made.outcome.Verdict)
+	require.ErrorIs(t, made.outcome.Err, errLeaseShort)
 
-	run.leaseEnds = time.Now().Add(l.lease())
-	w.send(t.Context(), l, &run)
+	made = w.attempts.call(t.Context(), l, outbox.Effect{Attempt: 2}, time.Now().Add(l.lease()))
 	require.Len(t, sender.calls, 1)
-	require.Equal(t, outbox.VerdictDone, run.sent.Verdict)
+	require.Equal(t, outbox.VerdictDone, made.outcome.Verdict)
 }

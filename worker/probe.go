@@ -10,44 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
-const (
-	// tripTimeout bounds a change of a breaker.
-	tripTimeout = 5 * time.Second
-	// probeSoon is when a probe looks again that found nothing to do yet.
-	probeSoon = time.Second
-)
-
-// trip pauses a destination for the fleet.
-func (w *Worker) trip(ctx context.Context, l *lane, reason string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
-	defer cancel()
-	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
-	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
-		// Without it a probe costs nothing that should cost an attempt.
-		if err := w.outbox.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
-			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
-		}
-	}
-	if err := w.outbox.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
-		// The attempts that follow trip it.
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
-		return
-	}
-	w.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
-	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
-	if err := probeFromJob(ctx, l.Name); err != nil {
-		// The pauseKeeper inserts it within 10 seconds.
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
-	}
-}
+// probeSoon is when a probe looks again that found nothing to do yet.
+const probeSoon = time.Second
 
 // probeArgs name a destination whose breaker is not closed.
 type probeArgs struct {
@@ -82,8 +52,8 @@ func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string)
 	return nil
 }
 
-// probeWorker probes one destination until it works again: it makes an attempt
-// of its oldest due effect.
+// probeWorker brings the attempter the oldest due effect of a destination that is
+// down, until one attempt succeeds.
 type probeWorker struct {
 	river.WorkerDefaults[probeArgs]
 	*Worker
@@ -128,38 +98,38 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 		l.leave(true)
 		return river.JobSnooze(probeSoon)
 	}
-	run := w.perform(ctx, l, effectRun{id: id, jobID: job.ID, probe: true})
-	l.leave(!run.attempted)
-	return w.conclude(ctx, l, state, run)
+	made := w.attempts.run(ctx, l, task{id: id, jobID: job.ID, probe: true})
+	l.leave(!made.granted())
+	probed, _ := made.(ended)
+	return w.conclude(ctx, l, state, probed)
 }
 
 // conclude closes the breaker, or waits for the next probe.
-func (w *probeWorker) conclude(ctx context.Context, l *lane, state outbox.DestinationState, run effectRun) error {
+func (w *probeWorker) conclude(ctx context.Context, l *lane, state outbox.DestinationState, e ended) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
-	counts, failed := breakerCounts(run.sent)
+	counts, failed := breakerCounts(e.outcome)
 	switch {
-	case run.called && !failed && (counts || run.sent.Status != 0):
-		if err := w.outbox.CloseBreaker(ctx, l.Name); err != nil {
-			return err
-		}
-		l.breaker.reset()
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "destination works again: its breaker is closed", slog.String(logkey.Destination, l.Name))
-		return output{Outcome: "breaker closed", HTTPStatus: run.sent.Status, DurationMS: run.duration.Milliseconds()}.record(ctx)
-	case run.called:
-		wait := l.Breaker.nextProbe(state.OpenedAt)
-		if err := w.outbox.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(run.sent), wait); err != nil {
-			return err
-		}
-		return river.JobSnooze(min(wait, pausesEvery))
-	default:
-		// It told nothing of the destination: somebody else had the effect, or its
+	case !e.made:
+		// It says nothing about the destination: another run had the effect, or its
 		// request could not be made.
 		if err := w.outbox.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err
 		}
 		return river.JobSnooze(probeSoon)
+	case !failed && (counts || e.outcome.Status != 0):
+		if err := w.outbox.CloseBreaker(ctx, l.Name); err != nil {
+			return err
+		}
+		l.breaker.reset()
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "destination works again: its breaker is closed", slog.String(logkey.Destination, l.Name))
+		return output{Outcome: "breaker closed", HTTPStatus: e.outcome.Status, DurationMS: e.duration.Milliseconds()}.record(ctx)
 	}
+	wait := l.Breaker.nextProbe(state.OpenedAt)
+	if err := w.outbox.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
+		return err
+	}
+	return river.JobSnooze(min(wait, pausesEvery))
 }
 
 func (w *probeWorker) stateOf(ctx context.Context, name string) (outbox.DestinationState, error) {

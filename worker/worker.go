@@ -29,6 +29,7 @@ type Worker struct {
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
 	routes    atomic.Pointer[route.Table]
+	attempts  *attempter
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
@@ -84,6 +85,8 @@ func New(opts Options) (*Worker, error) {
 		w.lanes[d.Name] = newLane(d, w.outbox.TakeTokens)
 	}
 	w.routes.Store(table)
+	trips := &tripper{ledger: w.outbox, telemetry: telemetry}
+	w.attempts = &attempter{ledger: w.outbox, routes: &w.routes, telemetry: telemetry, trip: trips.trip}
 	return w, nil
 }
 

@@ -1,0 +1,228 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// minSettle is what an attempt keeps of its lease for its settlement.
+const minSettle = ledgerSlack / 2
+
+// errLeaseShort ends an attempt before its call: another could begin while the
+// receiver is still at it.
+var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
+
+// attempter makes attempts: T3. It knows nothing of River; effectWorker and
+// probeWorker bring it tasks and say in River how they ended.
+type attempter struct {
+	ledger    *outbox.Outbox
+	routes    *atomic.Pointer[route.Table]
+	telemetry *telemetry
+	trip      func(ctx context.Context, l *lane, reason string) // pauses a destination
+}
+
+// run claims the effect, calls the destination and settles the attempt.
+func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
+	claim, err := claimOf(l, t)
+	if err != nil {
+		return unanswered{err}
+	}
+	if sender, ok := l.Sender.(destination.Transactional); ok {
+		return a.runInTx(ctx, l, sender, t, claim)
+	}
+	// The lease begins when the ledger grants it: no sooner than now.
+	leaseEnds := time.Now().Add(claim.Lease)
+	claimed, err := a.ledger.Claim(ctx, claim)
+	if claimed.Status != outbox.ClaimGranted {
+		return a.notGranted(ctx, l, t, claimed, err)
+	}
+	ctx, span := a.telemetry.startAttempt(ctx, &claimed.Effect)
+	made := call{effect: claimed.Effect}
+	if err != nil {
+		made.outcome = notSent(err) // the request could not be loaded
+	} else {
+		made = a.call(ctx, l, claimed.Effect, leaseEnds)
+	}
+	settled, err := a.settle(ctx, made.settlement(l, t, claimed.OwnFault))
+	return a.end(ctx, l, t, span, ended{call: made, settled: settled, err: err})
+}
+
+// runInTx does it all in one transaction, which the ledger repeats when it does
+// not learn whether it was committed.
+func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim outbox.Claim) attempt {
+	var span trace.Span // of all repetitions; nil until the first
+	var last call
+	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e outbox.Effect) (outbox.Settlement, error) {
+		if span == nil {
+			ctx, span = a.telemetry.startAttempt(ctx, &e)
+		}
+		began := time.Now()
+		outcome, broken := runStatement(ctx, sender, tx, &e)
+		if broken != nil {
+			outcome = destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: broken}
+		}
+		last = call{effect: e, made: true, outcome: outcome, duration: time.Since(began)}
+		return last.settlement(l, t, false), broken
+	})
+	if err != nil || claimed.Status != outbox.ClaimGranted || span == nil {
+		if span != nil {
+			endSpan(span, outcomeError, err)
+		}
+		return a.notGranted(ctx, l, t, claimed, err)
+	}
+	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, settled: settled})
+}
+
+// claimOf asks for the attempt. Its id is that of one run of a job: a claim that
+// is repeated because its answer was lost gets the same attempt.
+func claimOf(l *lane, t task) (outbox.Claim, error) {
+	claimID, err := uuid.NewV7()
+	if err != nil {
+		return outbox.Claim{}, fmt.Errorf("make claim id: %w", err)
+	}
+	return outbox.Claim{
+		ID:      t.id,
+		ClaimID: claimID,
+		Lease:   l.lease(),
+		JobID:   t.jobID,
+		FirstRequest: l.Sender.FirstRequest(&outbox.Effect{
+			EffectID:       t.id,
+			IdempotencyKey: t.id.IdempotencyKey(),
+			Destination:    l.Name,
+		}),
+		KeyTTL: l.KeyTTL,
+		Probe:  t.probe,
+	}, nil
+}
+
+// notGranted reports what a claim did on its own.
+func (a *attempter) notGranted(ctx context.Context, l *lane, t task, claimed outbox.Claimed, err error) attempt {
+	if err != nil {
+		return unanswered{err}
+	}
+	switch claimed.Status {
+	case outbox.ClaimParked:
+		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(outbox.EffectParked))
+		a.telemetry.logAttempt(ctx, t, call{effect: claimed.Effect}, string(outbox.EffectParked), errors.New(claimed.Effect.Error))
+	case outbox.ClaimSuperseded:
+		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(outbox.ClaimSuperseded))
+	}
+	return denied{claimed}
+}
+
+// call calls the destination, once the request is what will always be sent.
+func (a *attempter) call(ctx context.Context, l *lane, effect outbox.Effect, leaseEnds time.Time) call {
+	began := time.Now()
+	if effect.Request.Late {
+		// Refetching has a time-out of its own, and sends nothing.
+		fixed, out := a.render(ctx, effect)
+		if out != nil {
+			return call{effect: effect, outcome: *out, duration: time.Since(began)}
+		}
+		effect = fixed
+	}
+	if time.Until(leaseEnds) < l.Timeout+minSettle {
+		out := destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: errLeaseShort}
+		return call{effect: effect, outcome: out, duration: time.Since(began)}
+	}
+	out := send(ctx, l, &effect)
+	return call{effect: effect, made: true, outcome: out, duration: time.Since(began)}
+}
+
+// render makes the request of an effect whose route has a refetch, by the routes
+// of today, and commits it before anything is sent: this and all later attempts
+// send the same (I7). It returns the outcome of an attempt that has nothing to
+// send.
+func (a *attempter) render(ctx context.Context, effect outbox.Effect) (outbox.Effect, *destination.Outcome) {
+	event, err := a.ledger.Event(ctx, effect.Event)
+	if err != nil {
+		out := notSent(fmt.Errorf("load event: %w", err))
+		return effect, &out
+	}
+	request, out := a.routes.Load().Render(ctx, event, &effect)
+	if out != nil {
+		return effect, out
+	}
+	fixed, err := a.ledger.FixRequest(ctx, effect, request)
+	if err != nil {
+		return effect, &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
+	}
+	return fixed, nil
+}
+
+// send bounds the call. A panic of the sender may have come after the request
+// was on the wire.
+func send(ctx context.Context, l *lane, effect *outbox.Effect) (out destination.Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			out = destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Err: newPanicError(v)}
+		}
+	}()
+	return l.Sender.Send(ctx, effect)
+}
+
+// runStatement turns a panic of the sender into a broken transaction, which is
+// rolled back.
+func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.Tx, e *outbox.Effect) (out destination.Outcome, broken error) {
+	defer func() {
+		if v := recover(); v != nil {
+			broken = newPanicError(v)
+		}
+	}()
+	return sender.Run(ctx, tx, e)
+}
+
+// settle records the outcome even when the job's time is over: what is not
+// settled is in doubt. It is tried again for a ledger that is busy, or that was
+// away for longer than it repeats by itself.
+func (a *attempter) settle(ctx context.Context, s outbox.Settlement) (settled outbox.Settled, err error) {
+	ctx = context.WithoutCancel(ctx)
+	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
+		settled, err = a.ledger.Settle(ctx, s)
+		if !errors.Is(err, outbox.ErrBusy) && !errors.Is(err, outbox.ErrUnavailable) {
+			break
+		}
+	}
+	if err != nil {
+		return outbox.Settled{}, fmt.Errorf("settle attempt %d: %w", s.Effect.Attempt, err)
+	}
+	return settled, nil
+}
+
+// end reports an attempt, and pauses the destination if that is what its
+// attempts say.
+func (a *attempter) end(ctx context.Context, l *lane, t task, span trace.Span, e ended) attempt {
+	outcome, err := string(e.settled.State), e.outcome.Err
+	switch {
+	case e.err != nil:
+		outcome, err = outcomeError, e.err
+	case e.settled.Late:
+		outcome, err = outcomeLate, errors.New("the attempt had lost its lease")
+	}
+	a.telemetry.timeEffect(ctx, l, e.duration)
+	endSpan(span, outcome, err)
+	a.telemetry.countEffect(ctx, l, &e.effect, outcome)
+	a.telemetry.logAttempt(ctx, t, e.call, outcome, err)
+	// A stop of this process is no fault of the destination, and the probe's job
+	// deals with probes.
+	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
+		if reason := l.breaker.record(e.outcome, e.refusedFor()); reason != "" {
+			a.trip(ctx, l, reason)
+		}
+	}
+	return e
+}

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/tracing"
+)
+
+// startAttempt starts the span of an attempt.
+func (t *telemetry) startAttempt(ctx context.Context, effect *outbox.Effect) (context.Context, trace.Span) {
+	attempt := work{
+		name: "process effect", queue: effect.Queue, messageID: effect.IdempotencyKey,
+		from: effect.Traceparent, receivedAt: effect.EventReceivedAt, again: effect.Attempt > 1,
+	}
+	attrs := []attribute.KeyValue{
+		tracing.Destination.String(effect.Destination),
+		tracing.EffectKey.String(effect.IdempotencyKey),
+		tracing.Attempt.Int(effect.Attempt),
+	}
+	if effect.Event != (identity.EventRef{}) {
+		attrs = append(attrs,
+			tracing.Source.String(effect.Event.Source),
+			tracing.EventID.String(effect.Event.EventID),
+			tracing.EventType.String(effect.EventType))
+	}
+	return t.startSpan(ctx, attempt, attrs...)
+}
+
+// timeEffect records how long an attempt took at its destination.
+func (t *telemetry) timeEffect(ctx context.Context, l *lane, took time.Duration) {
+	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
+}
+
+// countEffect counts how a run for an effect ended.
+func (t *telemetry) countEffect(ctx context.Context, l *lane, effect *outbox.Effect, outcome string) {
+	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
+}
+
+// logAttempt logs how a run for an effect ended.
+func (t *telemetry) logAttempt(ctx context.Context, asked task, made call, outcome string, err error) {
+	effect := &made.effect
+	t.logger.LogAttrs(ctx, levelOf(err), "effect attempted",
+		slog.String(logkey.Destination, effect.Destination),
+		slog.String(logkey.EffectKey, effect.IdempotencyKey),
+		slog.String(logkey.Route, effect.Route),
+		slog.String(logkey.Source, effect.Event.Source),
+		slog.String(logkey.EventID, oneLine(effect.Event.EventID)),
+		slog.String(logkey.EventType, oneLine(effect.EventType)),
+		slog.String(logkey.Outcome, outcome),
+		slog.Int(logkey.Attempt, effect.Attempt),
+		slog.Bool(logkey.FirstAttempt, effect.Attempt <= 1),
+		slog.Int64(logkey.JobID, asked.jobID),
+		slog.Float64(logkey.Duration, made.duration.Seconds()),
+		errAttr(err))
+}

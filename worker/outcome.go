@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// errorLine says what the receiver answered, or what kept the request from it;
+// never a body. It begins with the status where there is one.
+func errorLine(out destination.Outcome) string {
+	text, status := errorText(out.Err), strconv.Itoa(out.Status)
+	if out.Status == 0 || strings.Contains(text, status) {
+		return text
+	}
+	return status + " " + text
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return oneLine(err.Error())
+}
+
+// applied is the verdict as River UI shows it.
+func applied(v outbox.Verdict) string {
+	switch v {
+	case outbox.VerdictDone:
+		return "yes"
+	case outbox.VerdictRefused, outbox.VerdictTurnedAway, outbox.VerdictNotApplied:
+		return "no"
+	case outbox.VerdictMaybeApplied:
+	}
+	return "unknown"
+}
+
+// notSent is the outcome of an attempt that had nothing to send. A delivery
+// that is gone does not come back.
+func notSent(err error) destination.Outcome {
+	verdict := outbox.VerdictNotApplied
+	if errors.Is(err, outbox.ErrNotFound) {
+		verdict = outbox.VerdictRefused
+	}
+	return destination.Outcome{Verdict: verdict, Err: err}
+}

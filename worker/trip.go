@@ -1,0 +1,46 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// tripTimeout bounds a change of a breaker.
+const tripTimeout = 5 * time.Second
+
+// tripper pauses destinations.
+type tripper struct {
+	ledger    *outbox.Outbox
+	telemetry *telemetry
+}
+
+// trip pauses a destination for the fleet. ctx is that of a job.
+func (t *tripper) trip(ctx context.Context, l *lane, reason string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
+	defer cancel()
+	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
+	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
+		// Without it a probe costs nothing that should cost an attempt.
+		if err := t.ledger.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
+			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
+		}
+	}
+	if err := t.ledger.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
+		// The attempts that follow trip it.
+		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
+		return
+	}
+	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
+	t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
+	if err := probeFromJob(ctx, l.Name); err != nil {
+		// The pauseKeeper inserts it soon.
+		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
+	}
+}
