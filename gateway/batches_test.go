@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -112,7 +113,7 @@ func TestBatches(t *testing.T) {
 	for _, b := range batches() {
 		t.Run(b.provider, func(t *testing.T) {
 			t.Parallel()
-			p, err := provider.New(b.provider, provider.Options{})
+			p, err := catalog.New(b.provider, provider.Options{})
 			require.NoError(t, err)
 			s := setupStored(t, func(o *gateway.Options) {
 				o.PublicURL = mustURL("https://hooks.example.com")
@@ -170,7 +171,7 @@ func TestEmptyDeliveriesStoreNothing(t *testing.T) {
 		}
 		t.Run(b.provider, func(t *testing.T) {
 			t.Parallel()
-			p, err := provider.New(b.provider, provider.Options{})
+			p, err := catalog.New(b.provider, provider.Options{})
 			require.NoError(t, err)
 			s := setupStored(t, func(o *gateway.Options) {
 				o.PublicURL = mustURL("https://hooks.example.com")
@@ -205,7 +206,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // the bytes that each of them is.
 func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	t.Parallel()
-	p, err := provider.New("line", provider.Options{})
+	p, err := catalog.New("line", provider.Options{})
 	require.NoError(t, err)
 	var line batch
 	for _, b := range batches() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -38,7 +39,7 @@ func (yes) Accept(_ context.Context, d outbox.Delivery) (outbox.Acceptance, erro
 // BenchmarkReceive is the gateway's own share of a Stripe delivery of 2 KiB:
 // no network and no database, with metrics and log lines.
 func BenchmarkReceive(b *testing.B) {
-	stripe, err := provider.New("stripe", provider.Options{})
+	stripe, err := catalog.New("stripe", provider.Options{})
 	require.NoError(b, err)
 	key := secret.New(testSecret)
 	g, err := gateway.New(gateway.Options{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -18,7 +19,7 @@ import (
 // *outbox.Outbox of your database; here it is one that remembers in memory.
 func ExampleNew() {
 	key := secret.New("whsec_of_the_endpoint")
-	stripe, err := provider.New("stripe", provider.Options{})
+	stripe, err := catalog.New("stripe", provider.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -86,7 +87,7 @@ func paypalSource(t *testing.T) (gateway.Source, secret.Value) {
 	der, err := x509.MarshalPKCS8PrivateKey(pair)
 	require.NoError(t, err)
 	key := secret.New("WEBHOOK_ID " + base64.StdEncoding.EncodeToString(der))
-	p, err := provider.New("paypal", provider.Options{})
+	p, err := catalog.New("paypal", provider.Options{})
 	require.NoError(t, err)
 	return gateway.Source{Name: "pay", Provider: p, Secrets: []gateway.Secret{{Value: key}}}, key
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -48,12 +49,12 @@ func testKey(p *provider.Provider, of string) (secret.Value, bool) {
 // ends TLS, is accepted once; with another key it is not.
 func TestEveryProviderOverHTTP(t *testing.T) {
 	t.Parallel()
-	for _, name := range provider.Names() {
+	for _, name := range catalog.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var options provider.Options
-			require.NoError(t, yaml.Unmarshal([]byte(provider.Example(name)), &options))
-			p, err := provider.New(name, options)
+			require.NoError(t, yaml.Unmarshal([]byte(catalog.Example(name)), &options))
+			p, err := catalog.New(name, options)
 			require.NoError(t, err)
 			key, ok := testKey(p, "k")
 			if !ok {
@@ -96,7 +97,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 
 func TestSlackChallengeStoresNothing(t *testing.T) {
 	t.Parallel()
-	p, err := provider.New("slack", provider.Options{})
+	p, err := catalog.New("slack", provider.Options{})
 	require.NoError(t, err)
 	key := secret.New("slack-signing-secret")
 	b := setup(t, func(o *gateway.Options) {

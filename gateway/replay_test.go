@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -18,7 +19,7 @@ var githubSecret = secret.New("It's a Secret to Everybody")
 
 func githubSource(t *testing.T, guard gateway.ReplayGuard) gateway.Source {
 	t.Helper()
-	p, err := provider.New("github", provider.Options{})
+	p, err := catalog.New("github", provider.Options{})
 	require.NoError(t, err)
 	return gateway.Source{Name: "code", Provider: p, Secrets: []gateway.Secret{{Value: githubSecret}}, ReplayGuard: guard}
 }

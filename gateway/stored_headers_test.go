@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	t.Parallel()
 	const token = "s3cr3t/with spaces+and=more"
-	p, err := provider.New("token", provider.Options{Query: "token", EventID: provider.EventID{Pointer: "/id"}})
+	p, err := catalog.New("token", provider.Options{Query: "token", EventID: provider.EventID{Pointer: "/id"}})
 	require.NoError(t, err)
 	b := setupStored(t, func(o *gateway.Options) {
 		o.Sources = []gateway.Source{{Name: "crm", Provider: p, Secrets: []gateway.Secret{{Value: secret.New(token)}}}}
@@ -77,7 +78,7 @@ func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 		"google-pubsub": {Claims: map[string]string{"email": "push@example.com"}},
 		"hmac":          {Header: "X-Sig", Template: "{url}{body}", EventID: provider.EventID{Pointer: "/id"}},
 	} {
-		p, err := provider.New(name, o)
+		p, err := catalog.New(name, o)
 		require.NoError(t, err)
 		options := gateway.Options{Accepter: &memory{}, Sources: []gateway.Source{{Name: "one", Provider: p, Secrets: []gateway.Secret{key}}}}
 		if name == "google-pubsub" {

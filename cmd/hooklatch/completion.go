@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 // completing returns the words that may stand at a place.
@@ -40,7 +40,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 	}
 	states := map[string]completing{"events": fixed(eventOutcomes...), "effects": fixed(effectStates...)}
 	arguments := map[string]completing{
-		"send": sources, "providers": provider.Names,
+		"send": sources, "providers": catalog.Names,
 		"events show": sources, "events replay": sources, "events release": sources, "events drop": sources,
 		"destinations pause": destinations, "destinations resume": destinations, "destinations retire": destinations,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 func (c *cli) newProviders() *cobra.Command {
@@ -95,10 +96,10 @@ type described struct {
 
 func describe(name string, cfg *config.Config) (described, error) {
 	var options provider.Options
-	if err := yaml.Unmarshal([]byte(provider.Example(name)), &options); err != nil {
+	if err := yaml.Unmarshal([]byte(catalog.Example(name)), &options); err != nil {
 		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
 	}
-	p, err := provider.New(name, options)
+	p, err := catalog.New(name, options)
 	if err != nil {
 		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
 	}
@@ -108,7 +109,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
 		UnsignedID: p.UnsignedID, AnyBody: p.UnsignedBody, ReplayGuard: p.ReplayToken != nil,
 		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p), OldSecrets: p.OldSecretRetries,
-		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(provider.OptionNames(name)), Notes: nonNilList(about.Notes),
+		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(catalog.OptionNames(name)), Notes: nonNilList(about.Notes),
 		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},
 	}
 	if p.Deadline > 0 {
@@ -152,9 +153,9 @@ func snippetOf(p *provider.Provider) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)
 	if !p.Keyless {
-		fmt.Fprintf(&b, "    secrets: [\"${%s}\"]\n", provider.SecretVariable(p.Name))
+		fmt.Fprintf(&b, "    secrets: [\"${%s}\"]\n", catalog.SecretVariable(p.Name))
 	}
-	for line := range strings.Lines(provider.Example(p.Name)) {
+	for line := range strings.Lines(catalog.Example(p.Name)) {
 		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 	if p.SignsURL {
@@ -165,7 +166,7 @@ func snippetOf(p *provider.Provider) string {
 
 func (c *cli) listProviders(cfg *config.Config, asJSON bool) error {
 	all := []described{}
-	for _, name := range provider.Names() {
+	for _, name := range catalog.Names() {
 		d, err := describe(name, cfg)
 		if err != nil {
 			return err

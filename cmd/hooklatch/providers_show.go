@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/size"
 )
@@ -17,7 +18,7 @@ import (
 const pageWidth = 96
 
 func (c *cli) showProvider(name string, cfg *config.Config, asJSON bool) error {
-	if !slices.Contains(provider.Names(), name) {
+	if !slices.Contains(catalog.Names(), name) {
 		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, programName)
 	}
 	d, err := describe(name, cfg)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 // writeText makes a configuration file.
@@ -25,8 +25,8 @@ func TestProvidersListsAll(t *testing.T) {
 	t.Parallel()
 	path := writeText(t, "sources: {payments: {provider: stripe, secrets: [the-first-secret]}, billing: {provider: stripe, secrets: [the-second-secret]}}")
 	lines := strings.Split(strings.TrimSpace(must(t, "providers", "--config", path)), "\n")
-	require.Len(t, lines, 1+len(provider.Names()))
-	for i, name := range provider.Names() {
+	require.Len(t, lines, 1+len(catalog.Names()))
+	for i, name := range catalog.Names() {
 		require.True(t, strings.HasPrefix(lines[i+1], name+" "), lines[i+1])
 		if name == "stripe" {
 			require.Regexp(t, `^stripe +Stripe +confirmed .* 3d +30d +30d +billing, payments$`, lines[i+1])
@@ -34,7 +34,7 @@ func TestProvidersListsAll(t *testing.T) {
 	}
 	var all []described
 	require.NoError(t, json.Unmarshal([]byte(must(t, "providers", "--json", "--config", path)), &all))
-	require.Len(t, all, len(provider.Names()))
+	require.Len(t, all, len(catalog.Names()))
 }
 
 func TestProvidersShowsOne(t *testing.T) {
@@ -66,7 +66,7 @@ func TestProvidersShowsOne(t *testing.T) {
 func TestProvidersSnippetsAreConfigurations(t *testing.T) {
 	t.Parallel()
 	empty := config.Default()
-	for _, name := range provider.Names() {
+	for _, name := range catalog.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, err := describe(name, &empty)

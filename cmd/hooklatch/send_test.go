@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
@@ -135,7 +136,7 @@ func TestPoisonComesBackByteForByte(t *testing.T) {
 func TestSlackChallengeStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	slack, err := provider.New("slack", provider.Options{})
+	slack, err := catalog.New("slack", provider.Options{})
 	require.NoError(t, err)
 	endpoint, err := url.Parse(s.url + "/webhooks/slack")
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
@@ -22,7 +22,7 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 		if kept != nil {
 			s.Options.Keys = senderKeys{outbox: kept, source: name}
 		}
-		p, err := provider.New(s.Provider, s.Options)
+		p, err := catalog.New(s.Provider, s.Options)
 		if err != nil {
 			return nil, cfg.Problem("sources."+name, err.Error())
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -53,7 +54,7 @@ func (d *decoder) unknownProvider(path, given string, known []string) {
 
 // checkProvider returns the provider of the source, nil when there is none.
 func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
-	known := provider.Names()
+	known := catalog.Names()
 	switch {
 	case s.Provider == "":
 		d.missingf(at, "provider", "has no provider; "+allowedProviders)
@@ -62,7 +63,7 @@ func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
 		d.unknownProvider(at+".provider", s.Provider, known)
 		return nil
 	}
-	p, err := provider.New(s.Provider, s.Options)
+	p, err := catalog.New(s.Provider, s.Options)
 	if err != nil {
 		d.optionProblem(at, err)
 		return nil

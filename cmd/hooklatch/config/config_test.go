@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 var update = flag.Bool("update", false, "write the expected files anew instead of comparing with them")
@@ -238,10 +239,10 @@ func TestRetentionIsFilledIn(t *testing.T) {
 // less is refused with the number and the reason.
 func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	t.Parallel()
-	for _, name := range provider.Names() {
+	for _, name := range catalog.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := "sources:\n  a:\n    provider: " + name + "\n    " + strings.ReplaceAll(provider.Example(name), "\n", "\n    ") + "\n"
+			source := "sources:\n  a:\n    provider: " + name + "\n    " + strings.ReplaceAll(catalog.Example(name), "\n", "\n    ") + "\n"
 			load := func(more string) error {
 				cfg, err := Parse("floor.yaml", []byte("retention: {payloads: 1s}\n"+source+more), nil)
 				if err == nil {
@@ -250,8 +251,8 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 				return err
 			}
 			var opts provider.Options
-			require.NoError(t, yaml.Unmarshal([]byte(provider.Example(name)), &opts))
-			p, err := provider.New(name, opts)
+			require.NoError(t, yaml.Unmarshal([]byte(catalog.Example(name)), &opts))
+			p, err := catalog.New(name, opts)
 			require.NoError(t, err)
 			require.NotContains(t, load("").Error(), "the floor", "the default is above it")
 			at := func(d time.Duration) string { return "    retention: {dedup: " + FormatDuration(d) + "}\n" }

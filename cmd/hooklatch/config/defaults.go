@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -57,7 +57,7 @@ func (c *Config) fillIn() {
 func (s Source) withDefaults() Source {
 	if s.ReplayGuard == "" {
 		s.ReplayGuard = ReplayOff
-		if p, err := provider.New(s.Provider, s.Options); err == nil {
+		if p, err := catalog.New(s.Provider, s.Options); err == nil {
 			s.ReplayGuard = string(gateway.DefaultReplayGuard(p))
 		}
 	}

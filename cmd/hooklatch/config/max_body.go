@@ -1,6 +1,8 @@
 package config
 
-import "github.com/hooklatch/hooklatch/gateway/provider"
+import (
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+)
 
 // MaxBodyOf is the largest body that a source takes, in bytes; 0 for a source
 // that is not configured.
@@ -21,7 +23,7 @@ func (c *Config) fillInMaxBodies() {
 // providerCap is the largest body a source's sender is known to send, 0 when
 // there is none or the source is wrong.
 func providerCap(s Source) int64 {
-	p, err := provider.New(s.Provider, s.Options)
+	p, err := catalog.New(s.Provider, s.Options)
 	if err != nil {
 		return 0
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/size"
@@ -205,7 +206,7 @@ type generator struct {
 
 // refinements are merged into the schema of a field.
 var refinements = map[string]object{
-	"Source.Provider":           {"enum": provider.Names()},
+	"Source.Provider":           {"enum": catalog.Names()},
 	"Destination.Policy":        {"enum": policies},
 	"EmailOptions.TLS":          {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
 	"HTTPOptions.Method":        {"enum": methods},
@@ -241,8 +242,8 @@ var requirements = map[string]object{
 // mayBeKeyless are the providers of which a source may have no secret.
 func mayBeKeyless() []string {
 	names := []string{"jwt"} // with jwks_url or jwks_file
-	for _, name := range provider.Names() {
-		if p, err := provider.New(name, provider.Options{}); err == nil && p.Keyless {
+	for _, name := range catalog.Names() {
+		if p, err := catalog.New(name, provider.Options{}); err == nil && p.Keyless {
 			names = append(names, name)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -139,7 +140,7 @@ func (g *process) kill() {
 // deliver sends one Stripe event and returns the status, 0 without an answer,
 // and what the answer says of the event.
 func (g *process) deliver(ctx context.Context, eventType, id string) (status int, result string) {
-	stripe, err := provider.New("stripe", provider.Options{})
+	stripe, err := catalog.New("stripe", provider.Options{})
 	if err != nil {
 		panic(err)
 	}

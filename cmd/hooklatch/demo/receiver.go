@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -68,7 +69,7 @@ type Receiver struct {
 
 // NewReceiver makes a Receiver that does not serve yet.
 func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
-	verifier, err := provider.New("standard-webhooks", provider.Options{})
+	verifier, err := catalog.New("standard-webhooks", provider.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("demo receiver: %w", err)
 	}

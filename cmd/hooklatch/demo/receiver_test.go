@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -39,7 +40,7 @@ func post(t *testing.T, base, key, sign string) (int, string) {
 	require.NoError(t, err)
 	r.Close = true
 	if sign != "" {
-		standard, err := provider.New("standard-webhooks", provider.Options{})
+		standard, err := catalog.New("standard-webhooks", provider.Options{})
 		require.NoError(t, err)
 		signed := &provider.Request{Method: http.MethodPost, URL: &url.URL{}, Header: http.Header{"Webhook-Id": {"msg_1"}}, Body: []byte(body)}
 		require.NoError(t, standard.Sign(signed, secret.New(sign), time.Now()))

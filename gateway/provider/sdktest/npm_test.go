@@ -26,6 +26,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -94,7 +95,7 @@ func npmCases(t *testing.T) []npmCase {
 
 func (c npmCase) source(t *testing.T) gateway.Source {
 	t.Helper()
-	p, err := provider.New(cmp.Or(c.provider, c.Name), provider.Options{})
+	p, err := catalog.New(cmp.Or(c.provider, c.Name), provider.Options{})
 	require.NoError(t, err)
 	return gateway.Source{Name: c.Name, Provider: p, Secrets: []gateway.Secret{
 		{Value: secret.New(cmp.Or(c.PublicKey, c.Secret))},

@@ -38,6 +38,7 @@ import (
 	"github.com/twilio/twilio-go/client"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -208,7 +209,7 @@ func TestWeAcceptWhatSDKsSign(t *testing.T) {
 
 func sample(t *testing.T, slug string) (*provider.Provider, *provider.Request) {
 	t.Helper()
-	p, err := provider.New(slug, provider.Options{})
+	p, err := catalog.New(slug, provider.Options{})
 	require.NoError(t, err)
 	r := p.Sample("", "", time.Now())
 	r.URL, err = url.Parse("https://hooks.example.com/webhooks/" + slug)

@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// given is an option that is set.
+type given struct{ field, value string }
+
+// givenIn lists the options that are set, by the name the configuration has for
+// them.
+func givenIn(o provider.Options) []given {
+	var set []given
+	add := func(field, value string) {
+		if value != "" {
+			set = append(set, given{field, value})
+		}
+	}
+	if o.Tolerance != 0 {
+		add("tolerance", o.Tolerance.String())
+	}
+	add("secret_encoding", o.SecretEncoding)
+	add("audience", o.Audience)
+	add("issuer", o.Issuer)
+	add("jwks_url", o.JWKSURL)
+	add("jwks_file", o.JWKSFile)
+	add("algorithms", strings.Join(o.Algorithms, " "))
+	add("claims", strings.Join(slices.Sorted(maps.Keys(o.Claims)), " "))
+	add("body_hash_claim", o.BodyHashClaim)
+	if o.MaxAge != 0 {
+		add("max_age", o.MaxAge.String())
+	}
+	add("query", o.Query)
+	if !o.VerifyToken.IsZero() {
+		add("verify_token", o.VerifyToken.String())
+	}
+	add("header", o.Header)
+	add("algorithm", o.Algorithm)
+	add("encoding", o.Encoding)
+	add("prefix", o.Prefix)
+	add("template", o.Template)
+	add("timestamp_header", o.TimestampHeader)
+	add("timestamp_unit", o.TimestampUnit)
+	add("id_header", o.IDHeader)
+	add("signature_field", o.SignatureField)
+	add("timestamp_field", o.TimestampField)
+	add("separator", o.Separator)
+	add("each", o.Each)
+	add("event_id", o.EventID.Text())
+	add("type", cmp.Or(o.Type.Header, o.Type.Pointer, o.Type.Form, o.Type.Fixed))
+	add("occurred_at", cmp.Or(o.OccurredAt.Pointer, o.OccurredAt.Unit))
+	return set
+}
+
+// acceptOnly refuses every option but the accepted ones.
+func acceptOnly(o provider.Options, name string, accepted []string) error {
+	for _, g := range givenIn(o) {
+		if slices.Contains(accepted, g.field) {
+			continue
+		}
+		takes := "no option"
+		if len(accepted) > 0 {
+			takes = "only " + strings.Join(accepted, ", ")
+		}
+		return &provider.OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s takes %s", name, takes)}
+	}
+	return nil
+}

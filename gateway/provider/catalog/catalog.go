@@ -1,0 +1,161 @@
+// Package catalog lists the providers there are, makes them for sources and
+// describes them for people.
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/sender"
+)
+
+// entry is one provider we know: its slug, the options it takes and how it is
+// made.
+type entry struct {
+	name    string
+	accepts []string // options, by their name in the configuration
+	make    func(o provider.Options) (*provider.Provider, error)
+}
+
+// entries lists every provider there is, in alphabetical order.
+func entries() []entry {
+	return []entry{
+		{"adyen", nil, sender.Adyen},
+		{"auth0", nil, sender.Auth0},
+		{"aws-sns", nil, sender.SNS},
+		{"basic", proof.EventOptions, sender.Basic},
+		{"bitbucket", nil, sender.Bitbucket},
+		{"braintree", nil, sender.Braintree},
+		{"calendly", []string{"tolerance"}, sender.Calendly},
+		{"clerk", []string{"tolerance"}, sender.Clerk},
+		{"coinbase", nil, sender.Coinbase},
+		{"discord", []string{"tolerance"}, sender.Discord},
+		{"docusign", nil, sender.DocuSign},
+		{"dropbox", nil, sender.Dropbox},
+		{"github", nil, sender.GitHub},
+		{"gitlab", []string{"tolerance"}, sender.GitLab},
+		{"gocardless", nil, sender.GoCardless},
+		{"google-pubsub", []string{"audience", "claims", "type"}, sender.GooglePubSub},
+		{"hmac", slices.Concat(sender.HmacOptions, proof.EventOptions), sender.HMAC},
+		{"hubspot", []string{"tolerance"}, sender.HubSpot},
+		{"intercom", nil, sender.Intercom},
+		{"jira", nil, sender.Jira},
+		{"jwt", slices.Concat(sender.JwtOptions, proof.EventOptions), sender.JWT},
+		{"line", nil, sender.LINE},
+		{"linear", []string{"tolerance"}, sender.Linear},
+		{"mailgun", []string{"tolerance"}, sender.Mailgun},
+		{"meta", []string{"verify_token"}, sender.Meta},
+		{"microsoft-graph", nil, sender.MicrosoftGraph},
+		{"mollie", nil, sender.Mollie},
+		{"mux", []string{"tolerance"}, sender.Mux},
+		{"okta", []string{"header"}, sender.Okta},
+		{"openai", []string{"tolerance", "secret_encoding"}, sender.OpenAI},
+		{"paddle", []string{"tolerance"}, sender.Paddle},
+		{"pagerduty", nil, sender.PagerDuty},
+		{"paypal", []string{"tolerance"}, sender.PayPal},
+		{"plaid", nil, sender.Plaid},
+		{"postmark", nil, sender.Postmark},
+		{"razorpay", nil, sender.Razorpay},
+		{"resend", []string{"tolerance"}, sender.Resend},
+		{"sanity", []string{"tolerance"}, sender.Sanity},
+		{"sendgrid", []string{"tolerance"}, sender.SendGrid},
+		{"sentry", nil, sender.Sentry},
+		{"shopify", nil, sender.Shopify},
+		{"slack", []string{"tolerance"}, sender.Slack},
+		{"square", nil, sender.Square},
+		{"standard-webhooks", []string{"tolerance", "secret_encoding", "type", "occurred_at"}, sender.StandardWebhooks},
+		{"stripe", []string{"tolerance"}, sender.Stripe},
+		{"svix", []string{"tolerance", "type", "occurred_at"}, sender.Svix},
+		{"telegram", nil, sender.Telegram},
+		{"token", append([]string{"header", "prefix", "query"}, proof.EventOptions...), sender.Token},
+		{"twilio", nil, sender.Twilio},
+		{"twitch", []string{"tolerance"}, sender.Twitch},
+		{"typeform", nil, sender.Typeform},
+		{"vercel", nil, sender.Vercel},
+		{"whatsapp", []string{"verify_token"}, sender.WhatsApp},
+		{"workos", []string{"tolerance"}, sender.WorkOS},
+		{"x", nil, sender.X},
+		{"zendesk", []string{"tolerance"}, sender.Zendesk},
+		{"zoom", []string{"tolerance"}, sender.Zoom},
+	}
+}
+
+// examples are options for the providers that cannot be made without any, as
+// the configuration spells them. The pages of docs/providers show them.
+func examples() map[string]string {
+	return map[string]string{
+		"basic":         "event_id: {pointer: /id}",
+		"google-pubsub": "claims: {email: push@my-project.iam.gserviceaccount.com}",
+		"hmac":          "header: X-Signature\nevent_id: {pointer: /id}",
+		"jwt":           "jwks_url: https://issuer.example.com/.well-known/jwks.json\naudience: https://hooks.example.com/webhooks/jwt\nevent_id: {pointer: /id}",
+		"token":         "event_id: {pointer: /id}",
+	}
+}
+
+// New makes the provider of a source. An unknown name, an option that the
+// provider does not take and a value that is not allowed are an *OptionError.
+func New(name string, opts provider.Options) (*provider.Provider, error) {
+	for _, e := range entries() {
+		if e.name != name {
+			continue
+		}
+		if err := acceptOnly(opts, name, e.accepts); err != nil {
+			return nil, err
+		}
+		p, err := e.make(opts)
+		if err != nil {
+			return nil, err
+		}
+		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
+		p.HeaderFamilies = slices.Concat(headerFamilies()[name], headersIn(opts))
+		return p, nil
+	}
+	return nil, &provider.OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}
+}
+
+// Description is what a person must know to configure a source.
+type Description struct {
+	// Provider is made with the options of Example. It is to be read, not to
+	// receive with.
+	*provider.Provider
+
+	// Options are the names of the options it takes, in alphabetical order.
+	Options []string
+	// Example is YAML with the options that are required, as they may be set.
+	// Empty: none is.
+	Example string
+}
+
+// Describe describes a provider. An unknown name is an *OptionError.
+func Describe(name string) (Description, error) {
+	d := Description{Example: examples()[name]}
+	var opts provider.Options
+	if err := yaml.Unmarshal([]byte(d.Example), &opts); err != nil {
+		return d, fmt.Errorf("read the example of %s: %w", name, err)
+	}
+	var err error
+	if d.Provider, err = New(name, opts); err != nil {
+		return d, err
+	}
+	for _, e := range entries() {
+		if e.name == name {
+			d.Options = slices.Sorted(slices.Values(e.accepts))
+		}
+	}
+	return d, nil
+}
+
+// Names lists the providers in alphabetical order.
+func Names() []string {
+	var names []string
+	for _, e := range entries() {
+		names = append(names, e.name)
+	}
+	slices.Sort(names)
+	return names
+}

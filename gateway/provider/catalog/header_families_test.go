@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+func isOwnHeader(p *provider.Provider, name string) bool {
+	return slices.ContainsFunc(p.HeaderFamilies, func(pattern string) bool {
+		matched, _ := path.Match(pattern, name)
+		return matched
+	})
+}
+
+// Every header of an accepted test delivery, and every one that signing adds,
+// is the sender's own, its content type or its credential.
+func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, Names(), slices.Sorted(maps.Keys(headerFamilies())))
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile("testdata/" + name + "/accepted.json")
+			require.NoError(t, err)
+			var cases []testCase
+			require.NoError(t, json.Unmarshal(text, &cases))
+			for _, c := range cases {
+				var opts provider.Options
+				require.NoError(t, yaml.Unmarshal([]byte(cmp.Or(string(c.Options), examples()[name])), &opts))
+				p, err := New(name, opts)
+				require.NoError(t, err, c.Name)
+				for header := range c.Headers {
+					header = http.CanonicalHeaderKey(header)
+					known := header == "Content-Type" || header == "Authorization" || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)
+					require.True(t, known || isOwnHeader(p, header), "%s: %s is in no family of %v", c.Name, header, p.HeaderFamilies)
+				}
+			}
+		})
+	}
+}
+
+// What a stranger, a proxy or a framework may put beside them is in no family.
+func TestHeaderFamiliesLeaveOutWhatReceiversTrust(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		d, err := Describe(name)
+		require.NoError(t, err)
+		for _, header := range []string{
+			"X-Http-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Auth-Request-User", "X-User-Id", "X-Remote-User", "X-Forwarded-User",
+			"X-Amzn-Oidc-Identity", "X-Goog-Authenticated-User-Email", "X-Vercel-Ip-Country", "X-Real-Ip", "Cookie", "Authorization", "Origin",
+		} {
+			require.False(t, isOwnHeader(d.Provider, header), "%s: %s", name, header)
+		}
+	}
+}
+
+func TestHeaderFamiliesOfASchemeOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	p, err := New("hmac", provider.Options{
+		Header: "x-sig-{n}", TimestampHeader: "X-Time", Template: "{ts}.{body}",
+		EventID: provider.EventID{Join: []string{"header:x-shop", "/id"}}, Type: provider.Field{Header: "x-topic"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"X-Shop", "X-Sig-*", "X-Time", "X-Topic"}, p.HeaderFamilies)
+}

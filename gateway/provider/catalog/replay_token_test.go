@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+// TestReplayTokens are the same for what was signed, however it is spelled and
+// whatever the unsigned headers say, and others for anything else.
+func TestReplayTokens(t *testing.T) {
+	t.Parallel()
+	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {
+		if p.ReplayToken == nil {
+			return
+		}
+		token := p.ReplayToken(r)
+		require.NotEmpty(t, token)
+		require.Equal(t, token, p.ReplayToken(r))
+		other := signedSample(t, p, "", "evt_2")
+		other.Body = append(other.Body, ' ')
+		if !fixtures()[p.Name].inBody {
+			require.NoError(t, p.Sign(other, keyOf(p), prooftest.Now()))
+		}
+		require.NotEqual(t, token, p.ReplayToken(other))
+		require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, URL: prooftest.URL("")}), "nothing was signed")
+	})
+	p := provide(t, "github", provider.Options{})
+	r := signedSample(t, p, "", "evt_1")
+	token := p.ReplayToken(r)
+	r.Header.Set("X-Hub-Signature-256", "sha256="+strings.ToUpper(strings.TrimPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256=")))
+	r.Header.Set("X-GitHub-Delivery", "another")
+	require.NoError(t, verifies(t, p, r))
+	require.Equal(t, token, p.ReplayToken(r))
+}
+
+// TestCapturedDeliveriesAreDuplicates where the id of an event comes from what
+// is signed: those senders need no replay guard.
+func TestCapturedDeliveriesAreDuplicates(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mollie", "plaid"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := provide(t, name, configured()[name])
+			r := signedSample(t, p, "", "")
+			first, err := p.Events(r)
+			require.NoError(t, err)
+			r.Header.Set("X-Request-Id", "another")
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			again, err := p.Events(r)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+		})
+	}
+}

@@ -1,0 +1,300 @@
+package catalog
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// catalogue is every provider and shape of the generic ones, made once.
+type catalogue struct {
+	names     []string
+	providers map[string]*provider.Provider
+}
+
+func everything(t testing.TB) *catalogue {
+	c := &catalogue{providers: map[string]*provider.Provider{}}
+	for name, o := range configured() {
+		c.providers[name] = provide(t, name, o)
+	}
+	c.names = slices.Sorted(maps.Keys(c.providers))
+	return c
+}
+
+// named returns the provider of a name: seeds name each, and of what the
+// fuzzer makes of the names none is wasted.
+func (c *catalogue) named(name string) *provider.Provider {
+	if p := c.providers[name]; p != nil {
+		return p
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return c.providers[c.names[h.Sum32()%uint32(len(c.names))]]
+}
+
+// requestText is a request as the fuzzer writes it: headers are lines of name
+// and value.
+type requestText struct{ name, method, query, headers string }
+
+func (text requestText) request(t testing.TB, body []byte) *provider.Request {
+	r := &provider.Request{Method: text.method, URL: prooftest.URL(""), Header: http.Header{}, Body: body}
+	r.URL.RawQuery = text.query
+	for line := range strings.SplitSeq(text.headers, "\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			r.Header.Add(name, value)
+		}
+	}
+	return r
+}
+
+func textOf(name string, r *provider.Request) requestText {
+	var headers []string
+	for _, header := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[header] {
+			headers = append(headers, header+": "+value)
+		}
+	}
+	return requestText{name, r.Method, r.URL.RawQuery, strings.Join(headers, "\n")}
+}
+
+// addRequests seeds a fuzz target with a signed sample of each provider and
+// with the requests of some files of the table tests.
+func addRequests(f *testing.F, all *catalogue, files ...string) {
+	add := func(name string, r *provider.Request) {
+		text := textOf(name, r)
+		f.Add(text.name, text.method, text.query, text.headers, r.Body)
+	}
+	for _, name := range all.names {
+		p := all.providers[name]
+		r := p.Sample("", "evt_1", prooftest.Now())
+		r.URL = prooftest.URL("")
+		require.NoError(f, p.Sign(r, keyOf(p), prooftest.Now()))
+		add(name, r)
+	}
+	for _, name := range Names() {
+		for _, file := range files {
+			text, err := os.ReadFile(filepath.Join("testdata", name, file+".json"))
+			if errors.Is(err, fs.ErrNotExist) { // not every provider has a handshake
+				continue
+			}
+			require.NoError(f, err)
+			var cases []testCase
+			require.NoError(f, json.Unmarshal(text, &cases), name, file)
+			for _, c := range cases {
+				_, _, r := c.delivery(f, name)
+				add(name, r)
+			}
+		}
+	}
+}
+
+// strangers are secrets that signed nothing, of all the kinds there are.
+var strangers = sync.OnceValue(func() []string {
+	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
+	return []string{
+		"of a stranger", "user:of a stranger", "integration_public_key:of a stranger", strings.Repeat("5A", 32),
+		"whsec_c3RyYW5nZXIgc3RyYW5nZXIgc3RyYW5nZXI=", prooftest.KeyPEM(strangerKey()), prooftest.KeyPEM(ecdsaOther), hex.EncodeToString(prooftest.Must(ed25519Other, err)),
+		"WEBHOOK_ID " + base64.StdEncoding.EncodeToString(prooftest.Must(x509.MarshalPKCS8PrivateKey(strangerKey()))),
+	}
+})
+
+var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(rsa.GenerateKey(rand.Reader, 2048)) })
+
+// stranger returns p as it is for a source with a secret that signed nothing,
+// and that secret.
+func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provider, secret.Value) {
+	if fetch := fixtures()[p.Name].fetch; fetch != nil {
+		o, others := configured()[name], prooftest.Published{}
+		for rawURL := range fetch() {
+			others[rawURL] = prooftest.KeySet(strangerKey())
+		}
+		o.Fetch = others
+		p = provide(t, name, o)
+	}
+	signed := signedSample(t, p, "", "evt_1")
+	for _, text := range strangers() {
+		if key := secret.New(text); p.CheckSecret(key) == nil {
+			if _, err := p.Verify(t.Context(), signed, []secret.Value{key}, prooftest.Now()); err != nil {
+				return p, key
+			}
+		}
+	}
+	t.Fatalf("%s: add a secret of its kind to strangers", name)
+	return nil, secret.Value{}
+}
+
+// FuzzVerify sends what no secret of the source signed: nothing panics,
+// nothing is proven, and every refusal is the sender's fault.
+func FuzzVerify(f *testing.F) {
+	all := everything(f)
+	addRequests(f, all, "refused")
+	keys := map[*provider.Provider]secret.Value{}
+	for name, p := range all.providers {
+		p, key := stranger(f, name, p)
+		all.providers[name], keys[p] = p, key
+	}
+	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
+		p := all.named(name)
+		r := requestText{name, method, query, headers}.request(t, body)
+		verified, err := p.Verify(t.Context(), r, []secret.Value{keys[p]}, prooftest.Now())
+		if err == nil {
+			t.Fatalf("%s is proven by a stranger: %+v", p.Name, verified)
+		}
+		require.IsType(t, &provider.VerifyError{}, err)
+	})
+}
+
+// FuzzEvents extracts ids and types of any request, as if it were proven.
+func FuzzEvents(f *testing.F) {
+	all := everything(f)
+	addRequests(f, all, "accepted", "unusable")
+	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
+		requireSound(t, all.named(name), requestText{name, method, query, headers}.request(t, body))
+	})
+}
+
+// requireSound extracts the events of r: each can be stored, and none of them
+// touches the body. What else is read of a request is safe to log.
+func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
+	before := string(r.Body)
+	if p.Retry != nil {
+		info := p.Retry(r)
+		require.GreaterOrEqual(t, info.Number, 0)
+		for _, text := range []string{info.Reason, info.Token} {
+			require.Regexp(t, "^[ -~]{0,64}$", text)
+		}
+	}
+	if p.ReplayToken != nil {
+		token := p.ReplayToken(r)
+		require.True(t, proof.Clean(token) && len(token) <= proof.MaxText, "%q", token)
+	}
+	if p.Answer != nil {
+		answer := p.Answer(r)
+		require.True(t, answer == nil || answer.Status/100 == 2)
+	}
+	events, err := p.Events(r)
+	require.Equal(t, before, string(r.Body))
+	if err != nil {
+		require.IsType(t, &provider.EventError{}, err)
+		require.True(t, proof.Clean(err.Error()), "%q", err)
+		return
+	}
+	for _, e := range events {
+		for _, text := range []string{e.ID, e.Type} {
+			require.NotEmpty(t, text)
+			require.LessOrEqual(t, len(text), proof.MaxText)
+			require.True(t, utf8.ValidString(text) && !strings.Contains(text, "\x00"), "%q", text)
+		}
+		require.True(t, proof.Clean(e.APIVersion))
+		require.True(t, proof.Clean(e.Item), "%q", e.Item)
+		require.Equal(t, e.Item == "", e.Part == nil)
+		_, err := e.OccurredAt.MarshalJSON()
+		require.NoError(t, err)
+	}
+}
+
+// FuzzHandshake asks for an answer without a secret that signed the question.
+// What comes back can be no markup and no second header.
+func FuzzHandshake(f *testing.F) {
+	all := everything(f)
+	addRequests(f, all, "handshake")
+	for _, name := range all.names {
+		if all.providers[name].Handshake != nil {
+			f.Add(name, http.MethodGet, "challenge=a&crc_token=b&bt_challenge=20f9f8ed&hub.mode=subscribe&hub.challenge=c&hub.verify_token="+prooftest.Secret, "", []byte{})
+			f.Add(name, http.MethodPost, "validationToken=a+b%3C", "", []byte{})
+		}
+	}
+	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
+		p := all.named(name)
+		if p.Handshake == nil {
+			return
+		}
+		r := requestText{name, method, query, headers}.request(t, body)
+		before := string(r.Body)
+		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(p)}, prooftest.Now())
+		require.Equal(t, before, string(r.Body))
+		if err != nil {
+			require.Nil(t, answer)
+			return
+		}
+		if answer == nil {
+			return
+		}
+		require.Equal(t, 2, answer.Status/100)
+		require.NotContains(t, answer.ContentType, "html")
+		require.True(t, proof.Clean(answer.ContentType))
+		require.Equal(t, len(answer.Body) == 0, answer.ContentType == "")
+	})
+}
+
+// FuzzAnyBit signs a body and changes one bit of what came of it.
+func FuzzAnyBit(f *testing.F) {
+	all := everything(f)
+	for _, name := range all.names {
+		r := all.providers[name].Sample("", "evt_1", prooftest.Now())
+		for _, bit := range []uint32{0, 7, 1000, 1 << 20} {
+			f.Add(name, textOf(name, &provider.Request{Header: r.Header, URL: prooftest.URL("")}).headers, r.Body, bit)
+		}
+	}
+	f.Fuzz(func(t *testing.T, name, headers string, body []byte, bit uint32) {
+		p := all.named(name)
+		r := requestText{name, http.MethodPost, "a=b", headers}.request(t, body)
+		for header, values := range r.Header { // a header that comes twice is refused, which is another test
+			r.Header[header] = values[:1]
+		}
+		if err := p.Sign(r, keyOf(p), prooftest.Now()); err != nil {
+			return // a body that cannot carry the signature
+		}
+		if err := verifies(t, p, r); err != nil {
+			require.IsType(t, &provider.VerifyError{}, err) // an id that cannot be signed
+			return
+		}
+		signed := signing(t, p, &provider.Request{Method: r.Method, Header: r.Header, Body: body}, keyOf(p))
+		slices.Sort(signed)
+		at := int(bit)
+		for _, header := range signed {
+			value := r.Header.Get(header)
+			if at < len(value)*8 {
+				r.Header[header] = []string{prooftest.Flip(value, at)}
+				require.Error(t, verifies(t, p, r), "%s: %q, signed as %q", header, prooftest.Flip(value, at), value)
+				return
+			}
+			at -= len(value) * 8
+		}
+		if f := fixtures()[p.Name]; f.unsigned || f.inBody || len(r.Body) == 0 {
+			return
+		}
+		changed := prooftest.Flip(string(r.Body), at%(len(r.Body)*8))
+		if p.Name == "twilio" && sameForm(t, p, string(r.Body), changed) {
+			return
+		}
+		r.Body = []byte(changed)
+		require.Error(t, verifies(t, p, r), "%q", changed)
+	})
+}

@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"encoding/base64"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// TestShortSecretsAreRefused of every provider, whatever stands around them.
+func TestShortSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	named := []string{"basic", "postmark", "braintree"} // name:password
+	for _, name := range Names() {
+		p := provide(t, name, configured()[name])
+		short := []string{"x", "aa", "1234567", "whsec_AAAA", "whsec_1234567", "0a", "u:1"}
+		if slices.Contains(named, name) {
+			short = append(short, "a-long-user-name:1", "a-long-user-name:1234567")
+		}
+		for _, s := range short {
+			require.Error(t, p.CheckSecret(secret.New(s)), "%s %s", name, s)
+		}
+	}
+	for _, name := range []string{"github", "gitlab", "token", "telegram", "microsoft-graph", "okta", "auth0", "mailgun", "zoom"} {
+		p := provide(t, name, configured()[name])
+		require.ErrorContains(t, p.CheckSecret(secret.New("x")), "fewer than 8 bytes", name)
+		require.NoError(t, p.CheckSecret(secret.New("12345678")), name)
+	}
+	for _, name := range named {
+		p := provide(t, name, configured()[name])
+		require.ErrorContains(t, p.CheckSecret(secret.New("a-long-user-name:1234567")), "fewer than 8 bytes", name)
+		require.NoError(t, p.CheckSecret(secret.New("u:12345678")), name)
+	}
+}
+
+// TestEncodedSecretsCountAsTheKeyTheySpell since their text is longer than what
+// must be guessed.
+func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "standard-webhooks", configured()["standard-webhooks"])
+	spell := func(key string) secret.Value {
+		return secret.New("whsec_" + base64.StdEncoding.EncodeToString([]byte(key)))
+	}
+	require.ErrorContains(t, p.CheckSecret(spell("1234567")), "fewer than 8 bytes")
+	require.NoError(t, p.CheckSecret(spell("12345678")))
+}

@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// fill repeats a text up to a body of 1 MiB between a head and a tail.
+func fill(head, text, tail string) string {
+	return head + strings.Repeat(text, (1<<20-len(head)-len(tail))/len(text)) + tail
+}
+
+// hostile are bodies of 1 MiB that a stranger sends: of the most and the
+// smallest items, and of whatever else is dear to read.
+func hostile() map[string]struct{ contentType, body string } {
+	const boundary = "multipart/form-data; boundary=b"
+	return map[string]struct{ contentType, body string }{
+		"members":            {proof.JsonType, fill(`{"":0`, `,"":0`, `}`)},
+		"escaped members":    {proof.JsonType, fill(`{"":0`, `,"\u0061":0`, `}`)},
+		"long text":          {proof.JsonType, fill(`{"a":"`, `\u00e9`, `"}`)},
+		"long number":        {proof.JsonType, fill(`{"a":1`, `1`, `}`)},
+		"nested":             {proof.JsonType, fill(`{"a":`, `[`, ``)},
+		"items":              {proof.JsonType, fill(`[0`, `,0`, `]`)},
+		"adyen items":        {proof.JsonType, fill(`{"notificationItems":[{}`, `,{}`, `]}`)},
+		"adyen signed items": {proof.JsonType, fill(`{"notificationItems":[`+adyenWrong, `,`+adyenWrong, `]}`)},
+		"adyen numbers":      {proof.JsonType, fill(`{"notificationItems":[0`, `,0`, `]}`)},
+		"adyen members":      {proof.JsonType, fill(`{"notificationItems":[{"NotificationRequestItem":{"":0`, `,"":0`, `}}]}`)},
+		"adyen additional data": {
+			proof.JsonType, fill(`{"notificationItems":[{"NotificationRequestItem":{"additionalData":{"":0`, `,"":0`, `}}}]}`),
+		},
+		"adyen lists":        {proof.JsonType, fill(`{"notificationItems":[]`, `,"notificationItems":[]`, `}`)},
+		"graph items":        {proof.JsonType, fill(`{"value":[{}`, `,{}`, `]}`)},
+		"graph states":       {proof.JsonType, fill(`{"value":[{"clientState":"no"}`, `,{"clientState":"no"}`, `]}`)},
+		"graph other states": {proof.JsonType, fill(`{"value":[`, `{"clientState":"a"},{"clientState":"b"},`, `0]}`)},
+		"graph members":      {proof.JsonType, fill(`{"value":[{"":0`, `,"":0`, `}]}`)},
+		"mailgun members":    {proof.JsonType, fill(`{"signature":{"":0`, `,"":0`, `}}`)},
+		"mailgun proof":      {proof.JsonType, fill(`{"signature":{"timestamp":"1","token":"a","signature":"`+strings.Repeat("0", 64)+`"},"event-data":{"":0`, `,"":0`, `}}`)},
+		"form":               {proof.FormType, fill("a", "&a", "")},
+		"form of nothing":    {proof.FormType, fill("", "&", "")},
+		"form of names":      {proof.FormType, fill("a=b", "&%61=%62", "")},
+		"form of one field":  {proof.FormType, fill("a=", "%62", "")},
+		"form of mailgun":    {proof.FormType, fill("signature="+strings.Repeat("0", 64)+"&timestamp=1&token=a", "&a=b", "")},
+		"form of braintree":  {proof.FormType, fill("bt_signature=a%7Cb&bt_payload=a", "&a=b", "")},
+		"parts":              {boundary, fill("", "--b\r\n\r\n\r\n", "--b--")},
+		"parts with names":   {boundary, fill("", "--b\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n", "--b--")},
+		"parts with headers": {boundary, fill("--b\r\n", "A: b\r\n", "\r\n--b--")},
+		"one large part":     {boundary, fill("--b\r\nContent-Disposition: form-data; name=a\r\n\r\n", "x", "\r\n--b--")},
+		"text":               {"text/plain", fill("", "a", "")},
+	}
+}
+
+const adyenWrong = `{"NotificationRequestItem":{"additionalData":{"hmacSignature":"coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="}}}`
+
+// unproven is a delivery with the headers of a genuine one of its sender and
+// another body.
+func unproven(t testing.TB, p *provider.Provider, contentType, body string) *provider.Request {
+	t.Helper()
+	r := p.Sample("", "evt_1", prooftest.Now())
+	r.URL = &url.URL{Scheme: "https", Host: "hooks.example.com", Path: "/webhooks/demo"}
+	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
+	r.Body, r.Method = []byte(body), http.MethodPost
+	r.Header.Set("Content-Type", contentType)
+	return r
+}
+
+// refuse is all that a gateway does with a delivery before it is proven.
+func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []secret.Value) {
+	t.Helper()
+	if p.Handshake != nil {
+		if answer, err := p.Handshake(t.Context(), r, secrets, prooftest.Now()); err != nil || answer != nil {
+			return
+		}
+	}
+	_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
+	if _, refused := errors.AsType[*provider.VerifyError](err); !refused && err != nil { // a token of the header proves any body
+		t.Fatalf("want a refusal, got %v", err)
+	}
+}
+
+// TestStrangersBodiesAreCheapToRefuse compares with what a stranger's body costs
+// at stripe, a hash of the body: nothing is parsed, and nothing is made of a
+// body, before its proof is found. The times are loose, for busy machines;
+// BenchmarkUnproven has the true ones.
+//
+//nolint:paralleltest // it measures time and memory
+func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	bodies := hostile()
+	cost := func(name, shape string) (took time.Duration, allocated uint64) {
+		p := provide(t, name, configured()[name])
+		r, secrets := unproven(t, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(p)}
+		took, allocated = time.Hour, 1<<62
+		for range 5 { // the quietest of them
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			refuse(t, p, r, secrets)
+			took = min(took, time.Since(began))
+			runtime.ReadMemStats(&after)
+			allocated = min(allocated, after.TotalAlloc-before.TotalAlloc)
+		}
+		return took, allocated
+	}
+	hash, _ := cost("stripe", "text")
+	if build, ok := debug.ReadBuildInfo(); ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		hash *= 5 // the detector slows our loops down, and not the hash, which is assembly
+	}
+	for _, name := range []string{"adyen", "braintree", "mailgun", "microsoft-graph", "slack", "twilio", "zoom"} {
+		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
+			took, allocated := cost(name, shape)
+			require.Less(t, took, 10*hash, "%s: %s", name, shape)
+			require.Less(t, allocated, uint64(4<<20), "%s: %s", name, shape)
+		}
+	}
+}
+
+// BenchmarkUnproven shows what a stranger's body of 1 MiB costs. What it costs
+// at stripe, a hash of the body, is the measure.
+func BenchmarkUnproven(b *testing.B) {
+	bodies := hostile()
+	for _, name := range slices.Sorted(maps.Keys(configured())) {
+		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
+			b.Run(strings.ReplaceAll(name+"/"+shape, " ", "-"), func(b *testing.B) {
+				p := provide(b, name, configured()[name])
+				r, secrets := unproven(b, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(p)}
+				b.ReportAllocs()
+				for b.Loop() {
+					refuse(b, p, r, secrets)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package graphapi
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// events fans a delivery out: its entries hold changes of fields, or what
+// happened in conversations.
+func events() proof.EventRule {
+	lists := proof.AllOf(
+		proof.EachIfAny("/changes", change),
+		proof.EachIfAny("/messaging", conversation("")),
+		proof.EachIfAny("/standby", conversation("standby.")),
+	)
+	return proof.Each("/entry", func(d *proof.Document) ([]provider.Event, error) {
+		for _, list := range []string{"/changes", "/messaging", "/standby"} {
+			if found, err := d.At(list); err != nil || found.Exists() {
+				return lists(d)
+			}
+		}
+		// An app that does not ask for values gets the names of the changed
+		// fields only.
+		return proof.Facts{Id: proof.Hashed(proof.At("")), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
+	})
+}
+
+// objectPart is the first part of a type: whose change it is, so many lists
+// above d.
+func objectPart(d *proof.Document, levels int) string {
+	object := proof.At("/object").Up(levels).Optional(d)
+	if object == WhatsAppObject { // the only one whose types begin with the field
+		return ""
+	}
+	return cmp.Or(object, proof.UnknownType) + "."
+}
+
+// change describes one change of a field. Meta gives it no id: the time of
+// its entry tells it from an equal one.
+func change(d *proof.Document) ([]provider.Event, error) {
+	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
+		return whatsAppMessages(d)
+	}
+	return update(d)
+}
+
+func update(d *proof.Document) ([]provider.Event, error) {
+	name, err := proof.At("/field").Text(d)
+	if err != nil {
+		return nil, d.Blame(err)
+	}
+	return proof.Facts{
+		Id:       proof.HashedSome([]proof.Field{proof.At("/field")}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
+		Kind:     proof.Fixed(objectPart(d, 2) + name),
+		Occurred: proof.Clock{Pointer: "/time"}.Up(1),
+	}.Of(d)
+}
+
+// conversation describes what happened in a conversation: a message, or
+// something about one.
+func conversation(channel string) proof.EventRule {
+	return func(d *proof.Document) ([]provider.Event, error) {
+		kind, err := kindOfItem(d)
+		if err != nil {
+			return nil, d.Blame(err)
+		}
+		rule := proof.Facts{
+			Id: proof.HashedSome(
+				[]proof.Field{proof.At("/" + proof.EscapePointer.Replace(kind))},
+				proof.At("/sender"), proof.At("/recipient"), proof.At("/timestamp"), proof.At("/id").Up(1), proof.Fixed(channel+kind),
+			),
+			Kind:     proof.Fixed(objectPart(d, 2) + channel + kind),
+			Occurred: proof.Clock{Pointer: "/timestamp"},
+		}
+		if kind != "message" {
+			return rule.Of(d)
+		}
+		// A deleted message comes again under its id, and an echo may.
+		mark := ""
+		switch {
+		case proof.At("/message/is_deleted").Holds(d):
+			mark = ".deleted"
+		case proof.At("/message/is_echo").Holds(d):
+			mark = ".echo"
+		}
+		rule.Kind.Fixed += mark
+		if mid := proof.At("/message/mid"); mid.Optional(d) != "" {
+			rule.Id = proof.Composite(mid)
+			if what := channel + mark; what != "" {
+				rule.Id = proof.Composite(mid, proof.Fixed(strings.Trim(what, ".")))
+			}
+		}
+		return rule.Of(d)
+	}
+}
+
+// kindOfItem names what an item of a conversation is about: the member that says
+// neither who nor when.
+func kindOfItem(d *proof.Document) (string, error) {
+	root, err := d.JSON()
+	if err != nil {
+		return "", err
+	}
+	kind := ""
+	root.ForEach(func(key, value gjson.Result) bool {
+		switch name := key.Str; {
+		case !root.IsObject() || !value.IsObject() || name == "sender" || name == "recipient" || name == "account":
+		case name == "message" || kind == "": // other members may stand beside a message
+			kind = name
+		case kind != "message":
+			kind = min(kind, name) // whatever their order
+		}
+		return true
+	})
+	if kind == "" || !proof.Clean(kind) {
+		return "", &provider.EventError{Message: "the item does not say what happened"}
+	}
+	return kind, nil
+}

@@ -1,0 +1,82 @@
+// Package graphapi holds what all products of Meta share whose webhooks come
+// from the Graph API.
+package graphapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const Signing = "HMAC-SHA256 over the body, in hex behind sha256= in the header `X-Hub-Signature-256`. No time is signed."
+
+func Setup(product string) []string {
+	return []string{
+		"App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
+		"Make up a verify token, and set it as `verify_token` of the source. Start the gateway: Meta checks the URL while it is saved.",
+		product + ", Configuration: callback URL {url}, the same verify token, then subscribe to the fields.",
+	}
+}
+
+func Notes() []string {
+	return []string{
+		"One delivery carries up to 1,000 updates. Each becomes an event of its own, and the body is stored once.",
+		"Duplicates and another order are normal.",
+		"The older header `X-Hub-Signature` (SHA-1) is ignored.",
+		"The check of the URL is refused while no `verify_token` is set.",
+		"Unconfirmed: bodies of up to 3 MB.",
+	}
+}
+
+const verifyToken = "hub.verify_token"
+
+// Product makes what all products of Meta share.
+func Product(o provider.Options) *provider.Provider {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	return &provider.Provider{
+		Verify: s.Verify,
+		Events: events().Events,
+		Handshake: func(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
+			return handshake(r, o.VerifyToken)
+		},
+		Methods:     []string{http.MethodGet, http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		SecretQuery: []string{verifyToken},
+		ReplayToken: s.ReplayToken,
+		MaxBody:     3 << 20,
+	}
+}
+
+// handshake echoes the challenge of a GET that knows the verify token.
+func handshake(r *provider.Request, token secret.Value) (*provider.Answer, error) {
+	if r.Method != http.MethodGet || r.URL == nil {
+		return nil, nil
+	}
+	query := r.URL.Query()
+	given, challenge := query[verifyToken], query["hub.challenge"]
+	switch {
+	case query.Get("hub.mode") != "subscribe" || len(challenge) != 1:
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a GET that is no check of the URL"}
+	case len(given) != 1:
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: verifyToken}
+	case token.IsZero():
+		return nil, &provider.VerifyError{Reason: provider.ReasonWrongToken, Detail: "the source has no verify_token"}
+	case subtle.ConstantTimeCompare([]byte(given[0]), []byte(token.Reveal())) != 1:
+		return nil, &provider.VerifyError{Reason: provider.ReasonWrongToken, Detail: verifyToken}
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge[0])}, nil
+}

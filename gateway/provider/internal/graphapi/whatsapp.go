@@ -1,0 +1,42 @@
+package graphapi
+
+import (
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+const WhatsAppObject = "whatsapp_business_account"
+
+// whatsAppMessages finds messages and statuses in a change of the field
+// messages. One that has neither tells of errors.
+func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
+	messages, err := d.At("/value/messages")
+	if err != nil {
+		return nil, d.Blame(err)
+	}
+	statuses, err := d.At("/value/statuses")
+	if err != nil {
+		return nil, d.Blame(err)
+	}
+	if !messages.Exists() && !statuses.Exists() {
+		return update(d)
+	}
+	sent := proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds}
+	return proof.AllOf(
+		proof.EachIfAny("/value/messages", proof.Facts{
+			Id: proof.Composite(proof.At("/id")), Kind: proof.Fixed("message"), Detail: proof.At("/type"), Occurred: sent,
+		}.Of),
+		proof.EachIfAny("/value/statuses", proof.Facts{
+			Id: whatsAppStatus, Kind: proof.Fixed("status"), Detail: proof.At("/status"), Occurred: sent,
+		}.Of),
+	)(d)
+}
+
+// whatsAppStatus is the key of a status: in a group each participant has one.
+func whatsAppStatus(d *proof.Document) (string, error) {
+	fields := []proof.Field{proof.At("/id"), proof.At("/status")}
+	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {
+		fields = append(fields, participant)
+	}
+	return proof.Composite(fields...)(d)
+}

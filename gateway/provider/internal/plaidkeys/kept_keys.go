@@ -1,0 +1,99 @@
+package plaidkeys
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+const (
+	// storePatience is how long a request waits for the keys that are kept. It
+	// leaves time to ask Plaid before the sender's own patience ends.
+	storePatience = 400 * time.Millisecond
+	// storeTimeout bounds one look into the store.
+	storeTimeout = 2 * time.Second
+)
+
+// keptKeys are the keys of Plaid that are kept beyond a restart. All of a
+// source are read at once: unknown ids are a stranger's, and each would cost a
+// question otherwise.
+type keptKeys struct {
+	store provider.KeyStore // may be nil
+	loads singleflight.Group
+
+	mu       sync.Mutex
+	keys     map[string]accountKey
+	loadedAt time.Time
+	triedAt  time.Time
+	failure  error // of the last try
+}
+
+// Find returns a key that is kept. Its error is that the store does not answer.
+func (p *keptKeys) Find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
+	if p.store == nil {
+		return accountKey{}, false, nil
+	}
+	if p.due(now) {
+		p.wait(ctx, p.loads.DoChan("", func() (any, error) {
+			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+			defer cancel()
+			p.load(detached, now)
+			return nil, nil
+		}))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key, found := p.keys[id]
+	return key, found, p.failure
+}
+
+// due tells whether to look into the store: other processes write there too.
+func (p *keptKeys) due(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure != nil {
+		return now.Sub(p.triedAt) >= proof.AfterFailure
+	}
+	return p.loadedAt.IsZero() || now.Sub(p.loadedAt) >= proof.NewKeysAfter
+}
+
+func (p *keptKeys) wait(ctx context.Context, loaded <-chan singleflight.Result) {
+	timer := time.NewTimer(storePatience)
+	defer timer.Stop()
+	select {
+	case <-loaded:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (p *keptKeys) load(ctx context.Context, now time.Time) {
+	kept, err := p.store.Kept(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.triedAt, p.failure = now, nil
+	if err != nil {
+		p.failure = fmt.Errorf("read the keys that are kept: %w", err)
+		return
+	}
+	p.loadedAt, p.keys = now, make(map[string]accountKey, len(kept))
+	for _, k := range kept {
+		keys, err := readKey(k.Document)
+		if err != nil {
+			continue // of a newer program, perhaps: Plaid is asked
+		}
+		p.keys[k.ID] = accountKey{keys: keys, document: k.Document, fetchedAt: now.Add(-k.Age), stored: true}
+	}
+}
+
+func (p *keptKeys) keep(name Name, document []byte) {
+	if p.store != nil {
+		p.store.Keep(provider.KeptKey{ID: name.kept(), Document: document})
+	}
+}

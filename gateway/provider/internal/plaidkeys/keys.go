@@ -1,0 +1,267 @@
+// Package plaidkeys asks Plaid's API for the keys that Plaid signs with, and
+// keeps those it was given.
+package plaidkeys
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Account is what Plaid gives keys to.
+type Account struct{ host, client, secret string }
+
+var errNoAccount = errors.New("the secret is neither client_id:secret nor sandbox:client_id:secret")
+
+func ReadAccount(s secret.Value) (Account, error) {
+	if s.IsZero() {
+		return Account{}, proof.ErrEmptySecret
+	}
+	a := Account{host: "production.plaid.com"}
+	text, sandbox := strings.CutPrefix(s.Reveal(), "sandbox:")
+	if sandbox {
+		a.host = "sandbox.plaid.com"
+	}
+	var ok bool
+	if a.client, a.secret, ok = strings.Cut(text, ":"); !ok || !isKeyID(a.client) || !isKeyID(a.secret) {
+		return Account{}, errNoAccount
+	}
+	return a, nil
+}
+
+// isKeyID takes what ids of Plaid are made of. The id of a key comes from a
+// request before anything of that is proven.
+func isKeyID(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
+	})
+}
+
+// Keys asks Plaid's API for keys, and keeps those it knows. Ids it does
+// not know can be had for nothing, so questions about them are limited.
+type Keys struct {
+	transport http.RoundTripper
+	flights   singleflight.Group
+	Budget    proof.FetchBudget // for questions about keys that are not known
+	kept      *keptKeys
+
+	mu    sync.Mutex
+	known map[Name]accountKey
+}
+
+type Name struct {
+	Account Account
+	Id      string
+}
+
+// kept is what the key is called where it outlives us. That says nothing of the
+// account: Plaid signs for all its customers with the same keys.
+func (n Name) kept() string { return n.Account.host + "/" + n.Id }
+
+type accountKey struct {
+	keys      []proof.PublishedKey // none: it is not valid any more
+	document  []byte               // they were read from; nil: there is none
+	fetchedAt time.Time
+	failedAt  time.Time // of the last question, if that failed
+	stored    bool      // as it is here
+}
+
+// fresh tells whether there is no need to ask Plaid again, usable whether there
+// is a key while Plaid does not answer.
+func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
+
+func (k accountKey) usable(now time.Time) bool {
+	return len(k.keys) > 0 && now.Sub(k.fetchedAt) < proof.StaleFor
+}
+
+func (k accountKey) justFailed(now time.Time) bool {
+	since := now.Sub(k.failedAt)
+	return since >= 0 && since < proof.AfterFailure
+}
+
+var (
+	errUndefined = errors.New("the answer has no key")
+	errAway      = errors.New("fetch the key from Plaid: it failed a moment ago")
+)
+
+func New(o provider.Options) *Keys {
+	k := &Keys{transport: o.Fetch, kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
+	if k.transport == nil {
+		k.transport = proof.GuardedTransport()
+	}
+	return k
+}
+
+// Of returns the keys an account can have. may tells whether Plaid may be asked
+// about one that is not known.
+func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
+	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
+		if !isKeyID(id) {
+			return nil, nil
+		}
+		name := Name{account, id}
+		kept, known, storeErr := k.look(ctx, name, now)
+		switch {
+		case known && kept.fresh(now), kept.usable(now) && kept.justFailed(now):
+			return kept.keys, nil
+		case kept.justFailed(now):
+			return nil, errAway
+		}
+		result := k.flights.DoChan(account.host+" "+account.client+" "+account.secret+" "+id, func() (any, error) {
+			if !known && !may() {
+				return nil, proof.ErrFetchBudget
+			}
+			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), proof.FetchTimeout)
+			defer cancel()
+			return k.ask(detached, name, now)
+		})
+		var err error
+		select {
+		case r := <-result:
+			if err = r.Err; err == nil {
+				return r.Val.([]proof.PublishedKey), nil
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if kept.usable(now) {
+			return kept.keys, nil
+		}
+		return nil, errors.Join(fmt.Errorf("fetch the key from Plaid: %w", err), storeErr)
+	}
+}
+
+// look finds a key that is known here, or else was to an earlier process. A
+// store that is away leaves what is known here as it is.
+func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, bool, error) {
+	k.mu.Lock()
+	key, known := k.known[name]
+	k.mu.Unlock()
+	if known {
+		return key, true, nil
+	}
+	key, known, err := k.kept.Find(ctx, name.kept(), now)
+	if !known {
+		return accountKey{}, false, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if newer, found := k.known[name]; found {
+		return newer, true, nil
+	}
+	k.known[name] = key
+	return key, true, nil
+}
+
+// ask gets a key and remembers it. No key is an empty list.
+func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.PublishedKey, error) {
+	document, err := k.post(ctx, name)
+	var keys []proof.PublishedKey
+	if err == nil {
+		keys, err = readKey(document)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was, known := k.known[name]
+	if err != nil {
+		if was.failedAt = now; known {
+			k.known[name] = was
+		}
+		return nil, err
+	}
+	fetched := accountKey{keys: keys, document: document, fetchedAt: now}
+	if known && len(keys) == 0 { // Plaid took it back
+		fetched.stored = true
+		k.kept.keep(name, document)
+	}
+	if known || len(keys) > 0 { // a stranger's id is not worth remembering
+		k.known[name] = fetched
+	}
+	return keys, nil
+}
+
+// Proven keeps a key that has proven a delivery, once for each time that Plaid
+// gave it to us.
+func (k *Keys) Proven(name Name) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, known := k.known[name]
+	if !known || key.stored {
+		return
+	}
+	key.stored = true
+	k.known[name] = key
+	k.kept.keep(name, key.document)
+}
+
+// post returns what Plaid says of a key; nil when it has none of that id.
+func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
+	body, err := json.Marshal(proof.Object{"client_id": name.Account.client, "secret": name.Account.secret, "key_id": name.Id})
+	if err != nil {
+		return nil, err
+	}
+	url := "https://" + name.Account.host + "/webhook_verification_key/get"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", proof.JsonType)
+	request.Header.Set("User-Agent", "hooklatch")
+	response, err := k.transport.RoundTrip(request) // follows no redirect
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, proof.MaxFetched))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Key       json.RawMessage `json:"key"`
+		ErrorCode string          `json:"error_code"`
+	}
+	parseErr := json.Unmarshal(text, &answer)
+	switch {
+	case response.StatusCode == http.StatusBadRequest && answer.ErrorCode == "INVALID_WEBHOOK_VERIFICATION_KEY_ID":
+		return nil, nil
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("status %d", response.StatusCode)
+	case parseErr != nil || len(answer.Key) == 0:
+		return nil, errUndefined
+	}
+	return answer.Key, nil
+}
+
+// readKey reads what Plaid says of a key. One that has expired is none.
+func readKey(document []byte) ([]proof.PublishedKey, error) {
+	if document == nil {
+		return nil, nil
+	}
+	var times struct {
+		ExpiredAt *json.Number `json:"expired_at"`
+	}
+	if err := json.Unmarshal(document, &times); err != nil {
+		return nil, errUndefined
+	}
+	key, ok := proof.ParseKey(document)
+	switch {
+	case !ok:
+		return nil, errUndefined
+	case times.ExpiredAt != nil:
+		return nil, nil
+	}
+	return []proof.PublishedKey{key}, nil
+}

@@ -1,0 +1,23 @@
+package proof
+
+import (
+	"net/http"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// MaxEcho bounds what an unsigned check may have us say, in bytes.
+const MaxEcho = 2048
+
+// EchoQuery answers with a parameter of the URL, as plain text. It returns nil
+// when it is not there, and an error when it is nothing to say.
+func EchoQuery(r *provider.Request, name string) (*provider.Answer, error) {
+	if r.URL == nil || !r.URL.Query().Has(name) {
+		return nil, nil
+	}
+	text := r.URL.Query().Get(name)
+	if text == "" || len(text) > MaxEcho || !Clean(text) {
+		return nil, &provider.EventError{Unreadable: true, Message: name + " in the URL is no challenge"}
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}, nil
+}

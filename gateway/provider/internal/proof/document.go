@@ -1,0 +1,156 @@
+package proof
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/outbox/payload"
+)
+
+// Document is the body of a proven request, parsed as far as it is asked for,
+// or one item of a list in it. The bytes themselves stay as they came.
+type Document struct {
+	R *provider.Request
+	// Payload is the form field that holds the JSON where the body is a form;
+	// empty for senders that know no such thing.
+	Payload string
+
+	root    gjson.Result
+	rootErr error
+	parsed  bool
+
+	Fields    url.Values
+	fieldsErr error
+
+	around *Document // of an item: what its list stands in
+	item   string    // of an item: its JSON pointer inside the body
+	// found is what items looked up here. It keeps a batch linear in its size:
+	// a thousand items that read the same member scan for it once.
+	found map[string]gjson.Result
+}
+
+// within returns the document of an item of a list in d.
+func (d *Document) within(item gjson.Result, pointer string) *Document {
+	return &Document{R: d.R, root: item, parsed: true, around: d, item: d.item + pointer}
+}
+
+// above returns the document so many lists further up.
+func (d *Document) above(levels int) *Document {
+	for ; levels > 0 && d.around != nil; levels-- {
+		d = d.around
+		if d.found == nil {
+			d.found = map[string]gjson.Result{}
+		}
+	}
+	return d
+}
+
+// At returns what stands at a pointer, if anything does.
+func (d *Document) At(pointer string) (gjson.Result, error) {
+	if value, known := d.found[pointer]; known {
+		return value, nil
+	}
+	root, err := d.JSON()
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	value := Lookup(root, pointer)
+	if d.found != nil {
+		d.found[pointer] = value
+	}
+	return value, nil
+}
+
+// part returns the text of an item, nil for the whole body.
+func (d *Document) part() []byte {
+	if d.item == "" {
+		return nil
+	}
+	return []byte(d.root.Raw)
+}
+
+// Blame names the item an error is about.
+func (d *Document) Blame(err error) error {
+	if unusable, ok := errors.AsType[*provider.EventError](err); ok && d.item != "" {
+		return &provider.EventError{Unreadable: unusable.Unreadable, Message: d.item + ": " + unusable.Message}
+	}
+	return err
+}
+
+// JSON returns the root of the body's JSON.
+func (d *Document) JSON() (gjson.Result, error) {
+	if d.parsed {
+		return d.root, d.rootErr
+	}
+	d.parsed = true
+	body := d.R.Body
+	if d.Payload != "" && IsForm(d.R) {
+		fields, err := d.Form()
+		if err != nil {
+			d.rootErr = err
+			return d.root, err
+		}
+		body = []byte(fields.Get(d.Payload))
+	}
+	d.root, d.rootErr = ParseJSON(body)
+	return d.root, d.rootErr
+}
+
+// Form returns the fields of a form body.
+func (d *Document) Form() (url.Values, error) {
+	if d.around != nil {
+		return d.around.Form()
+	}
+	if d.Fields == nil && d.fieldsErr == nil {
+		fields, err := url.ParseQuery(string(d.R.Body))
+		switch {
+		case len(d.R.Body) == 0:
+			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty, a form is needed"}
+		case err != nil:
+			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is not a form (application/x-www-form-urlencoded)"}
+		}
+		d.Fields = fields
+	}
+	return d.Fields, d.fieldsErr
+}
+
+func ParseJSON(body []byte) (gjson.Result, error) {
+	switch {
+	case len(body) == 0:
+		return gjson.Result{}, &provider.EventError{Unreadable: true, Message: "the body is empty, JSON is needed"}
+	case !json.Valid(body):
+		return gjson.Result{}, &provider.EventError{Unreadable: true, Message: "the body is not JSON"}
+	}
+	return gjson.ParseBytes(body), nil
+}
+
+func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
+
+const (
+	FormType = payload.FormType
+	JsonType = "application/json"
+)
+
+// Lookup returns what a JSON pointer points to, if anything does.
+func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
+
+// Scalar returns the text of a string or of an integer.
+func Scalar(v gjson.Result) (string, bool) {
+	switch v.Type {
+	case gjson.String:
+		return Unquote(v.Raw), true
+	case gjson.Number:
+		digits := strings.TrimPrefix(v.Raw, "-")
+		if strings.Trim(digits, "0123456789") != "" {
+			return "", false
+		}
+		return strings.Clone(v.Raw), true
+	}
+	return "", false
+}

@@ -1,0 +1,72 @@
+package proof
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Encoding is how bytes are spelled in a header or in the configuration.
+type Encoding string
+
+const (
+	Raw       Encoding = "raw"
+	Hex       Encoding = "hex"
+	Base64    Encoding = "base64"
+	Base64URL Encoding = "base64url"
+
+	// Base64Bare is base64URL, written without padding.
+	Base64Bare Encoding = "base64url without padding"
+)
+
+var (
+	errMixedCase = errors.New("hex digits of both cases")
+	errPadding   = errors.New("wrong base64 padding")
+	errLineBreak = errors.New("line break in base64")
+)
+
+// Decode reads s strictly: no two spellings a network could turn into each
+// other by one bit give the same bytes. Padding of base64 may be left out.
+func (e Encoding) Decode(s string) ([]byte, error) {
+	switch e {
+	case Raw:
+		return []byte(s), nil
+	case Hex:
+		if s != strings.ToLower(s) && s != strings.ToUpper(s) {
+			return nil, errMixedCase
+		}
+		return hex.DecodeString(s)
+	case Base64:
+		return decodeBase64(base64.RawStdEncoding, s)
+	case Base64URL, Base64Bare:
+		return decodeBase64(base64.RawURLEncoding, s)
+	}
+	return nil, fmt.Errorf("unknown encoding %q", string(e))
+}
+
+func (e Encoding) Encode(b []byte) string {
+	switch e {
+	case Hex:
+		return hex.EncodeToString(b)
+	case Base64:
+		return base64.StdEncoding.EncodeToString(b)
+	case Base64URL:
+		return base64.URLEncoding.EncodeToString(b)
+	case Base64Bare:
+		return base64.RawURLEncoding.EncodeToString(b)
+	}
+	return string(b)
+}
+
+func decodeBase64(enc *base64.Encoding, s string) ([]byte, error) {
+	if strings.ContainsAny(s, "\r\n") { // the decoder would skip them
+		return nil, errLineBreak
+	}
+	digits := strings.TrimRight(s, "=")
+	if padding := len(s) - len(digits); padding > 2 || padding > 0 && len(s)%4 != 0 {
+		return nil, errPadding
+	}
+	return enc.Strict().DecodeString(digits)
+}

@@ -1,0 +1,303 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Limits of one fetch. A sender waits for our answer meanwhile, and is told to
+// come back when it takes longer than its own patience: the fetch then goes on
+// and the next attempt finds it in the cache.
+const (
+	FetchTimeout  = 5 * time.Second
+	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
+	maxFetching   = 16        // at the same time, for one source, of what is not kept yet
+	maxKept       = 64        // documents; a sender that names more has something in mind
+	maxFetchedURL = 2048
+)
+
+var (
+	errFetchBusy     = errors.New("too many fetches at the same time")
+	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
+	// ErrNoDocument says that the sender has nothing at a URL. Where the URL came
+	// with a request, that is no fault of ours.
+	ErrNoDocument = errors.New("there is no such document")
+)
+
+// Fetcher gets documents that a proof needs (certificates, sets of keys) or
+// that a handshake asks for, by GET over https, from the sender's own hosts
+// only and only from public addresses. It follows no redirect and sends no
+// credentials.
+type Fetcher struct {
+	transport http.RoundTripper
+	allows    func(host string) bool
+	flights   singleflight.Group
+	slots     chan struct{}
+	// Budget is for URLs that requests name. Nil: all come from the
+	// configuration, or from what is proven.
+	Budget *FetchBudget
+
+	mu   sync.Mutex
+	kept map[string]kept
+}
+
+// kept is what is remembered of a URL.
+type kept struct {
+	document  []byte // nil: never fetched
+	fetchedAt time.Time
+	triedAt   time.Time
+	failure   error
+	pinned    bool // it has proven something
+}
+
+const (
+	// StaleFor is how long a document is used when it cannot be fetched again.
+	StaleFor = 24 * time.Hour
+	// AfterFailure is the least time between two tries that fail.
+	AfterFailure = 2 * time.Second
+)
+
+// NewFetcher makes a fetcher for hosts, which are names ("api.example.com") or
+// all names below one ("*.example.com").
+func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
+	return NewFetcherFor(o, func(host string) bool {
+		for _, allowed := range hosts {
+			if parent, below := strings.CutPrefix(allowed, "*"); host == allowed || below && strings.HasSuffix(host, parent) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// NewFetcherFor makes a fetcher for the hosts a function allows. It sees them
+// in lower case and without port.
+func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
+	f := &Fetcher{transport: o.Fetch, allows: allows, slots: make(chan struct{}, maxFetching), kept: map[string]kept{}}
+	if f.transport == nil {
+		f.transport = GuardedTransport()
+	}
+	return f
+}
+
+// GuardedTransport connects to public addresses and to port 443 only. It keeps
+// no connection: fetches are rare.
+func GuardedTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: FetchTimeout, Control: ssrf.New(ssrf.WithPorts(443)).Safe}
+	return &http.Transport{
+		DialContext:            dialer.DialContext,
+		DisableKeepAlives:      true,
+		TLSHandshakeTimeout:    FetchTimeout,
+		ResponseHeaderTimeout:  FetchTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// Cached returns the document at rawURL, fetched at most ttl before now. An
+// older one is returned once more while a new one is fetched, and for a day
+// when that does not succeed. Errors: *VerifyError (foreign_url) for a URL that
+// is not the sender's; any other error is a fault of ours or of the network.
+//
+// client is who makes us ask, for the budget; not valid when that is unknown.
+func (f *Fetcher) Cached(ctx context.Context, client netip.Prefix, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+	k, err := f.look(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	age, justFailed := now.Sub(k.fetchedAt), k.failure != nil && now.Sub(k.triedAt) < AfterFailure
+	switch {
+	case k.document != nil && age < ttl:
+		return k.document, nil
+	case k.document != nil && age < StaleFor:
+		if !justFailed {
+			f.flight(ctx, rawURL, now)
+		}
+		return k.document, nil
+	case justFailed:
+		return nil, k.failure
+	case f.Budget != nil && !k.pinned && !f.Budget.Take(client, now):
+		return nil, ErrFetchBudget
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// Proven keeps a document for as long as it is used: it has proven a request.
+func (f *Fetcher) Proven(rawURL string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k, found := f.kept[rawURL]; found && !k.pinned {
+		k.pinned = true
+		f.kept[rawURL] = k
+	}
+}
+
+// refreshed returns a document fetched at most ttl before now, and waits for
+// it.
+func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+	k, err := f.look(rawURL)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.document != nil && now.Sub(k.fetchedAt) < ttl:
+		return k.document, nil
+	case k.failure != nil && now.Sub(k.triedAt) < AfterFailure:
+		return nil, k.failure
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// Fetch gets rawURL now, whatever is kept: to confirm a subscription. Errors
+// are those of cached.
+func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
+	if err := f.own(rawURL); err != nil {
+		return nil, err
+	}
+	return wait(ctx, f.flight(ctx, rawURL, now))
+}
+
+// own refuses a URL that is not one of the sender's: it may come from the
+// request, before anything of that is proven.
+func (f *Fetcher) own(rawURL string) error {
+	u, err := url.Parse(rawURL)
+	switch {
+	case err != nil || len(rawURL) > maxFetchedURL:
+		return &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not a URL"}
+	case u.Scheme != "https" || u.User != nil || u.Port() != "" && u.Port() != "443":
+		return &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not plain https"}
+	case u.Host == "" || !f.allows(strings.ToLower(u.Hostname())):
+		return &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not a host of the sender"}
+	}
+	return nil
+}
+
+// IsDocument tells whether a URL leads to a document of that path and says
+// nothing else: a query or a second spelling would make one more URL of it.
+func IsDocument(rawURL string, path *regexp.Regexp) bool {
+	u, err := url.Parse(rawURL)
+	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
+		u.Port() == "" && u.Host == strings.ToLower(u.Host) && strings.HasPrefix(rawURL, "https://")
+}
+
+// flight starts to fetch a URL, or joins the fetch that is under way. It
+// outlives a caller who stops waiting.
+func (f *Fetcher) flight(ctx context.Context, rawURL string, now time.Time) <-chan singleflight.Result {
+	k, _ := f.look(rawURL)
+	return f.flights.DoChan(rawURL, func() (any, error) {
+		if k.document == nil { // what is kept is fetched again whatever strangers ask for
+			select {
+			case f.slots <- struct{}{}:
+				defer func() { <-f.slots }()
+			default:
+				return nil, errFetchBusy
+			}
+		}
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
+		defer cancel()
+		document, err := f.get(detached, rawURL)
+		if err != nil {
+			err = fmt.Errorf("fetch from the sender: %w", err)
+		}
+		f.keep(rawURL, document, err, now)
+		return document, err
+	})
+}
+
+func wait(ctx context.Context, result <-chan singleflight.Result) ([]byte, error) {
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.([]byte), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("fetch from the sender: %w", ctx.Err())
+	}
+}
+
+func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", "hooklatch")
+	response, err := f.transport.RoundTrip(request) // follows no redirect
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // a store that lists nothing says 403
+		return nil, fmt.Errorf("%w: status %d from %s", ErrNoDocument, response.StatusCode, request.URL.Hostname())
+	default:
+		return nil, fmt.Errorf("status %d from %s", response.StatusCode, request.URL.Hostname())
+	}
+	document, err := io.ReadAll(io.LimitReader(response.Body, MaxFetched+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(document) > MaxFetched:
+		return nil, errFetchTooLarge
+	}
+	return document, nil
+}
+
+// look returns what is kept of a URL.
+func (f *Fetcher) look(rawURL string) (kept, error) {
+	if err := f.own(rawURL); err != nil {
+		return kept{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kept[rawURL], nil
+}
+
+// keep remembers what came of a fetch. When there are too many, the one of least
+// worth makes room: a failure before a document, a document before one that has
+// proven something, and of equals the oldest.
+func (f *Fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := f.kept[rawURL]
+	if k.triedAt, k.failure = now, err; err == nil {
+		k.document, k.fetchedAt = document, now
+	}
+	f.kept[rawURL] = k
+	if len(f.kept) <= maxKept {
+		return
+	}
+	least := rawURL
+	for other := range f.kept {
+		if f.kept[other].worth() < f.kept[least].worth() ||
+			f.kept[other].worth() == f.kept[least].worth() && f.kept[other].triedAt.Before(f.kept[least].triedAt) {
+			least = other
+		}
+	}
+	delete(f.kept, least)
+}
+
+func (k kept) worth() int {
+	switch {
+	case k.pinned:
+		return 2
+	case k.document != nil:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,208 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+const keysURL = "https://keys.example.com/set.json"
+
+func TestFetchIsCached(t *testing.T) {
+	t.Parallel()
+	s := prooftest.NewServer(t, prooftest.Says("one"))
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	cached := func(age time.Duration) (string, error) {
+		document, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now().Add(age))
+		return string(document), err
+	}
+	for range 3 {
+		text, err := cached(0)
+		require.NoError(t, err)
+		require.Equal(t, "one", text)
+	}
+	require.EqualValues(t, 1, s.Requests.Load())
+
+	// An old document is used while a new one is fetched.
+	s.Answer(prooftest.Says("two"))
+	text, err := cached(2 * time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, "one", text)
+	require.Eventually(t, func() bool {
+		text, err := cached(2 * time.Hour)
+		return err == nil && text == "two"
+	}, 5*time.Second, time.Millisecond)
+	require.EqualValues(t, 2, s.Requests.Load())
+
+	// And for a day when there is no new one, which is not asked for each time.
+	s.Answer(prooftest.Status(http.StatusBadGateway))
+	for range 3 {
+		text, err = cached(4 * time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, "two", text)
+		require.Eventually(t, func() bool { // asked, and the failure kept: what comes now joins no flight
+			k, err := f.look(keysURL)
+			return err == nil && k.failure != nil && k.triedAt.Equal(prooftest.Now().Add(4*time.Hour))
+		}, 5*time.Second, time.Millisecond)
+		require.EqualValues(t, 3, s.Requests.Load())
+	}
+	_, err = cached(27 * time.Hour)
+	require.ErrorContains(t, err, "status 502")
+	require.NotErrorAs(t, err, new(*provider.VerifyError), "a fault of the network is not the sender's")
+	failed := s.Requests.Load()
+	_, err = cached(27*time.Hour + time.Second)
+	require.ErrorContains(t, err, "status 502")
+	require.Equal(t, failed, s.Requests.Load(), "not asked again at once")
+
+	s.Answer(prooftest.Says("three"))
+	document, err := f.refreshed(t.Context(), keysURL, time.Minute, prooftest.Now().Add(28*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, "three", string(document))
+	document, err = f.Fetch(t.Context(), keysURL, prooftest.Now().Add(28*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, "three", string(document))
+	require.Equal(t, failed+2, s.Requests.Load())
+}
+
+func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	s := prooftest.NewServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		_, _ = w.Write([]byte("late"))
+	})
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	ctx, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	for range 5 {
+		callers.Go(func() {
+			_, err := f.Cached(ctx, netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("canceled caller got %v", err)
+			}
+		})
+	}
+	<-arrived
+	cancel()
+	callers.Wait()
+	close(release)
+	require.Eventually(t, func() bool {
+		document, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+		return err == nil && string(document) == "late"
+	}, 5*time.Second, time.Millisecond)
+	require.EqualValues(t, 1, s.Requests.Load())
+}
+
+func TestFetchRefusesForeignURLs(t *testing.T) {
+	t.Parallel()
+	s := prooftest.NewServer(t, prooftest.Says("never"))
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com", "*.paypal.com")
+	for _, rawURL := range []string{
+		"", "keys.example.com", "http://keys.example.com/", "https://example.com/", "https://keys.example.com.evil.example/", "https://evil/keys.example.com",
+		"https://keys.example.com@evil.example/", "https://user:pw@keys.example.com/", "https://keys.example.com:8443/", "https://paypal.com/",
+		"https://evilpaypal.com/", "https://api.paypal.com.evil.example/", "ftp://keys.example.com/", "//keys.example.com/", "https:///x", "https://[::1]/",
+		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
+		"https://keys.example.com\n/", "https://keys.example.com./",
+	} {
+		_, err := f.Cached(t.Context(), netip.Prefix{}, rawURL, time.Hour, prooftest.Now())
+		refused, ok := errors.AsType[*provider.VerifyError](err)
+		require.True(t, ok, "%q: %v", rawURL, err)
+		require.Equal(t, provider.ReasonForeignURL, refused.Reason, rawURL)
+		_, err = f.Fetch(t.Context(), rawURL, prooftest.Now())
+		require.Error(t, err)
+	}
+	require.Zero(t, s.Requests.Load())
+	for _, rawURL := range []string{"https://KEYS.example.com/", "https://keys.example.com:443/x?y", "https://api.paypal.com/", "https://a.b.paypal.com/"} {
+		_, err := f.Fetch(t.Context(), rawURL, prooftest.Now())
+		require.NoError(t, err, rawURL)
+	}
+}
+
+func TestFetchRefusesAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		respond http.HandlerFunc
+		message string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://keys.example.com/other", http.StatusFound)
+		}, "status 302"},
+		"not found": {prooftest.Status(http.StatusNotFound), "status 404 from keys.example.com"},
+		"too large": {prooftest.Says(strings.Repeat("x", MaxFetched+1)), "larger than 256 KiB"},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10")
+			_, _ = w.Write([]byte("abc"))
+		}, "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := prooftest.NewServer(t, c.respond)
+			f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+			_, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+			require.ErrorContains(t, err, c.message)
+			require.NotErrorAs(t, err, new(*provider.VerifyError))
+			require.EqualValues(t, 1, s.Requests.Load())
+		})
+	}
+	s := prooftest.NewServer(t, prooftest.Says(strings.Repeat("x", MaxFetched)))
+	document, err := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com").Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+	require.NoError(t, err)
+	require.Len(t, document, MaxFetched)
+}
+
+// TestFetchReachesNoPrivateAddress uses the transport of production: names
+// that lead to this machine are not connected to.
+func TestFetchReachesNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	f := NewFetcher(provider.Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")
+	for _, host := range []string{"localhost", "127.0.0.1", "169.254.169.254", "10.0.0.1"} {
+		_, err := f.Fetch(t.Context(), "https://"+host+"/", prooftest.Now())
+		require.ErrorContains(t, err, "prohibited", host)
+	}
+}
+
+func TestFetchKeepsFew(t *testing.T) {
+	t.Parallel()
+	s := prooftest.NewServer(t, prooftest.Says("x"))
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "*.example.com")
+	for i := range maxKept + 10 {
+		_, err := f.Cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
+		require.NoError(t, err)
+	}
+	require.Len(t, f.kept, maxKept)
+	require.Contains(t, f.kept, "https://a.example.com/"+strconv.Itoa(maxKept+9))
+	require.NotContains(t, f.kept, "https://a.example.com/0")
+}
+
+func TestFetchIsBounded(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, maxFetching), make(chan struct{})
+	s := prooftest.NewServer(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "*.example.com")
+	var callers sync.WaitGroup
+	for i := range maxFetching {
+		callers.Go(func() { _, _ = f.Fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), prooftest.Now()) })
+	}
+	for range maxFetching {
+		<-arrived
+	}
+	_, err := f.Fetch(t.Context(), "https://a.example.com/more", prooftest.Now())
+	require.ErrorIs(t, err, errFetchBusy)
+	close(release)
+	callers.Wait()
+}

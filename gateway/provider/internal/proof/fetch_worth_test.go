@@ -1,0 +1,47 @@
+package proof
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+// TestKeptDocumentsMakeRoomByWorth: failures go first, what has proven
+// something goes last.
+func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
+	t.Parallel()
+	s := prooftest.NewServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/fails") {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	get := func(path string, after time.Duration) {
+		_, _ = f.Cached(t.Context(), netip.Prefix{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
+	}
+	get("/pinned", 0)
+	f.Proven("https://keys.example.com/pinned")
+	for i := range maxKept - 1 {
+		get(fmt.Sprintf("/document/%d", i), time.Duration(i)*time.Millisecond)
+	}
+	for i := range 100 {
+		get(fmt.Sprintf("/fails/%d", i), time.Second)
+	}
+	require.Len(t, f.kept, maxKept)
+	for i := range maxKept - 1 {
+		require.NotNil(t, f.kept[fmt.Sprintf("https://keys.example.com/document/%d", i)].document, i)
+	}
+	for i := range 2 * maxKept {
+		get(fmt.Sprintf("/more/%d", i), 2*time.Second)
+	}
+	require.Len(t, f.kept, maxKept)
+	require.NotNil(t, f.kept["https://keys.example.com/pinned"].document)
+}

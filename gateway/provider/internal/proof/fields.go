@@ -1,0 +1,273 @@
+package proof
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Field is where one text of a delivery stands. Exactly one of its members is
+// set; none is the whole body, or the whole item of a list.
+type Field struct {
+	Header  string // name of a request header, in canonical form
+	Pointer string // JSON pointer (RFC 6901) into the body, or into the item
+	Form    string // field of a form body
+	Fixed   string // this text; not for ids
+
+	levels int    // see up
+	less   string // see except
+}
+
+// Clock is where a time stands.
+type Clock struct {
+	Pointer string // JSON pointer into the body, or into the item
+	Unit    Unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, else s
+
+	levels int // see field.up
+}
+
+// fieldOf is the place an option names.
+func fieldOf(f provider.Field) Field {
+	return Field{Header: http.CanonicalHeaderKey(f.Header), Pointer: f.Pointer, Form: f.Form, Fixed: f.Fixed}
+}
+
+// clockOf is the place an option names.
+func clockOf(c provider.Clock) Clock { return Clock{Pointer: c.Pointer, Unit: Unit(c.Unit)} }
+
+// InHeader, at, inForm and fixed are the places declarations name.
+func InHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
+func At(pointer string) Field    { return Field{Pointer: pointer} }
+func InForm(name string) Field   { return Field{Form: name} }
+func Fixed(text string) Field    { return Field{Fixed: text} }
+
+// Up makes a pointer start so many lists above the item that is described:
+// of an item of /entry/0/changes, up(1) is its entry and up(2) the body.
+func (f Field) Up(levels int) Field {
+	f.levels = levels
+	return f
+}
+
+// except leaves out of a hashed JSON value what stands at some pointers inside
+// it: what the sender changes from one attempt to the next.
+func (f Field) except(pointers ...string) Field {
+	f.less = strings.Join(pointers, "\n")
+	return f
+}
+
+// Up is as for field.
+func (c Clock) Up(levels int) Clock {
+	c.levels = levels
+	return c
+}
+
+// UnknownType is the type of events whose sender does not name one.
+const UnknownType = "unknown"
+
+// place names where the field stands, for messages.
+func (f Field) place() string {
+	switch {
+	case f.Header != "":
+		return "header " + f.Header
+	case f.Form != "":
+		return "form field " + f.Form
+	}
+	return cmp.Or(strings.TrimSuffix(strings.Repeat("../", f.levels), "/")+f.Pointer, "the item itself")
+}
+
+// Text returns what stands there: not empty, and fit to be part of a key.
+// Errors: *EventError.
+func (f Field) Text(d *Document) (string, error) {
+	text, err := f.Find(d)
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", &provider.EventError{Message: f.place() + " is missing or empty"}
+	case !Clean(text):
+		return "", &provider.EventError{Message: f.place() + " contains control characters or is not valid UTF-8"}
+	}
+	return text, nil
+}
+
+func (f Field) Find(d *Document) (string, error) {
+	switch {
+	case f.Fixed != "":
+		return f.Fixed, nil
+	case f.Header != "":
+		values := d.R.Header[f.Header]
+		if len(values) > 1 {
+			return "", &provider.EventError{Message: f.place() + " came more than once"}
+		}
+		if len(values) == 0 {
+			return "", nil
+		}
+		return values[0], nil
+	case f.Form != "":
+		fields, err := d.Form()
+		if err != nil {
+			return "", err
+		}
+		if len(fields[f.Form]) > 1 {
+			return "", &provider.EventError{Message: f.place() + " came more than once"}
+		}
+		return fields.Get(f.Form), nil
+	}
+	value, err := d.above(f.levels).At(f.Pointer)
+	if err != nil {
+		return "", err
+	}
+	if !value.Exists() || value.Type == gjson.Null {
+		return "", nil
+	}
+	text, ok := Scalar(value)
+	if !ok {
+		return "", &provider.EventError{Message: f.place() + " is neither a text nor a whole number"}
+	}
+	return text, nil
+}
+
+// Optional returns what stands there, or nothing where it is missing or
+// cannot be stored as a text.
+func (f Field) Optional(d *Document) string {
+	if f == (Field{}) {
+		return ""
+	}
+	text, err := f.Text(d)
+	if err != nil || len(text) > MaxText {
+		return ""
+	}
+	return text
+}
+
+// Holds tells whether true stands there, as a text or as JSON.
+func (f Field) Holds(d *Document) bool {
+	if f.Pointer == "" {
+		return f.Optional(d) == "true"
+	}
+	value, err := d.above(f.levels).At(f.Pointer)
+	if err != nil {
+		return false
+	}
+	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
+}
+
+// Facts declares how one event is described: that of a whole delivery, or of
+// an item of a list (see each).
+type Facts struct {
+	Id       KeyRule
+	Kind     Field // the type
+	Fallback Field // the type where kind has none; zero: the type is required
+	Detail   Field // appended to the type after a dot, where it is there
+	Version  Field
+	Occurred Clock
+	Payload  string // form field with the JSON of a form body
+	NeedJSON bool   // the body must be JSON whatever the rules read
+}
+
+func (f Facts) Events(r *provider.Request) ([]provider.Event, error) {
+	return f.Of(&Document{R: r, Payload: f.Payload})
+}
+
+// Of describes the event of a document.
+func (f Facts) Of(d *Document) ([]provider.Event, error) {
+	event, err := f.event(d)
+	if err != nil {
+		return nil, d.Blame(err)
+	}
+	return []provider.Event{event}, nil
+}
+
+func (f Facts) event(d *Document) (provider.Event, error) {
+	if f.NeedJSON {
+		if _, err := d.JSON(); err != nil {
+			return provider.Event{}, err
+		}
+	}
+	id, err := f.Id(d)
+	if err != nil {
+		return provider.Event{}, err
+	}
+	kind, err := f.Kind.Text(d)
+	if err != nil && f.Fallback != (Field{}) {
+		kind, err = f.Fallback.Text(d)
+	}
+	if err != nil {
+		return provider.Event{}, err
+	}
+	if detail := f.Detail.Optional(d); detail != "" {
+		kind += "." + detail
+	}
+	if len(kind) > MaxText {
+		return provider.Event{}, &provider.EventError{Message: "the event type is longer than 255 bytes"}
+	}
+	return provider.Event{
+		ID: id, Type: kind, APIVersion: f.Version.Optional(d), OccurredAt: f.Occurred.Time(d), Item: d.item, Part: d.part(),
+	}, nil
+}
+
+var errNoTime = errors.New("no time")
+
+// millisecondsFrom is the number from which on a time without a unit is in
+// milliseconds: as seconds it would be after the year 5000.
+const millisecondsFrom = 1e11
+
+// Time returns the time that stands there, or zero: an event without a usable
+// time is still an event.
+func (c Clock) Time(d *Document) time.Time {
+	if c.Pointer == "" {
+		return time.Time{}
+	}
+	value, err := d.above(c.levels).At(c.Pointer)
+	if err != nil {
+		return time.Time{}
+	}
+	text := value.Raw
+	if value.Type == gjson.String {
+		text = Unquote(value.Raw)
+	}
+	u := c.Unit
+	if u == "" {
+		switch {
+		case value.Type == gjson.String:
+			u = RFC3339
+		case value.Num >= millisecondsFrom:
+			u = Milliseconds
+		default:
+			u = Seconds
+		}
+	}
+	t, err := u.lenient(text)
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// lenient reads a time of a body: decimals may have a fraction.
+func (u Unit) lenient(s string) (time.Time, error) {
+	if u == RFC3339 {
+		return time.Parse(time.RFC3339Nano, s)
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if u == Seconds {
+		n *= 1000
+	}
+	if math.IsNaN(n) || n < 0 || n > 1e15 {
+		return time.Time{}, errNoTime
+	}
+	return time.UnixMilli(int64(math.Round(n))), nil
+}
+
+// EscapePointer makes a name a token of a JSON pointer.
+var EscapePointer = strings.NewReplacer("~", "~0", "/", "~1")

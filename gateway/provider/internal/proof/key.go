@@ -1,0 +1,133 @@
+package proof
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// MaxText is the length in bytes the outbox takes for ids and types.
+const MaxText = 255
+
+// KeyRule finds the dedup key of a document. Errors: *EventError.
+type KeyRule func(d *Document) (string, error)
+
+// Verbatim takes the id as the sender spells it.
+func Verbatim(f Field) KeyRule {
+	return func(d *Document) (string, error) {
+		id, err := f.Text(d)
+		if err != nil {
+			return "", err
+		}
+		if len(id) > MaxText {
+			return "", &provider.EventError{Message: "the event id in " + f.place() + " is longer than 255 bytes"}
+		}
+		return id, nil
+	}
+}
+
+// Composite joins several texts, all of which must be there.
+func Composite(fields ...Field) KeyRule {
+	return func(d *Document) (string, error) {
+		parts := make([]string, len(fields))
+		for i, f := range fields {
+			var err error
+			if parts[i], err = f.Text(d); err != nil {
+				return "", err
+			}
+		}
+		return Join(parts...), nil
+	}
+}
+
+// Hashed makes the key of what stands at some places, all of which must be
+// there. JSON counts as a value: white space and the order of keys do not.
+func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
+
+// HashedSome is hashed with further places where there may be nothing. Nothing
+// counts as another value than null or an empty text.
+func HashedSome(required []Field, optional ...Field) KeyRule {
+	fields := slices.Concat(required, optional)
+	return func(d *Document) (string, error) {
+		h := sha256.New()
+		for i, f := range fields {
+			content, ok, err := f.digest(d)
+			switch {
+			case err != nil:
+				return "", err
+			case !ok && i < len(required):
+				return "", &provider.EventError{Message: f.missing()}
+			}
+			name := sha256.Sum256([]byte(f.place()))
+			h.Write(name[:])
+			h.Write(content[:]) // all zero when nothing is there
+		}
+		return hashPrefix + hex.EncodeToString(h.Sum(nil)), nil
+	}
+}
+
+// digest hashes what stands at f; false: nothing does.
+func (f Field) digest(d *Document) (digest, bool, error) {
+	if f.Header != "" || f.Form != "" || f.Fixed != "" {
+		text, err := f.Find(d)
+		if err != nil || text == "" {
+			return digest{}, false, err
+		}
+		return sha256.Sum256([]byte("t" + text)), true, nil
+	}
+	value, err := d.above(f.levels).At(f.Pointer)
+	if err != nil || !value.Exists() {
+		return digest{}, false, err
+	}
+	return digestWithout(value.Raw, f.less), true, nil
+}
+
+func (f Field) missing() string {
+	if f.Header != "" || f.Form != "" {
+		return f.place() + " is missing or empty, and is part of the event id"
+	}
+	return "the body has nothing at " + f.place() + ", which is part of the event id"
+}
+
+const hashPrefix = "sha256:"
+
+var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
+
+// Join makes one key of several parts, so that no two lists of parts give the
+// same key: ":" stands between them and is escaped inside. What is too long
+// for a key becomes a hash.
+func Join(parts ...string) string {
+	var key strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			key.WriteByte(':')
+		}
+		key.WriteString(escapeParts.Replace(part))
+	}
+	if key.Len() <= MaxText {
+		return key.String()
+	}
+	return HashOf(parts...)
+}
+
+// HashOf hashes parts with their lengths.
+func HashOf(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return hashPrefix + hex.EncodeToString(h.Sum(nil))
+}
+
+// Clean tells whether a text can be part of a key or a type: valid UTF-8
+// without control characters.
+func Clean(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}

@@ -1,0 +1,194 @@
+package proof
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+var (
+	ErrNotThatKey = errors.New("it is a key of another kind")
+	errPublicOnly = errors.New("signing needs the private key; this one is public")
+)
+
+// keyPair declares signatures by a private key. The secret of a source is the
+// public key then. The private one is taken in its place, so that `send` and
+// tests can sign with it.
+type keyPair struct {
+	// Read returns a crypto.Signer for a private key, else the public key.
+	Read func(s secret.Value) (any, error)
+	// Proves tells whether signature is that of message by a key.
+	Proves func(key crypto.PublicKey, message, signature []byte) bool
+	// hash is what the signer gets, crypto.Hash(0) for the message itself.
+	hash crypto.Hash
+}
+
+// Ed25519Keys declares Ed25519: a public key of 32 bytes, or a private key as
+// its seed followed by the public key.
+func Ed25519Keys(spelling KeySpelling) *keyPair {
+	return &keyPair{
+		Read: func(s secret.Value) (any, error) {
+			key, err := spelling.Key(s)
+			switch {
+			case err != nil:
+				return nil, err
+			case len(key) == ed25519.PublicKeySize:
+				return ed25519.PublicKey(key), nil
+			case len(key) == ed25519.PrivateKeySize:
+				return ed25519.PrivateKey(key), nil
+			}
+			return nil, fmt.Errorf("the key has %d bytes; an Ed25519 public key has %d", len(key), ed25519.PublicKeySize)
+		},
+		Proves: func(key crypto.PublicKey, message, signature []byte) bool {
+			public, ok := key.(ed25519.PublicKey)
+			return ok && ed25519.Verify(public, message, signature)
+		},
+	}
+}
+
+// ECDSAKeys declares ECDSA with P-256 and SHA-256, signatures in ASN.1. Keys
+// are PEM, or the base64 of the DER in it.
+func ECDSAKeys() *keyPair {
+	return &keyPair{
+		Read: func(s secret.Value) (any, error) {
+			key, err := ReadKey(s)
+			if err != nil {
+				return nil, err
+			}
+			if public, ok := PublicOf(key).(*ecdsa.PublicKey); !ok || public.Curve != elliptic.P256() {
+				return nil, ErrNotThatKey
+			}
+			return key, nil
+		},
+		Proves: func(key crypto.PublicKey, message, signature []byte) bool {
+			public, ok := key.(*ecdsa.PublicKey)
+			sum := sha256.Sum256(message)
+			return ok && ecdsa.VerifyASN1(public, sum[:], signature)
+		},
+		hash: crypto.SHA256,
+	}
+}
+
+// RSAKeys declares RSA with PKCS #1 v1.5. Keys are spelled as for ecdsaKeys.
+func RSAKeys(hash crypto.Hash) *keyPair {
+	return &keyPair{
+		Read: func(s secret.Value) (any, error) {
+			key, err := ReadKey(s)
+			if err != nil {
+				return nil, err
+			}
+			if _, ok := PublicOf(key).(*rsa.PublicKey); !ok {
+				return nil, ErrNotThatKey
+			}
+			return key, nil
+		},
+		Proves: func(key crypto.PublicKey, message, signature []byte) bool {
+			public, ok := key.(*rsa.PublicKey)
+			return ok && ProvesRSA(public, hash, message, signature) == nil
+		},
+		hash: hash,
+	}
+}
+
+// ProvesRSA checks a PKCS #1 v1.5 signature.
+func ProvesRSA(key *rsa.PublicKey, hash crypto.Hash, message, signature []byte) error {
+	h := hash.New()
+	h.Write(message)
+	return rsa.VerifyPKCS1v15(key, hash, h.Sum(nil), signature)
+}
+
+// ReadKey reads a public or a private key: PEM, or the base64 of its DER.
+func ReadKey(s secret.Value) (any, error) {
+	if s.IsZero() {
+		return nil, ErrEmptySecret
+	}
+	text := s.Reveal()
+	var der []byte
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		der = block.Bytes
+	} else {
+		var err error
+		if der, err = Base64.Decode(strings.Join(strings.Fields(text), "")); err != nil {
+			return nil, errors.New("the key is neither PEM nor base64")
+		}
+	}
+	if key, err := x509.ParsePKIXPublicKey(der); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	return nil, errors.New("the key is neither a public nor a private key in DER")
+}
+
+// PublicOf returns the public half of a key.
+func PublicOf(key any) crypto.PublicKey {
+	if private, ok := key.(crypto.Signer); ok {
+		return private.Public()
+	}
+	return key
+}
+
+func (k *keyPair) Check(s secret.Value) error {
+	_, err := k.Read(s)
+	return err
+}
+
+// Match returns the index of the first key one of the signatures is of.
+func (k *keyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
+	if len(secrets) == 0 {
+		return 0, ErrNoSecret
+	}
+	var unusable error
+	for i, s := range secrets {
+		key, err := k.Read(s)
+		if err != nil {
+			unusable = fmt.Errorf("secret %d: %w", i, err)
+			continue
+		}
+		for _, signature := range signatures {
+			if k.Proves(PublicOf(key), message, signature) {
+				return i, nil // everything compared here is public
+			}
+		}
+	}
+	if unusable != nil {
+		return 0, unusable
+	}
+	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
+}
+
+func (k *keyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
+	key, err := k.Read(s)
+	if err != nil {
+		return nil, err
+	}
+	private, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, errPublicOnly
+	}
+	if k.hash != 0 {
+		h := k.hash.New()
+		h.Write(message)
+		message = h.Sum(nil)
+	}
+	return private.Sign(rand.Reader, message, k.hash)
+}

@@ -1,0 +1,169 @@
+package proof
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+)
+
+// PublishedKey is a key of a sender that signs with JSON Web Tokens.
+type PublishedKey struct {
+	id        string
+	algorithm string // the only one it is for; empty: any that fits its kind
+	key       crypto.PublicKey
+}
+
+// KeyFinder returns the keys a token may be signed with, by the key id of its
+// header; "" when it names none. No key is an empty list. Errors are faults of
+// ours or of the network.
+type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
+
+const (
+	// KeysFor is how long a published set of keys is used without a look at
+	// the sender's. New keys are found earlier: see newKeysAfter.
+	KeysFor = time.Hour
+	// NewKeysAfter is the least time between two looks for a key that was not
+	// there: anybody can send us an unknown key id.
+	NewKeysAfter = time.Minute
+)
+
+var errNoKeys = errors.New("the set has no public key that can be used")
+
+// KeysByURL finds keys in the set at a URL.
+func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
+	var mu sync.Mutex
+	var parsed []PublishedKey
+	var of []byte // the document parsed was made of
+	read := func(document []byte, err error) ([]PublishedKey, error) {
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(of) > 0 && len(document) > 0 && &of[0] == &document[0] {
+			return parsed, nil
+		}
+		keys, err := parseKeySet(document)
+		if err != nil {
+			return nil, err
+		}
+		parsed, of = keys, document
+		return parsed, nil
+	}
+	return func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error) {
+		keys, err := read(f.Cached(ctx, netip.Prefix{}, rawURL, KeysFor, now))
+		if err != nil {
+			return nil, err
+		}
+		if found := keysNamed(keys, id); len(found) > 0 {
+			return found, nil
+		}
+		if keys, err = read(f.refreshed(ctx, rawURL, NewKeysAfter, now)); err != nil {
+			return nil, err
+		}
+		return keysNamed(keys, id), nil
+	}
+}
+
+// KeysInFile finds keys in a set that is read once.
+func KeysInFile(path string) (KeyFinder, error) {
+	document, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := parseKeySet(document)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, id string, _ time.Time) ([]PublishedKey, error) {
+		return keysNamed(keys, id), nil
+	}, nil
+}
+
+// keysNamed returns the keys of an id; all of them for a token that names none.
+func keysNamed(keys []PublishedKey, id string) []PublishedKey {
+	var found []PublishedKey
+	for _, k := range keys {
+		if id == "" || k.id == id {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// parseKeySet reads a JSON Web Key Set (RFC 7517). Keys of unknown kinds, and
+// those for encryption, are passed over, as the RFC wants.
+func parseKeySet(document []byte) ([]PublishedKey, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(document, &set); err != nil {
+		return nil, fmt.Errorf("read the set of keys: %w", err)
+	}
+	var keys []PublishedKey
+	for _, text := range set.Keys {
+		if k, ok := ParseKey(text); ok {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errNoKeys
+	}
+	return keys, nil
+}
+
+// ParseKey reads the public half of one JSON Web Key. Certificates in it are
+// not looked at: the set itself comes from the sender.
+func ParseKey(text []byte) (PublishedKey, bool) {
+	var given jwkset.JWKMarshal
+	if err := json.Unmarshal(text, &given); err != nil || given.USE != "" && given.USE != jwkset.UseSig {
+		return PublishedKey{}, false
+	}
+	public := jwkset.JWKMarshal{
+		KTY: given.KTY, KID: given.KID, CRV: given.CRV, X: given.X, Y: given.Y, N: given.N, E: given.E,
+	}
+	key, err := jwkset.NewJWKFromMarshal(public, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
+	if err != nil || !usable(key.Key()) {
+		return PublishedKey{}, false
+	}
+	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key()}, true
+}
+
+// usable refuses keys that prove nothing: short ones (RFC 7518, 3.3) and
+// points that are not on their curve.
+func usable(key any) bool {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= 2048 && k.E > 1
+	case *ecdsa.PublicKey:
+		_, err := k.ECDH()
+		return err == nil
+	case ed25519.PublicKey:
+		return len(k) == ed25519.PublicKeySize
+	}
+	return false
+}
+
+// keyID is the id we give a key of our own: the hash of its public half.
+func keyID(key crypto.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return "", fmt.Errorf("name the key: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}

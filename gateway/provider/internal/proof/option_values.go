@@ -1,0 +1,141 @@
+package proof
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Tolerance is what a source allows a scheme between the signed time and now,
+// standard where the source does not say: 0 is off.
+func Tolerance(o provider.Options, standard time.Duration) time.Duration {
+	switch {
+	case o.Tolerance < 0:
+		return 0
+	case o.Tolerance == 0:
+		return standard
+	}
+	return o.Tolerance
+}
+
+// OneOf returns the chosen value of an option with a fixed set of them.
+func OneOf(field, value, standard string, allowed ...string) (string, error) {
+	value = cmp.Or(value, standard)
+	if !slices.Contains(allowed, value) {
+		return "", &provider.OptionError{Field: field, Value: value, Allowed: "must be one of " + strings.Join(allowed, ", ")}
+	}
+	return value, nil
+}
+
+// validateField refuses a Field that names no place, or more than one.
+func validateField(field string, f provider.Field) error {
+	return oneMember(field, map[string]string{"header": f.Header, "pointer": f.Pointer, "form": f.Form, "fixed": f.Fixed})
+}
+
+// validateEventID refuses an EventID that names no place, or more than one.
+func validateEventID(field string, e provider.EventID) error {
+	members := map[string]string{
+		"header": e.Header, "pointer": e.Pointer, "form": e.Form, "join": strings.Join(e.Join, " "), "fields": strings.Join(e.Fields, " "),
+	}
+	if err := oneMember(field, members); err != nil {
+		return err
+	}
+	if err := validatePlaces(field+".join", e.Join); err != nil {
+		return err
+	}
+	if len(e.Optional) > 0 && len(e.Fields) == 0 {
+		return &provider.OptionError{Field: field + ".optional", Value: strings.Join(e.Optional, " "), Allowed: "only with fields"}
+	}
+	if err := validatePlaces(field+".fields", e.Fields); err != nil {
+		return err
+	}
+	return validatePlaces(field+".optional", e.Optional)
+}
+
+// validateClock refuses a Clock without a place or with an unknown unit.
+func validateClock(field string, c provider.Clock) error {
+	if err := validatePointer(field+".pointer", c.Pointer); err != nil {
+		return err
+	}
+	if c.Unit == "" {
+		return nil
+	}
+	_, err := OneOf(field+".unit", c.Unit, "", string(Seconds), string(Milliseconds), string(RFC3339))
+	return err
+}
+
+func oneMember(field string, members map[string]string) error {
+	var names, set []string
+	for name, value := range members {
+		names = append(names, name)
+		if value != "" {
+			set = append(set, name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(set)
+	if len(set) != 1 {
+		return &provider.OptionError{Field: field, Value: strings.Join(set, " and "), Allowed: "exactly one of " + strings.Join(names, ", ")}
+	}
+	name, value := set[0], members[set[0]]
+	switch name {
+	case "pointer":
+		return validatePointer(field+".pointer", value)
+	case "header":
+		return ValidateHeader(field+".header", value)
+	}
+	return nil
+}
+
+// validatePointer takes RFC 6901 pointers but the empty one: the whole body is
+// no field of it.
+func validatePointer(field, pointer string) error {
+	ok := strings.HasPrefix(pointer, "/")
+	for i := 0; ok && i < len(pointer); i++ {
+		if pointer[i] == '~' {
+			ok = i+1 < len(pointer) && (pointer[i+1] == '0' || pointer[i+1] == '1')
+		}
+	}
+	if !ok {
+		return &provider.OptionError{Field: field, Value: pointer, Allowed: "must be a JSON pointer such as /data/id (~ is written ~0, / in a name ~1)"}
+	}
+	return nil
+}
+
+// ValidateHeader takes the names of header fields (RFC 9110, tokens).
+func ValidateHeader(field, name string) error {
+	token := func(c rune) bool {
+		return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	}
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !token(c) }) {
+		return &provider.OptionError{Field: field, Value: name, Allowed: "must be the name of a header, such as X-Signature"}
+	}
+	return nil
+}
+
+// validatePlaces refuses what places cannot read, and what stands there twice.
+func validatePlaces(field string, texts []string) error {
+	for i, text := range texts {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		kind, name, _ := strings.Cut(text, ":")
+		switch {
+		case kind == "header":
+			if err := ValidateHeader(at, name); err != nil {
+				return err
+			}
+		case kind == "form" && name != "":
+		default:
+			if validatePointer(at, text) != nil {
+				return &provider.OptionError{Field: at, Value: text, Allowed: "must be a JSON pointer such as /data/id, or header:NAME, or form:NAME"}
+			}
+		}
+		if slices.Contains(texts[:i], text) {
+			return &provider.OptionError{Field: field, Value: text, Allowed: "every field once"}
+		}
+	}
+	return nil
+}

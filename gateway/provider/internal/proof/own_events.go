@@ -1,0 +1,210 @@
+package proof
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// ownEvents describes from options the events of a sender we do not know.
+type ownEvents struct {
+	facts    Facts
+	list     string // JSON pointer to the list of events, "" for the body itself
+	listed   bool   // the body has a list of events
+	signedID Field  // header of an id that is signed
+	parts    []Field
+}
+
+// EventOptions are the options that newOwnEvents reads.
+var EventOptions = []string{"each", "event_id", "type", "occurred_at"}
+
+// wholeBody is the value of Options.Each for a body that is the list itself.
+const wholeBody = "body"
+
+// NewOwnEvents reads the options about events. signedID is the default of the id;
+// the zero field is none.
+func NewOwnEvents(o provider.Options, signedID Field) (*ownEvents, error) {
+	g := &ownEvents{signedID: signedID}
+	if err := g.readList(o.Each); err != nil {
+		return nil, err
+	}
+	id, err := g.id(o.EventID)
+	if err != nil {
+		return nil, err
+	}
+	kind, fallback, err := KindOf(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.OccurredAt != (provider.Clock{}) {
+		if err := validateClock("occurred_at", o.OccurredAt); err != nil {
+			return nil, err
+		}
+	}
+	g.facts = Facts{Id: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
+	if err := g.oneBody(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *ownEvents) readList(each string) error {
+	switch each {
+	case "":
+		return nil
+	case wholeBody:
+	default:
+		if err := validatePointer("each", each); err != nil {
+			return &provider.OptionError{Field: "each", Value: each, Allowed: "must be a JSON pointer such as /events, or body when the body is the list itself"}
+		}
+		g.list = each
+	}
+	g.listed = true
+	return nil
+}
+
+// id returns the rule of the key.
+func (g *ownEvents) id(e provider.EventID) (KeyRule, error) {
+	if e.Text() == "" {
+		if g.signedID != (Field{}) && !g.listed {
+			g.parts = []Field{g.signedID}
+			return Verbatim(g.signedID), nil
+		}
+		return nil, &provider.OptionError{
+			Field:   "event_id",
+			Allowed: "required: say what makes two deliveries the same event, by one of header, pointer, form, join, fields",
+		}
+	}
+	if err := validateEventID("event_id", e); err != nil {
+		return nil, err
+	}
+	var rule KeyRule
+	switch {
+	case len(e.Fields) > 0:
+		required, optional := Places(e.Fields), Places(e.Optional)
+		g.parts, rule = slices.Concat(required, optional), HashedSome(required, optional...)
+	case len(e.Join) > 0:
+		g.parts = Places(e.Join)
+		rule = Composite(g.parts...)
+	default:
+		g.parts = []Field{fieldOf(provider.Field{Header: e.Header, Pointer: e.Pointer, Form: e.Form})}
+		rule = Verbatim(g.parts[0])
+	}
+	if g.listed && !slices.ContainsFunc(g.parts, func(f Field) bool { return f.Pointer != "" }) {
+		return nil, &provider.OptionError{Field: "event_id", Value: e.Text(), Allowed: "with each, something inside the item: all items would have one id"}
+	}
+	return rule, nil
+}
+
+// KindOf returns the place of the type and what stands in for it.
+func KindOf(o provider.Options) (kind, fallback Field, err error) {
+	if o.Type == (provider.Field{}) {
+		return At("/type"), Fixed(UnknownType), nil
+	}
+	if err := validateField("type", o.Type); err != nil {
+		return Field{}, Field{}, err
+	}
+	if o.Type.Fixed != "" && (!Clean(o.Type.Fixed) || len(o.Type.Fixed) > MaxText) {
+		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "at most 255 bytes without control characters"}
+	}
+	return fieldOf(o.Type), Field{}, nil
+}
+
+// oneBody refuses rules that read the body both as a form and as JSON.
+func (g *ownEvents) oneBody() error {
+	var forms, pointers []string
+	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
+		if f.Form != "" {
+			forms = append(forms, f.Form)
+		}
+		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // not the default of the type
+			pointers = append(pointers, f.Pointer)
+		}
+	}
+	if g.facts.Occurred.Pointer != "" {
+		pointers = append(pointers, g.facts.Occurred.Pointer)
+	}
+	if g.listed {
+		pointers = append(pointers, cmp.Or(g.list, wholeBody))
+	}
+	if len(forms) > 0 && len(pointers) > 0 {
+		return &provider.OptionError{Field: "event_id", Value: forms[0] + " and " + strings.Join(pointers, " "), Allowed: "form fields or JSON pointers, not both: a body is one of them"}
+	}
+	return nil
+}
+
+// Events finds the events of a proven request.
+func (g *ownEvents) Events(r *provider.Request) ([]provider.Event, error) {
+	if g.listed {
+		return Each(g.list, g.facts.Of).Events(r)
+	}
+	return g.facts.Events(r)
+}
+
+// Headers lists the headers that describe events, in canonical form: in one
+// request each may come once only.
+func (g *ownEvents) Headers() []string {
+	var names []string
+	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
+		if f.Header != "" && f != g.signedID {
+			names = append(names, f.Header)
+		}
+	}
+	return names
+}
+
+// UnsignedID tells whether a header that is not signed decides about the id.
+func (g *ownEvents) UnsignedID() bool {
+	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
+}
+
+// Sample makes a body in which everything stands where the options say.
+func (g *ownEvents) Sample(eventType, id string, now time.Time) *provider.Request {
+	id = cmp.Or(id, FreshID("evt_"))
+	d := newDraft()
+	if g.listed && g.list == "" {
+		d.body = nil
+	}
+	d.put(g.inItem(At("/data")), Object{"object": "demo", "number": NumberOf(id), "amount": 4200, "currency": "usd"})
+	// Longer pointers last, so that none is covered by a shorter one.
+	parts := slices.SortedStableFunc(slices.Values(g.parts), func(a, b Field) int { return cmp.Compare(len(a.Pointer), len(b.Pointer)) })
+	for _, f := range parts {
+		d.put(g.inItem(f), id)
+	}
+	d.put(g.signedID, id)
+	occurred := g.facts.Occurred
+	if occurred.Pointer != "" {
+		occurred.Pointer = g.inItem(At(occurred.Pointer)).Pointer
+	}
+	d.putTime(occurred, now)
+	d.put(g.inItem(g.facts.Kind), cmp.Or(eventType, "demo.created"))
+	return d.request()
+}
+
+// inItem is the place of f in a body with one event.
+func (g *ownEvents) inItem(f Field) Field {
+	if g.listed && f.Pointer != "" {
+		f.Pointer = g.list + "/0" + f.Pointer
+	}
+	return f
+}
+
+// Places reads the places of a composite or hashed id. They were validated.
+func Places(texts []string) []Field {
+	fields := make([]Field, len(texts))
+	for i, text := range texts {
+		kind, name, _ := strings.Cut(text, ":")
+		switch kind {
+		case "header":
+			fields[i] = InHeader(name)
+		case "form":
+			fields[i] = InForm(name)
+		default:
+			fields[i] = At(text)
+		}
+	}
+	return fields
+}

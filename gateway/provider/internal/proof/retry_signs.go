@@ -1,0 +1,46 @@
+package proof
+
+import (
+	"strconv"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+const (
+	maxRetryText   = 64
+	maxRetryNumber = 1_000_000 // more is not a count
+)
+
+// RetrySigns declares where a sender says that it tries again. Fields that are
+// not there count as nothing.
+type RetrySigns struct {
+	Number Field // a whole number
+	First  int   // the number of the first attempt
+	Reason Field
+	Again  Field // true for what was sent before
+	Token  Field
+}
+
+func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
+	d := &Document{R: r}
+	info := provider.RetryInfo{Reason: printable(s.Reason.Optional(d)), Token: printable(s.Token.Optional(d))}
+	if n, err := strconv.Atoi(s.Number.Optional(d)); err == nil && n <= maxRetryNumber {
+		info.Number = max(0, n-s.First)
+	}
+	info.Redelivery = info.Number > 0 || s.Again.Holds(d)
+	return info
+}
+
+// printable leaves of a text what is safe to log: nothing of one that is too
+// long or not printable ASCII.
+func printable(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return ""
+		}
+	}
+	if len(s) > maxRetryText {
+		return ""
+	}
+	return s
+}

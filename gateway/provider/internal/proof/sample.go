@@ -1,0 +1,128 @@
+package proof
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+)
+
+// Object is a JSON object of a sample.
+type Object map[string]any
+
+// SampleJSON makes an unsigned JSON delivery; headers are pairs of name and
+// value.
+func SampleJSON(body any, headers ...string) *provider.Request {
+	text, err := json.Marshal(body)
+	if err != nil { // a sample is made of texts, numbers and objects only
+		panic(fmt.Sprintf("sample: %v", err))
+	}
+	return Sample(text, JsonType, headers...)
+}
+
+// Sample makes an unsigned delivery.
+func Sample(body []byte, contentType string, headers ...string) *provider.Request {
+	r := &provider.Request{Method: http.MethodPost, Header: http.Header{}, Body: body}
+	r.Header.Set("Content-Type", contentType)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// FreshID makes an id nobody used before.
+func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+
+// NumberOf and commitOf are what a sample calls the thing its event is about. They
+// follow from the id of the event: where that stands in a header only, the
+// signed texts of two events would be equal otherwise, and look like a replay.
+func NumberOf(id string) int64 {
+	sum := sha256.Sum256([]byte(id))
+	return int64(binary.BigEndian.Uint32(sum[:]))
+}
+
+func CommitOf(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:20]) // as long as those of git
+}
+
+// draft is a sample whose fields stand where options say.
+type draft struct {
+	header http.Header
+	body   any
+	form   url.Values // a form body, as soon as a field is put into it
+}
+
+func newDraft() *draft { return &draft{header: http.Header{}, body: Object{}} }
+
+// put sets what stands at f; for a fixed text there is nothing to set.
+func (d *draft) put(f Field, value any) {
+	switch {
+	case f.Header != "":
+		d.header.Set(f.Header, fmt.Sprint(value))
+	case f.Form != "":
+		if d.form == nil {
+			d.form = url.Values{}
+		}
+		d.form.Set(f.Form, fmt.Sprint(value))
+	case f.Pointer != "":
+		d.body = plant(d.body, jsonpointer.Tokens(f.Pointer), value)
+	}
+}
+
+// putTime sets the time that stands at c.
+func (d *draft) putTime(c Clock, now time.Time) {
+	if c.Pointer == "" {
+		return
+	}
+	switch c.Unit {
+	case Seconds:
+		d.put(At(c.Pointer), now.Unix())
+	case Milliseconds:
+		d.put(At(c.Pointer), now.UnixMilli())
+	default:
+		d.put(At(c.Pointer), now.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// request makes the unsigned delivery.
+func (d *draft) request() *provider.Request {
+	r := SampleJSON(d.body)
+	if d.form != nil {
+		r = Sample([]byte(d.form.Encode()), FormType)
+	}
+	for name := range d.header {
+		r.Header.Set(name, d.header.Get(name))
+	}
+	return r
+}
+
+// plant returns node with value at the end of the path, over whatever was in
+// the way.
+func plant(node any, path []string, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	if list, ok := node.([]any); path[0] == "0" && (node == nil || ok) {
+		if len(list) == 0 {
+			list = []any{nil}
+		}
+		list[0] = plant(list[0], path[1:], value)
+		return list
+	}
+	members, ok := node.(Object)
+	if !ok {
+		members = Object{}
+	}
+	members[path[0]] = plant(members[path[0]], path[1:], value)
+	return members
+}

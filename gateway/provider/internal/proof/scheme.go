@@ -1,0 +1,338 @@
+// Package proof is the engine of the providers: schemes that prove who sent a
+// request, rules that find its events and their keys, and what both are made of.
+package proof
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Scheme declares one way to sign a template: with an HMAC of a shared secret,
+// or with a key pair. Nearly all senders are a value of it.
+type Scheme struct {
+	// Headers are the families of header names the scheme goes by. The first
+	// one whose signature is there counts, all of it.
+	Headers []HeaderNames
+	// Pairs is how the header lists several values; nil for one signature.
+	Pairs *Pairs
+	// Numbered: the signatures are in headers of that name with -1, -2, ...
+	// behind it. They start at 1, without a gap.
+	Numbered bool
+	// Prefix stands before each signature.
+	Prefix string
+
+	Encoding Encoding
+	Template Template
+	// Of an HMAC.
+	Hash   func() hash.Hash
+	Secret KeySpelling
+	// Public replaces the HMAC by signatures of a key pair.
+	Public *keyPair
+
+	Unit      Unit
+	Tolerance time.Duration // 0: off
+
+	// Single are further headers the provider's rules read. A request in
+	// which one of them comes twice is refused: two readers could disagree.
+	Single []string
+}
+
+// HeaderNames is one family of header names, in canonical form.
+type HeaderNames struct {
+	Signature, Timestamp, Id string
+}
+
+// Pairs is a header that lists key and value pairs, of which several may be
+// signatures.
+type Pairs struct {
+	Separator string // between pairs
+	Assign    string // between key and value
+	Signature string // key of a signature; others are ignored (downgrade)
+	Timestamp string // key of the time, at most one; empty for none
+}
+
+// Claim is what a request says of itself, before any of it is proven.
+type claim struct {
+	Signatures    [][]byte
+	Timestamp, id string
+	SignedAt      time.Time
+}
+
+// Names returns the family of header names that h uses.
+func (s *Scheme) Names(h http.Header) HeaderNames {
+	for _, names := range s.Headers {
+		if len(h[s.signature(names)]) > 0 {
+			return names
+		}
+	}
+	return s.Headers[0]
+}
+
+// Signature is the header of the first signature.
+func (s *Scheme) signature(names HeaderNames) string {
+	if s.Numbered {
+		return names.Signature + "-1"
+	}
+	return names.Signature
+}
+
+func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	c, err := s.Claim(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	if s.Template.Has(InURL) && r.URL == nil {
+		return provider.Verified{}, ErrNoURL
+	}
+	index, err := s.Match(secrets, r, c)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	// The time counts only once it is proven: "old" then always means a
+	// genuine delivery that came late, never noise.
+	if s.Template.Has(InTimestamp) {
+		if err := Within(c.SignedAt, now, s.Tolerance); err != nil {
+			return provider.Verified{}, err
+		}
+	}
+	return provider.Verified{SecretIndex: index, SignedAt: c.SignedAt}, nil
+}
+
+// Match returns the index of the first secret that made one of the signatures.
+func (s *Scheme) Match(secrets []secret.Value, r *provider.Request, c claim) (int, error) {
+	if s.Public != nil {
+		return s.Public.Match(secrets, c.Signatures, s.Template.Text(r, c.Timestamp, c.id))
+	}
+	return s.Secret.Match(secrets, c.Signatures, func(key []byte) [][]byte {
+		return [][]byte{s.mac(key, r, c.Timestamp, c.id)}
+	})
+}
+
+// CheckSecret tells whether a secret may be configured.
+func (s *Scheme) CheckSecret(v secret.Value) error {
+	if s.Public != nil {
+		return s.Public.Check(v)
+	}
+	return s.Secret.Check(v)
+}
+
+// usable tells whether a key can be made of a secret, however short: senders
+// sign with what they have.
+func (s *Scheme) usable(v secret.Value) error {
+	if s.Public != nil {
+		return s.Public.Check(v)
+	}
+	_, err := s.Secret.Key(v)
+	return err
+}
+
+// ReplayToken names what was signed, whatever the spelling of the signature
+// and the secret it was made with.
+func (s *Scheme) ReplayToken(r *provider.Request) string {
+	c, err := s.Claim(r)
+	if err != nil || s.Template.Has(InURL) && r.URL == nil {
+		return ""
+	}
+	h := sha256.New()
+	s.Template.write(h, r, c.Timestamp, c.id)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+var ErrNoURL = errors.New("the request has no URL, which the scheme signs")
+
+func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []byte {
+	mac := hmac.New(s.Hash, key)
+	s.Template.write(mac, r, timestamp, id)
+	return mac.Sum(nil)
+}
+
+// Claim reads the headers that carry the scheme.
+func (s *Scheme) Claim(r *provider.Request) (claim, error) {
+	var c claim
+	names := s.Names(r.Header)
+	spelled, err := s.spelled(r.Header, names)
+	if err != nil {
+		return c, err
+	}
+	for _, name := range s.Single {
+		if len(r.Header[name]) > 1 {
+			return c, &provider.VerifyError{Reason: provider.ReasonDuplicateHeader, Detail: name}
+		}
+	}
+	if s.Pairs != nil {
+		if spelled, c.Timestamp, err = s.Pairs.read(spelled[0]); err != nil {
+			return c, err
+		}
+	}
+	if c.Signatures, err = s.Decode(spelled); err != nil {
+		return c, err
+	}
+	if s.Template.Has(InTimestamp) {
+		if names.Timestamp != "" {
+			if c.Timestamp, err = TheHeader(r.Header, names.Timestamp, provider.ReasonMissingTimestamp); err != nil {
+				return c, err
+			}
+		}
+		if c.Timestamp == "" {
+			return c, &provider.VerifyError{Reason: provider.ReasonMissingTimestamp}
+		}
+		if c.SignedAt, err = s.Unit.Parse(c.Timestamp); err != nil {
+			return c, &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "unit is " + string(s.Unit)}
+		}
+	}
+	if s.Template.Has(InID) {
+		if c.id, err = TheHeader(r.Header, names.Id, provider.ReasonMissingID); err != nil {
+			return c, err
+		}
+		if next := s.Template.after(InID); next != "" && strings.Contains(c.id, next) {
+			return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
+		}
+	}
+	return c, nil
+}
+
+// maxNumbered bounds numbered headers: senders allow up to 100 keys.
+const maxNumbered = 100
+
+// spelled returns the values of the signature header, or of all of them when
+// they are numbered.
+func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
+	first, err := TheHeader(h, s.signature(names), provider.ReasonMissingSignature)
+	if err != nil || !s.Numbered {
+		return []string{first}, err
+	}
+	spelled := []string{first}
+	for i := 2; i <= maxNumbered; i++ {
+		name := names.Signature + "-" + strconv.Itoa(i)
+		if len(h[name]) == 0 {
+			break
+		}
+		value, err := TheHeader(h, name, provider.ReasonMissingSignature)
+		if err != nil {
+			return nil, err
+		}
+		spelled = append(spelled, value)
+	}
+	return spelled, nil
+}
+
+// Decode returns the signatures that can be one; none is an error.
+func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
+	var signatures [][]byte
+	for _, text := range spelled {
+		digits, ok := strings.CutPrefix(text, s.Prefix)
+		if !ok {
+			continue
+		}
+		if signature, err := s.Encoding.Decode(digits); err == nil && len(signature) > 0 {
+			signatures = append(signatures, signature)
+		}
+	}
+	if len(signatures) == 0 {
+		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want " + s.Prefix + "<" + string(s.Encoding) + ">"}
+	}
+	return signatures, nil
+}
+
+// read returns the signatures and the time a header lists.
+func (p *Pairs) read(header string) (signatures []string, timestamp string, err error) {
+	timed := false
+	for pair := range strings.SplitSeq(header, p.Separator) {
+		pair = strings.TrimSpace(pair)
+		if pair == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, p.Assign)
+		switch {
+		case !ok:
+			return nil, "", &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want key" + p.Assign + "value"}
+		case key == p.Signature:
+			signatures = append(signatures, value)
+		case p.Timestamp != "" && key == p.Timestamp:
+			if timed {
+				return nil, "", &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "more than one " + key}
+			}
+			timestamp, timed = value, true
+		}
+	}
+	if len(signatures) == 0 {
+		return nil, "", &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "no " + p.Signature}
+	}
+	return signatures, timestamp, nil
+}
+
+// Sign sets the headers that carry the scheme, of its first family unless the
+// request uses another one.
+func (s *Scheme) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+	if err := s.usable(key); err != nil {
+		return err
+	}
+	if s.Template.Has(InURL) && r.URL == nil {
+		return ErrNoURL
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	names := s.Names(r.Header)
+	var timestamp, id string
+	if s.Template.Has(InTimestamp) {
+		timestamp = s.Unit.Format(now)
+		if names.Timestamp != "" {
+			r.Header.Set(names.Timestamp, timestamp)
+		}
+	}
+	if s.Template.Has(InID) {
+		if id = r.Header.Get(names.Id); id == "" {
+			id = FreshID("msg_")
+			r.Header.Set(names.Id, id)
+		}
+	}
+	made, err := s.make(key, r, timestamp, id)
+	if err != nil {
+		return err
+	}
+	signature := s.Prefix + s.Encoding.Encode(made)
+	if p := s.Pairs; p != nil {
+		signature = p.Signature + p.Assign + signature
+		if p.Timestamp != "" {
+			signature = p.Timestamp + p.Assign + timestamp + p.Separator + signature
+		}
+	}
+	r.Header.Set(s.signature(names), signature)
+	return nil
+}
+
+// make signs with one secret.
+func (s *Scheme) make(v secret.Value, r *provider.Request, timestamp, id string) ([]byte, error) {
+	if s.Public != nil {
+		return s.Public.Sign(v, s.Template.Text(r, timestamp, id))
+	}
+	key, err := s.Secret.Key(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.mac(key, r, timestamp, id), nil
+}
+
+// TheHeader returns the one value of a header that must come exactly once.
+func TheHeader(h http.Header, name string, missing provider.Reason) (string, error) {
+	switch values := h[name]; {
+	case len(values) > 1:
+		return "", &provider.VerifyError{Reason: provider.ReasonDuplicateHeader, Detail: name}
+	case len(values) == 0 || values[0] == "":
+		return "", &provider.VerifyError{Reason: missing, Detail: name}
+	default:
+		return values[0], nil
+	}
+}

@@ -1,0 +1,80 @@
+package proof
+
+import (
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+var (
+	ErrNoSecret    = errors.New("no secret is configured")
+	ErrEmptySecret = errors.New("the secret is empty")
+)
+
+// KeySpelling is how a configured secret spells the key of a scheme.
+type KeySpelling struct {
+	Encoding Encoding
+	Prefix   string // taken off before decoding, where it is there
+}
+
+// Key returns the bytes to sign with. Its errors never quote the secret.
+func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
+	if s.IsZero() {
+		return nil, ErrEmptySecret
+	}
+	key, err := k.Encoding.Decode(strings.TrimPrefix(s.Reveal(), k.Prefix))
+	if err != nil {
+		return nil, fmt.Errorf("the secret is not %s: %w", k.Encoding, err)
+	}
+	if len(key) == 0 {
+		return nil, ErrEmptySecret
+	}
+	return key, nil
+}
+
+// Check is key for a secret that is to be configured: it refuses a key that
+// could be guessed, however long its spelling.
+func (k KeySpelling) Check(s secret.Value) error {
+	key, err := k.Key(s)
+	if err == nil && len(key) < minSecret {
+		return errShortSecret
+	}
+	return err
+}
+
+// Match returns the index of the first secret that made one of the given
+// signatures. It computes and compares all of them whatever it finds, in
+// constant time. A secret that cannot be used is an error only when no other
+// one matches: the sender is not at fault then.
+func (k KeySpelling) Match(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) (int, error) {
+	if len(secrets) == 0 {
+		return 0, ErrNoSecret
+	}
+	matched := -1
+	var unusable error
+	for i, s := range secrets {
+		key, err := k.Key(s)
+		if err != nil {
+			unusable = fmt.Errorf("secret %d: %w", i, err)
+			continue
+		}
+		for _, mac := range macs(key) {
+			for _, signature := range given {
+				if hmac.Equal(mac, signature) && matched < 0 {
+					matched = i
+				}
+			}
+		}
+	}
+	switch {
+	case matched >= 0:
+		return matched, nil
+	case unusable != nil:
+		return 0, unusable
+	}
+	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
+}

@@ -1,0 +1,40 @@
+package proof
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// minSecret is the least length of a secret in bytes. Secrets that senders make
+// are longer; a shorter one is a slip, such as a placeholder never filled in.
+const minSecret = 8
+
+var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed: "+
+	"write the one the sender made or, where you choose it, set a random one there and here (openssl rand -hex 32)", minSecret)
+
+// NotGuessable makes the check of a configured secret refuse short ones too,
+// whatever the provider does with it.
+func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {
+	return func(s secret.Value) error {
+		if usable != nil {
+			if err := usable(s); err != nil {
+				return err
+			}
+		}
+		if len(strings.TrimPrefix(s.Reveal(), whsecPrefix)) < minSecret {
+			return errShortSecret
+		}
+		return nil
+	}
+}
+
+// CheckPassword refuses a short password in name:password, which a long name
+// makes no harder to guess.
+func CheckPassword(s secret.Value) error {
+	if _, password, _ := strings.Cut(s.Reveal(), ":"); len(password) < minSecret {
+		return errShortSecret
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package proof
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// StaticToken declares the weakest scheme there is: the request carries the
+// secret itself. Whoever sees one request can make any other, so that it needs
+// TLS, and no replay guard helps.
+type StaticToken struct {
+	Header string // in canonical form; empty with query
+	Prefix string // of the header's value
+	Query  string // parameter of the URL
+	// Basic: the secret is user:password, as in RFC 7617.
+	Basic bool
+	// Single are further headers the provider's rules read; see scheme.
+	Single []string
+}
+
+var errNoPassword = errors.New("the secret is not user:password")
+
+func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+	for _, name := range t.Single {
+		if len(r.Header[name]) > 1 {
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonDuplicateHeader, Detail: name}
+		}
+	}
+	given, err := t.given(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	index, err := t.Match(secrets, given)
+	return provider.Verified{SecretIndex: index}, err
+}
+
+// given returns the token of a request.
+func (t *StaticToken) given(r *provider.Request) (string, error) {
+	if t.Query != "" {
+		return t.inQuery(r)
+	}
+	value, err := TheHeader(r.Header, t.Header, provider.ReasonMissingToken)
+	if err != nil {
+		return "", err
+	}
+	token, ok := strings.CutPrefix(value, t.Prefix)
+	if !ok || token == "" {
+		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want " + t.Prefix + "<token>"}
+	}
+	if !t.Basic {
+		return token, nil
+	}
+	text, err := Base64.Decode(token)
+	if err != nil {
+		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want " + t.Prefix + "<base64>"}
+	}
+	return string(text), nil
+}
+
+func (t *StaticToken) inQuery(r *provider.Request) (string, error) {
+	if r.URL == nil {
+		return "", ErrNoURL
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	switch {
+	case err != nil:
+		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "the query of the URL cannot be read"}
+	case len(values[t.Query]) > 1:
+		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "more than one " + t.Query}
+	case values.Get(t.Query) == "":
+		return "", &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: t.Query}
+	}
+	return values.Get(t.Query), nil
+}
+
+// Match compares with all secrets in constant time, whatever their lengths.
+func (t *StaticToken) Match(secrets []secret.Value, given string) (int, error) {
+	if len(secrets) == 0 {
+		return 0, ErrNoSecret
+	}
+	matched, sum := -1, sha256.Sum256([]byte(given))
+	var unusable error
+	for i, s := range secrets {
+		if err := t.Check(s); err != nil {
+			unusable = err
+			continue
+		}
+		want := sha256.Sum256([]byte(s.Reveal()))
+		if subtle.ConstantTimeCompare(want[:], sum[:]) == 1 && matched < 0 {
+			matched = i
+		}
+	}
+	switch {
+	case matched >= 0:
+		return matched, nil
+	case unusable != nil:
+		return 0, unusable
+	}
+	return 0, &provider.VerifyError{Reason: provider.ReasonWrongToken}
+}
+
+func (t *StaticToken) Check(s secret.Value) error {
+	switch {
+	case s.IsZero():
+		return ErrEmptySecret
+	case t.Basic && strings.IndexByte(s.Reveal(), ':') < 0:
+		return errNoPassword
+	}
+	return nil
+}
+
+// CheckConfigured is check, and refuses passwords that could be guessed.
+func (t *StaticToken) CheckConfigured(s secret.Value) error {
+	if err := t.Check(s); err != nil || !t.Basic {
+		return err
+	}
+	return CheckPassword(s)
+}
+
+func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) error {
+	if err := t.Check(s); err != nil {
+		return err
+	}
+	if t.Query != "" {
+		if r.URL == nil {
+			return ErrNoURL
+		}
+		u := *r.URL
+		query := u.Query()
+		query.Set(t.Query, s.Reveal())
+		u.RawQuery = query.Encode()
+		r.URL = &u
+		return nil
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	token := s.Reveal()
+	if t.Basic {
+		token = base64.StdEncoding.EncodeToString([]byte(token))
+	}
+	r.Header.Set(t.Header, t.Prefix+token)
+	return nil
+}
+
+// ByToken makes a provider that proves by a token, with events as the options
+// describe them.
+func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
+	g, err := NewOwnEvents(o, Field{})
+	if err != nil {
+		return nil, err
+	}
+	// The header of the token may not be one that describes events.
+	if slices.Contains(g.Headers(), t.Header) {
+		return nil, &provider.OptionError{Field: "event_id", Value: t.Header, Allowed: "another header than that of the secret"}
+	}
+	t.Single = g.Headers()
+	p := &provider.Provider{
+		Verify:      t.Verify,
+		Events:      g.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: t.CheckConfigured,
+		Sign:        t.Sign,
+		Sample:      g.Sample,
+	}
+	if t.Query != "" {
+		p.SecretQuery = []string{t.Query}
+	} else {
+		p.SecretHeaders = []string{t.Header}
+	}
+	return p, nil
+}

@@ -1,0 +1,37 @@
+package proof
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// svixRetries is Svix's schedule: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
+// Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
+const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
+
+// Of all who send through Svix.
+const (
+	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
+		"same with `webhook-`). The secret is base64 behind `whsec_`."
+	SvixKeyRule = "The header `svix-id` (msg_...), which is signed and the same for every retry and replay."
+	SvixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. Raise the retention of " +
+		"keys to that if you replay."
+	SvixTries = "Seven retries over 27.6 hours. An answer 410 disables the endpoint; Hooklatch never gives one."
+)
+
+// ViaSvix makes the provider of a sender that delivers through Svix.
+func ViaSvix(o provider.Options) (*provider.Provider, error) {
+	p, err := StandardWebhooks(o, SvixNames(), WebhookNames())
+	if err != nil {
+		return nil, err
+	}
+	p.Deadline, p.RetryWindow = 15*time.Second, svixRetries
+	return p, nil
+}
+
+// SampleSvix makes a delivery with the id of the message in its header.
+func SampleSvix(id string, body Object) *provider.Request {
+	return SampleJSON(body, SvixNames().Id, cmp.Or(id, FreshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
+}

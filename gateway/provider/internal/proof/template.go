@@ -1,0 +1,96 @@
+package proof
+
+import (
+	"hash"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Placeholders of a template.
+const (
+	InTimestamp = "{ts}"
+	InID        = "{id}"
+	InBody      = "{body}"
+	InURL       = "{url}"
+	InMethod    = "{method}"
+)
+
+const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
+
+// Template is what a scheme signs: literal texts and placeholders, in order.
+type Template []string
+
+// ParseTemplate splits s at its placeholders. It returns false for a brace
+// that is part of none.
+func ParseTemplate(s string) (Template, bool) {
+	var parts Template
+	for s != "" {
+		open := strings.IndexByte(s, '{')
+		if open < 0 {
+			open = len(s)
+		}
+		if open > 0 {
+			if strings.IndexByte(s[:open], '}') >= 0 {
+				return nil, false
+			}
+			parts, s = append(parts, s[:open]), s[open:]
+			continue
+		}
+		end := strings.IndexByte(s, '}') + 1
+		switch s[:end] {
+		case InTimestamp, InID, InBody, InURL, InMethod:
+			parts, s = append(parts, s[:end]), s[end:]
+		default:
+			return nil, false
+		}
+	}
+	return parts, true
+}
+
+func (t Template) Has(placeholder string) bool { return slices.Contains(t, placeholder) }
+
+// after returns the literal text behind a placeholder. A value that contains
+// it could be cut in two ways, so that one signature would fit two requests.
+func (t Template) after(placeholder string) string {
+	for i, part := range t[:max(0, len(t)-1)] {
+		if part == placeholder && t[i+1][0] != '{' {
+			return t[i+1]
+		}
+	}
+	return ""
+}
+
+// Text returns what is signed.
+func (t Template) Text(r *provider.Request, timestamp, id string) []byte {
+	var text []byte
+	for _, part := range t {
+		text = append(text, valueOf(part, r, timestamp, id)...)
+	}
+	return text
+}
+
+// write feeds what is signed into mac, without copying the body.
+func (t Template) write(mac hash.Hash, r *provider.Request, timestamp, id string) {
+	for _, part := range t {
+		mac.Write(valueOf(part, r, timestamp, id))
+	}
+}
+
+// valueOf returns what a part of a template stands for.
+func valueOf(part string, r *provider.Request, timestamp, id string) []byte {
+	switch part {
+	case InTimestamp:
+		return []byte(timestamp)
+	case InID:
+		return []byte(id)
+	case InBody:
+		return r.Body
+	case InURL:
+		return []byte(r.URL.String())
+	case InMethod:
+		return []byte(r.Method)
+	}
+	return []byte(part)
+}

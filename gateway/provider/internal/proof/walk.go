@@ -1,0 +1,230 @@
+package proof
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// What a stranger can make us read: bounds for bodies that carry their proof
+// inside, until it is found to be good.
+const (
+	maxMembers  = 1000      // of an object
+	maxItems    = 10_000    // of a list
+	MaxFields   = 1000      // of a form
+	MaxProof    = 8 << 10   // bytes of a text that is part of a proof
+	MaxFormSize = 256 << 10 // bytes of a form that is signed as a whole
+)
+
+// Walk reads JSON that nobody has proven, once from front to back and no
+// further than it must: it makes nothing of what it passes over. It takes its
+// text for JSON without checking that; what is none ends in errNoJSON, or is
+// refused when the proven body is parsed.
+type Walk struct {
+	Text []byte
+	at   int
+}
+
+var ErrNoJSON = errors.New("the body is not the JSON it should be")
+
+func TooMany(what string) error {
+	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "more than can be read before the proof: " + what}
+}
+
+// Members visits those of the object the walk is at. A visit that reads nothing
+// passes over the value.
+func (w *Walk) Members(visit func(name string) error) error {
+	return w.each('{', '}', maxMembers, "members", func(int) error {
+		raw, ok := w.quoted()
+		if !ok || !w.Take(':') {
+			return ErrNoJSON
+		}
+		name, _ := Plain(raw) // one that is too long is none of ours
+		return w.visit(func() error { return visit(name) })
+	})
+}
+
+// Items visits those of the list the walk is at.
+func (w *Walk) Items(visit func(i int) error) error {
+	return w.each('[', ']', maxItems, "items", func(i int) error {
+		return w.visit(func() error { return visit(i) })
+	})
+}
+
+func (w *Walk) each(first, last byte, limit int, what string, visit func(i int) error) error {
+	if !w.Take(first) {
+		return ErrNoJSON
+	}
+	if w.Take(last) {
+		return nil
+	}
+	for i := 0; ; i++ {
+		if i == limit {
+			return TooMany(what)
+		}
+		if err := visit(i); err != nil {
+			return err
+		}
+		switch {
+		case w.Take(','):
+		case w.Take(last):
+			return nil
+		default:
+			return ErrNoJSON
+		}
+	}
+}
+
+func (w *Walk) visit(read func() error) error {
+	before := w.at
+	if err := read(); err != nil {
+		return err
+	}
+	if w.at == before {
+		_, err := w.Value()
+		return err
+	}
+	return nil
+}
+
+// Value passes over the value the walk is at and returns how it is written.
+func (w *Walk) Value() ([]byte, error) {
+	w.space()
+	start, end := w.at, w.at
+	switch {
+	case start == len(w.Text):
+	case w.Text[start] == '"':
+		end = stringEnd(w.Text, start)
+	case w.Text[start] == '{', w.Text[start] == '[':
+		end = containerEnd(w.Text, start)
+	default:
+		for end < len(w.Text) && !endsNumber(w.Text[end]) {
+			end++
+		}
+	}
+	if end <= start {
+		return nil, ErrNoJSON
+	}
+	w.at = end
+	return w.Text[start:end], nil
+}
+
+// endsNumber tells what cannot belong to a number, true, false or null.
+func endsNumber(c byte) bool { return c <= ' ' || c == ',' || c == ']' || c == '}' }
+
+// containerEnd is where the object or list ends that begins there, -1 when it
+// does not.
+func containerEnd(text []byte, at int) int {
+	for depth := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			if at = stringEnd(text, at) - 1; at < 0 {
+				return -1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		}
+	}
+	return -1
+}
+
+// stringEnd is where the string ends that begins there, behind its last quote;
+// -1 when it does not.
+func stringEnd(text []byte, at int) int {
+	for at++; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return -1
+}
+
+// quoted passes over a string and returns it with its quotes.
+func (w *Walk) quoted() ([]byte, bool) {
+	w.space()
+	if w.at == len(w.Text) || w.Text[w.at] != '"' {
+		return nil, false
+	}
+	raw, err := w.Value()
+	return raw, err == nil
+}
+
+func (w *Walk) Take(c byte) bool {
+	w.space()
+	if w.at < len(w.Text) && w.Text[w.at] == c {
+		w.at++
+		return true
+	}
+	return false
+}
+
+func (w *Walk) space() {
+	for w.at < len(w.Text) && (w.Text[w.at] == ' ' || w.Text[w.at] == '\n' || w.Text[w.at] == '\r' || w.Text[w.at] == '\t') {
+		w.at++
+	}
+}
+
+// Plain returns the text of a string as it is written; false for what is none,
+// or too long to be part of a proof.
+func Plain(raw []byte) (string, bool) {
+	if len(raw) < 2 || len(raw) > MaxProof || raw[0] != '"' || !json.Valid(raw) {
+		return "", false
+	}
+	return Unquote(string(raw)), true
+}
+
+// Glance returns a text of the body's outermost object, or nothing.
+func Glance(body []byte, name string) string {
+	var found string
+	w := &Walk{Text: body}
+	err := w.Members(func(member string) error {
+		if member != name {
+			return nil
+		}
+		raw, err := w.Value()
+		found, _ = Plain(raw)
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// SomeFields reads the named fields of a form that nobody has proven, and
+// decodes no others.
+func SomeFields(body []byte, names ...string) (url.Values, error) {
+	if bytes.Count(body, []byte("&")) >= MaxFields {
+		return nil, TooMany("fields")
+	}
+	fields := url.Values{}
+	for pair := range bytes.SplitSeq(body, []byte("&")) {
+		escaped, value, _ := bytes.Cut(pair, []byte("="))
+		if len(escaped) > MaxText {
+			continue
+		}
+		name, err := url.QueryUnescape(string(escaped))
+		if err != nil || !slices.Contains(names, name) {
+			continue
+		}
+		text, err := url.QueryUnescape(string(value))
+		if err != nil || bytes.IndexByte(pair, ';') >= 0 { // as url.ParseQuery has it
+			return nil, ErrNoForm
+		}
+		fields.Add(name, text)
+	}
+	return fields, nil
+}
+
+var ErrNoForm = errors.New("the body is not a form that can be read")

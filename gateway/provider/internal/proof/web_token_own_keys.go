@@ -1,0 +1,40 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// ByOwnKeys proves a token by the keys among the secrets, in place of those
+// the sender publishes. Its error is unknown_key when the token is of none.
+func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	for i, s := range secrets {
+		key, err := ReadKey(s)
+		if err != nil {
+			continue
+		}
+		id, err := keyID(PublicOf(key))
+		if err != nil {
+			continue
+		}
+		own := *w
+		own.Keys = func(_ context.Context, given string, _ time.Time) ([]PublishedKey, error) {
+			return keysNamed([]PublishedKey{{id: id, key: PublicOf(key)}}, given), nil
+		}
+		verified, err := own.Verify(ctx, r, nil, now)
+		if !IsUnknownKey(err) {
+			verified.SecretIndex = i
+			return verified, err
+		}
+	}
+	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonUnknownKey}
+}
+
+func IsUnknownKey(err error) bool {
+	refused, ok := errors.AsType[*provider.VerifyError](err)
+	return ok && refused.Reason == provider.ReasonUnknownKey
+}

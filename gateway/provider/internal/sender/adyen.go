@@ -1,0 +1,343 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// adyen knows two kinds of webhooks: those of payments, where each item in the
+// body carries a signature of some of its own fields, and those of platforms,
+// balances and management, where a header signs the body.
+// Source: docs.adyen.com/development-resources/webhooks;
+// Adyen/adyen-node-api-library, hmacValidator.
+type adyen struct{ platform proof.Scheme }
+
+const (
+	adyenItems     = "/notificationItems"
+	adyenItem      = "/NotificationRequestItem"
+	adyenSignature = adyenItem + "/additionalData/hmacSignature"
+)
+
+// adyenSigned are the fields of an item that are signed, in that order, with
+// ":" between them. What is missing is signed as an empty text.
+func adyenSigned() []string {
+	return []string{
+		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
+		"/eventCode", "/success",
+	}
+}
+
+func Adyen(provider.Options) (*provider.Provider, error) {
+	a := &adyen{platform: proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: http.CanonicalHeaderKey("HmacSignature")}},
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Hex},
+	}}
+	return &provider.Provider{
+		Name:      "adyen",
+		Title:     "Adyen",
+		About:     aboutAdyen(),
+		Verify:    a.Verify,
+		Events:    proof.EventRule(adyenEvents).Events,
+		Handshake: a.handshake,
+		Methods:   []string{http.MethodPost},
+		// The older API wants this text, the newer one any 2xx.
+		Answer:      func(*provider.Request) *provider.Answer { return adyenAccepted() },
+		CheckSecret: a.platform.CheckSecret,
+		Sign:        a.Sign,
+		Sample:      sampleAdyen,
+		Deadline:    10 * time.Second,
+		RetryWindow: 30 * proof.Day,
+	}, nil
+}
+
+func aboutAdyen() provider.About {
+	return provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
+			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
+		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success. Others: type, data.id and data.sequenceNumber, " +
+			"or a hash of type, data and the time where those are not there.",
+		Setup: []string{
+			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
+			"Under Security, generate an HMAC key and use it, as the hexadecimal text it is shown as, for the secret of the source.",
+			"Save, and send a test from the same page.",
+		},
+		Notes: []string{
+			"Only those eight fields of a payment are signed. The reason, the time and additionalData can be changed on the way without being noticed.",
+			"Choose JSON: the HTTP POST (form) and SOAP formats are refused.",
+			"An outcome may be sent again with other unsigned fields; it is the same event.",
+			"A webhook that fails holds back those behind it (unconfirmed).",
+			"Unconfirmed: that eventCode and pspReference make a duplicate, and data.id with data.sequenceNumber.",
+		},
+		Backfill: "Failed webhooks can be sent again from the Customer Area (unconfirmed).",
+		Docs:     "https://docs.adyen.com/development-resources/webhooks",
+	}
+}
+
+func adyenAccepted() *provider.Answer {
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
+}
+
+// maxAdyenTest is more than the largest delivery without items, in bytes, and
+// maxAdyenItem more than the largest item.
+const (
+	maxAdyenTest = 4 << 10
+	maxAdyenItem = 64 << 10
+)
+
+// handshake answers a delivery without items: there is nothing in it that
+// could be signed, and nothing to store.
+func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if len(r.Header[a.platform.Headers[0].Signature]) > 0 || len(r.Body) > maxAdyenTest {
+		return nil, nil
+	}
+	if items, ok := adyenPayments(r); !ok || len(items) > 0 {
+		return nil, nil
+	}
+	return adyenAccepted(), nil
+}
+
+// adyenPayments returns the items of a payment webhook; false when it is none.
+// It is for bodies that are proven, or short.
+func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
+	root, err := proof.ParseJSON(r.Body)
+	if err != nil {
+		return nil, false
+	}
+	list := proof.Lookup(root, adyenItems)
+	return list.Array(), list.IsArray()
+}
+
+// Verify takes a payment webhook only if each of its items is proven, all by
+// the same secret. It stops at the first item that no secret proves together
+// with those before it, and reads nothing behind.
+func (a *adyen) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
+		return a.platform.Verify(ctx, r, secrets, now)
+	}
+	able := make([]int, len(secrets)) // to prove all items so far, by their index
+	for i := range secrets {
+		able[i] = i
+	}
+	found, items := false, 0
+	w := &proof.Walk{Text: r.Body}
+	err := w.Members(func(name string) error {
+		if name != adyenItems[1:] {
+			return nil
+		}
+		found = true
+		return w.Items(func(i int) error {
+			items++
+			raw, err := w.Value()
+			if err == nil {
+				able, err = a.prove(raw, i, secrets, able)
+			}
+			return err
+		})
+	})
+	switch {
+	case !found, errors.Is(err, proof.ErrNoJSON) && items == 0: // not of payments: it lacks the header
+		return a.platform.Verify(ctx, r, secrets, now)
+	case errors.Is(err, proof.ErrNoJSON):
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not JSON"}
+	case err != nil:
+		return provider.Verified{}, err
+	case items == 0:
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: adyenItems + " is empty"}
+	}
+	return provider.Verified{SecretIndex: able[0]}, nil
+}
+
+// prove returns which of the able secrets prove the item written as raw; an
+// error when none does.
+func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
+	if len(raw) > maxAdyenItem {
+		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item can be"}
+	}
+	item, err := proof.ParseJSON(raw)
+	if err != nil {
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not JSON"}
+	}
+	signed, err := adyenText(item)
+	if err != nil {
+		return nil, err
+	}
+	given, _ := proof.Scalar(proof.Lookup(item, adyenSignature))
+	if given == "" {
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: adyenItems + "/" + strconv.Itoa(i) + adyenSignature}
+	}
+	signature, err := proof.Base64.Decode(given)
+	if err != nil {
+		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <base64>"}
+	}
+	if len(able) == 0 {
+		return nil, proof.ErrNoSecret
+	}
+	var still []int
+	var unusable error
+	for _, index := range able { // all of them, whatever is found
+		_, err := a.platform.Secret.Match(secrets[index:index+1], [][]byte{signature}, func(key []byte) [][]byte {
+			return [][]byte{adyenMAC(key, signed)}
+		})
+		if _, refused := errors.AsType[*provider.VerifyError](err); err != nil && !refused {
+			unusable = err
+			continue
+		}
+		if err == nil {
+			still = append(still, index)
+		}
+	}
+	switch {
+	case len(still) > 0:
+		return still, nil
+	case unusable != nil:
+		return nil, unusable
+	}
+	return nil, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
+}
+
+func adyenMAC(key, text []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return mac.Sum(nil)
+}
+
+// adyenText returns what is signed of an item. Nothing is escaped in it, so
+// only the merchant's own reference may contain a ":": a second one could move
+// text from one field to the next, and make another key of the same signature.
+func adyenText(item gjson.Result) ([]byte, error) {
+	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
+	proof.Lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
+		fields[key.Str] = value
+		return true
+	})
+	var texts []string
+	for _, pointer := range adyenSigned() {
+		name, inner, nested := strings.Cut(pointer[1:], "/")
+		value := fields[name]
+		if nested {
+			value = proof.Lookup(value, "/"+inner)
+		}
+		text, ok := proof.Scalar(value)
+		switch {
+		case ok || !value.Exists() || value.Type == gjson.Null:
+		case value.IsBool():
+			text = value.Raw
+		default:
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " is neither a text nor a whole number"}
+		}
+		if strings.Contains(text, ":") && pointer != "/merchantReference" {
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " contains what separates it from the next signed part"}
+		}
+		texts = append(texts, text)
+	}
+	return []byte(strings.Join(texts, ":")), nil
+}
+
+func adyenEvents(d *proof.Document) ([]provider.Event, error) {
+	root, err := d.JSON()
+	if err != nil {
+		return nil, err
+	}
+	if proof.Lookup(root, adyenItems).Exists() {
+		return proof.Each(adyenItems, proof.Facts{
+			Id: adyenKey, Kind: proof.At(adyenItem + "/eventCode"), Occurred: proof.Clock{Pointer: adyenItem + "/eventDate"},
+		}.Of)(d)
+	}
+	id := proof.HashedSome([]proof.Field{proof.At("/type"), proof.At("/data")}, proof.At("/timestamp"), proof.At("/createdAt"), proof.At("/eventId"), proof.At("/environment"))
+	if proof.At("/data/id").Optional(d) != "" && proof.At("/data/sequenceNumber").Optional(d) != "" {
+		id = proof.Composite(proof.At("/type"), proof.At("/data/id"), proof.At("/data/sequenceNumber"))
+	}
+	occurred := proof.Clock{Pointer: "/timestamp"}
+	if occurred.Time(d).IsZero() {
+		occurred.Pointer = "/createdAt"
+	}
+	return proof.Facts{Id: id, Kind: proof.At("/type"), Occurred: occurred}.Of(d)
+}
+
+// adyenKey joins only what is signed. The names of reports, which are their
+// references, are the same in every merchant account.
+func adyenKey(d *proof.Document) (string, error) {
+	var parts []string
+	for _, pointer := range []string{"/merchantAccountCode", "/pspReference", "/eventCode"} {
+		part, err := proof.At(adyenItem + pointer).Text(d)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, part)
+	}
+	success, err := d.At(adyenItem + "/success")
+	if err != nil {
+		return "", err
+	}
+	outcome := proof.At(adyenItem + "/success").Optional(d)
+	if success.IsBool() { // as it is signed
+		outcome = success.Raw
+	}
+	return proof.Join(append(parts, outcome)...), nil
+}
+
+// Sign puts a signature into each item of a payment webhook, and into the
+// header for any other body.
+func (a *adyen) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+	items, ok := adyenPayments(r)
+	if !ok || len(items) == 0 {
+		return a.platform.Sign(r, key, now)
+	}
+	k, err := a.platform.Secret.Key(key)
+	if err != nil {
+		return err
+	}
+	delete(r.Header, a.platform.Headers[0].Signature)
+	for i, item := range items {
+		text, err := adyenText(item)
+		if err != nil {
+			return err
+		}
+		path := "notificationItems." + strconv.Itoa(i) + ".NotificationRequestItem.additionalData.hmacSignature"
+		if r.Body, err = sjson.SetBytes(r.Body, path, proof.Base64.Encode(adyenMAC(k, text))); err != nil {
+			return fmt.Errorf("set the signature of an item: %w", err)
+		}
+	}
+	return nil
+}
+
+func sampleAdyen(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "AUTHORISATION")
+	if strings.Contains(eventType, ".") { // such as balancePlatform.transfer.updated
+		return proof.SampleJSON(proof.Object{
+			"type": eventType, "environment": "test", "timestamp": now.UTC().Format(time.RFC3339),
+			"data": proof.Object{
+				"id": cmp.Or(id, strings.ToUpper(proof.FreshID(""))), "sequenceNumber": 1, "balancePlatform": "HooklatchDemo",
+				"status": "booked", "amount": proof.Object{"value": 4200, "currency": "EUR"},
+			},
+		})
+	}
+	return proof.SampleJSON(proof.Object{
+		"live": "false",
+		"notificationItems": []proof.Object{{"NotificationRequestItem": proof.Object{
+			"pspReference": cmp.Or(id, strings.ToUpper(proof.FreshID(""))[:16]), "merchantAccountCode": "HooklatchDemo",
+			"merchantReference": "HL-0001", "amount": proof.Object{"value": 4200, "currency": "EUR"}, "eventCode": eventType,
+			"eventDate": now.UTC().Format(time.RFC3339), "success": "true", "paymentMethod": "visa",
+			"additionalData": proof.Object{"expiryDate": "03/2030", "cardSummary": "1111"},
+		}}},
+	})
+}

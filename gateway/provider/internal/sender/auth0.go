@@ -1,0 +1,112 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// auth0 knows event streams, which send one CloudEvent in a request, and log
+// streams, which send lists. Both carry a fixed header.
+// Source: github.com/auth0/docs-v2, customize/events and customize/log-streams.
+type auth0 struct{ token proof.StaticToken }
+
+func Auth0(provider.Options) (*provider.Provider, error) {
+	a := &auth0{token: proof.StaticToken{Header: proof.Authorization, Prefix: proof.Bearer}}
+	return &provider.Provider{
+		Name:  "auth0",
+		Title: "Auth0",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "Nothing is signed. The header Authorization carries the secret itself, as a bearer token, as basic authentication " +
+				"or bare; it is never stored or logged.",
+			KeyRule: "Event streams: `/id` of the CloudEvent (evt_...). Log streams: `log_id` of each entry.",
+			Setup: []string{
+				"Events: Dashboard, Event Streams, Create: type Webhook, endpoint {url}, authorization Bearer with a long random token (or " +
+					"basic: then user:password). It is the secret of the source.",
+				"Logs: Dashboard, Monitoring, Streams, Create, Custom Webhook: payload URL {url}, content format JSON Array, authorization " +
+					"token the same way.",
+			},
+			Notes: []string{
+				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"After 1, 2 and 4 s Auth0 gives up, and never repeats what was answered 4xx. Streams that keep failing are switched off.",
+				"No order.",
+				"JSON Lines cannot be taken, unless there is one line in a request: choose JSON Array.",
+				"Unconfirmed: the fields of log streams, and that failed events can be sent again for 7 days.",
+			},
+			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists what failed, POST .../redeliver sends it again; GET /api/v2/logs for logs.",
+			Docs:     "https://auth0.com/docs/customize/events",
+		},
+		Verify:        a.Verify,
+		Events:        auth0Events,
+		Methods:       []string{http.MethodPost},
+		CheckSecret:   a.token.Check,
+		Sign:          a.token.Sign,
+		Sample:        sampleAuth0,
+		SecretHeaders: []string{proof.Authorization},
+		RetryWindow:   7 * time.Second,
+		ResendWindow:  7 * proof.Day,
+	}, nil
+}
+
+// Verify takes the secret in the spelling the stream is set to: behind Bearer,
+// in base64 behind Basic, or as it is.
+func (a *auth0) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	if text, ok := strings.CutPrefix(token, "Basic "); ok {
+		decoded, err := proof.Base64.Decode(text)
+		if err != nil {
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want Basic <base64>"}
+		}
+		token = string(decoded)
+	}
+	index, err := a.token.Match(secrets, strings.TrimPrefix(token, proof.Bearer))
+	return provider.Verified{SecretIndex: index}, err
+}
+
+func auth0Events(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	root, err := d.JSON()
+	if err != nil {
+		return nil, err
+	}
+	log := proof.Facts{Id: proof.Verbatim(proof.At("/log_id")), Kind: proof.At("/data/type"), Fallback: proof.Fixed("log"), Occurred: proof.Clock{Pointer: "/data/date"}}
+	switch {
+	case root.IsArray():
+		return proof.Each("", log.Of)(d)
+	case proof.Lookup(root, "/logs").IsArray():
+		return proof.Each("/logs", log.Of)(d)
+	case proof.Lookup(root, "/log_id").Exists():
+		return log.Of(d)
+	}
+	return proof.Facts{
+		Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"},
+	}.Of(d)
+}
+
+func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "user.created")
+	at := now.UTC().Format(time.RFC3339Nano)
+	if !strings.Contains(eventType, ".") { // the codes of log entries
+		return proof.SampleJSON([]proof.Object{{
+			"log_id": cmp.Or(id, proof.FreshID("")), "data": proof.Object{
+				"date": at, "type": eventType, "client_id": "8k0m1z", "client_name": "demo", "ip": "192.0.2.7", "user_id": "auth0|507f1f77",
+			},
+		}})
+	}
+	return proof.SampleJSON(proof.Object{
+		"id": cmp.Or(id, proof.FreshID("evt_")), "source": "urn:auth0:demo.eu.auth0.com", "specversion": "1.0", "type": eventType, "time": at,
+		"a0tenant": "demo", "a0stream": "est_1234", "data": proof.Object{"object": proof.Object{
+			"user_id": "auth0|507f1f77", "email": "ada@example.com", "name": "Ada Lovelace", "created_at": at, "updated_at": at,
+		}},
+	})
+}

@@ -1,0 +1,28 @@
+package sender
+
+import (
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Basic takes requests with a user and a password.
+func Basic(o provider.Options) (*provider.Provider, error) {
+	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: "Basic ", Basic: true})
+	if err != nil {
+		return nil, err
+	}
+	p.Name, p.Title = "basic", "HTTP basic authentication"
+	p.About = provider.About{
+		Confirmed: provider.Confirmed,
+		Signing: "Nothing is signed: the request carries user and password (RFC 7617). The secret is `user:password`; it is " +
+			"compared in constant time.",
+		KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+		Setup: []string{
+			"Let the sender call {url} with a user and a long random password; many take them as https://user:password@host/path.",
+			"Say with `event_id` what makes two deliveries the same event.",
+		},
+		Notes: []string{"Whoever sees one request can make any other. Prefer a sender that signs."},
+		Docs:  "https://www.rfc-editor.org/rfc/rfc7617",
+	}
+	return p, nil
+}

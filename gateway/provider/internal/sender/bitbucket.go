@@ -1,0 +1,99 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Bitbucket knows Bitbucket Cloud and Bitbucket Data Center, which signs
+// alike and calls its id by another name.
+// Source: support.atlassian.com/bitbucket-cloud, "Manage webhooks",
+// "Troubleshoot webhooks"; confluence.atlassian.com/bitbucketserver, "Event
+// payload".
+func Bitbucket(provider.Options) (*provider.Provider, error) {
+	cloud, dataCenter, event := proof.InHeader("X-Request-UUID"), proof.InHeader("X-Request-Id"), proof.InHeader("X-Event-Key")
+	attempt := proof.InHeader("X-Attempt-Number")
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   []string{cloud.Header, dataCenter.Header, event.Header},
+	}
+	return &provider.Provider{
+		Name:  "bitbucket",
+		Title: "Bitbucket",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in hex behind `sha256=` in the header `X-Hub-Signature`. No time is signed.",
+			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same over the attempts. " +
+				"Not `X-Hook-UUID`, which names the webhook.",
+			Setup: []string{
+				"Repository settings, Webhooks, Add webhook: URL {url}, and the triggers.",
+				"Enter a long random secret there, and the same as the secret of the source. Without a secret Bitbucket does not sign.",
+			},
+			Notes: []string{
+				"The id is not signed: whoever saw one request can send it again under another id. The replay guard sees that.",
+				"Unconfirmed: the two further attempts after a 5xx or a time-out come within minutes. After that the event is lost.",
+				"Bitbucket Cloud does not send payloads over 256 kB at all.",
+				"Data Center signs its test of the connection (diagnostics:ping) like any other event.",
+			},
+			Docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
+		},
+		Verify: s.Verify,
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			id := proof.Verbatim(cloud)
+			if len(r.Header[cloud.Header]) == 0 && len(r.Header[dataCenter.Header]) > 0 {
+				// The extra part keeps the two kinds of key apart.
+				id = proof.Composite(proof.Fixed("request"), dataCenter)
+			}
+			return proof.Facts{Id: id, Kind: event, NeedJSON: true}.Events(r)
+		},
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleBitbucket,
+		UnsignedID:  true,
+		ReplayToken: s.ReplayToken,
+		Retry:       proof.RetrySigns{Number: attempt, First: 1, Token: cloud}.Of,
+		Deadline:    10 * time.Second,
+		RetryWindow: 10 * time.Minute,
+	}, nil
+}
+
+func sampleBitbucket(eventType, id string, now time.Time) *provider.Request {
+	eventType, id = cmp.Or(eventType, "repo:push"), cmp.Or(id, uuid.NewString())
+	actor := proof.Object{"type": "user", "display_name": "Emma", "nickname": "emma", "account_id": "557058:5b1f"}
+	body := proof.Object{
+		"actor":      actor,
+		"repository": proof.Object{"type": "repository", "name": "hello-world", "full_name": "acme/hello-world", "is_private": false},
+	}
+	at := now.UTC().Format(time.RFC3339)
+	switch kind, _, _ := strings.Cut(eventType, ":"); kind {
+	case "repo":
+		target := proof.Object{"type": "commit", "hash": proof.CommitOf(id), "message": "Fix all the bugs\n", "date": at}
+		body["push"] = proof.Object{"changes": []proof.Object{{
+			"new": proof.Object{"type": "branch", "name": "main", "target": target}, "created": false, "forced": false, "closed": false,
+		}}}
+	case "pullrequest":
+		body["pullrequest"] = proof.Object{"id": proof.NumberOf(id), "title": "Fix all the bugs", "state": "OPEN", "author": actor, "created_on": at, "updated_on": at}
+	case "issue":
+		body["issue"] = proof.Object{"id": proof.NumberOf(id), "title": "Found a bug", "state": "new", "created_on": at}
+	}
+	return proof.SampleJSON(body,
+		"X-Event-Key", eventType,
+		"X-Request-UUID", id,
+		"X-Hook-UUID", uuid.NewString(),
+		"X-Attempt-Number", "1",
+		"User-Agent", "Bitbucket-Webhooks/2.0")
+}

@@ -1,0 +1,264 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Braintree sends a form with a base64 payload of XML and its signatures, each
+// behind the public key it goes with. The secret of a source is both keys.
+// Source: developer.paypal.com/braintree/docs/guides/webhooks;
+// braintree/braintree_node, webhook_notification_gateway.
+const (
+	braintreeSignature = "bt_signature"
+	braintreePayload   = "bt_payload"
+	braintreeChallenge = "bt_challenge"
+)
+
+var (
+	errBraintreeKeys = errors.New("the secret is not public_key:private_key")
+	errBraintreeForm = errors.New("only a form with " + braintreePayload + " can carry the signature")
+)
+
+// braintreeDigits is what a challenge looks like. No payload does: an answer
+// to a stranger's challenge is the signature of nothing.
+var braintreeDigits = regexp.MustCompile(`^[0-9a-f]{20,32}$`)
+
+func Braintree(provider.Options) (*provider.Provider, error) {
+	return &provider.Provider{
+		Name:      "braintree",
+		Title:     "Braintree",
+		About:     aboutBraintree(),
+		Verify:    verifyBraintree,
+		Events:    braintreeEvents,
+		Handshake: braintreeHandshake,
+		Methods:   []string{http.MethodPost, http.MethodGet},
+		CheckSecret: func(s secret.Value) error {
+			if _, err := braintreeKeysOf(s); err != nil {
+				return err
+			}
+			return proof.CheckPassword(s)
+		},
+		Sign:        signBraintree,
+		Sample:      sampleBraintree,
+		Deadline:    30 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func aboutBraintree() provider.About {
+	return provider.About{
+		Confirmed: provider.Secondary,
+		Signing:   "HMAC-SHA1 of the payload by the hash of the private key, in the form field bt_signature behind the public key.",
+		KeyRule:   "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
+		Setup: []string{
+			"Open Settings, API in the Control Panel. The secret of the source is the public and the private key with a colon between them: public_key:private_key.",
+			"With Hooklatch running, open Settings, Webhooks, create a webhook with the destination URL {url} and select the notifications: " +
+				"Braintree checks the URL by a challenge, which Hooklatch answers.",
+		},
+		Notes: []string{
+			"In the sandbox Braintree retries for 3 hours only.",
+			"Notifications of one kind about one subject in the same second are one event.",
+		},
+		Docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/overview",
+	}
+}
+
+// braintreeKeys is a secret: both keys, and what the private one signs with.
+type braintreeKeys struct {
+	public string
+	key    []byte
+}
+
+func braintreeKeysOf(s secret.Value) (braintreeKeys, error) {
+	if s.IsZero() {
+		return braintreeKeys{}, proof.ErrEmptySecret
+	}
+	public, private, ok := strings.Cut(s.Reveal(), ":")
+	if !ok || public == "" || private == "" {
+		return braintreeKeys{}, errBraintreeKeys
+	}
+	key := sha1.Sum([]byte(private))
+	return braintreeKeys{public: public, key: key[:]}, nil
+}
+
+func (k braintreeKeys) mac(payload string) []byte {
+	mac := hmac.New(sha1.New, k.key)
+	mac.Write([]byte(payload))
+	return mac.Sum(nil)
+}
+
+func (k braintreeKeys) Sign(payload string) string {
+	return k.public + "|" + proof.Hex.Encode(k.mac(payload))
+}
+
+func braintreeHandshake(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has(braintreeChallenge) {
+		return nil, nil
+	}
+	challenge := r.URL.Query().Get(braintreeChallenge)
+	if !braintreeDigits.MatchString(challenge) {
+		return nil, &provider.EventError{Unreadable: true, Message: braintreeChallenge + " in the URL is no challenge"}
+	}
+	if len(secrets) == 0 {
+		return nil, proof.ErrNoSecret
+	}
+	keys, err := braintreeKeysOf(secrets[0])
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(keys.Sign(challenge))}, nil
+}
+
+func verifyBraintree(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+	if !proof.IsForm(r) {
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is no form"}
+	}
+	form, err := proof.SomeFields(r.Body, braintreeSignature, braintreePayload)
+	switch {
+	case errors.Is(err, proof.ErrNoForm):
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: err.Error()}
+	case err != nil:
+		return provider.Verified{}, err
+	}
+	for _, name := range []string{braintreeSignature, braintreePayload} {
+		switch {
+		case len(form[name]) > 1:
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "more than one " + name}
+		case form.Get(name) == "":
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "no " + name}
+		}
+	}
+	signatures, err := braintreeSignatures(form.Get(braintreeSignature))
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	if len(secrets) == 0 {
+		return provider.Verified{}, proof.ErrNoSecret
+	}
+	matched, known := -1, false
+	var unusable error
+	for i, s := range secrets {
+		keys, err := braintreeKeysOf(s)
+		if err != nil {
+			unusable = err
+			continue
+		}
+		given, ok := signatures[keys.public]
+		known = known || ok
+		payload := form.Get(braintreePayload)
+		for _, signed := range []string{payload, payload + "\n"} { // a form may lose the last line break
+			if hmac.Equal(keys.mac(signed), given) && matched < 0 {
+				matched = i
+			}
+		}
+	}
+	switch {
+	case matched >= 0:
+		return provider.Verified{SecretIndex: matched}, nil
+	case unusable != nil:
+		return provider.Verified{}, unusable
+	case !known:
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonUnknownKey, Detail: "signed with another public key"}
+	}
+	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
+}
+
+// braintreeSignatures reads public_key|hex pairs with & between them.
+func braintreeSignatures(text string) (map[string][]byte, error) {
+	signatures := map[string][]byte{}
+	for pair := range strings.SplitSeq(text, "&") {
+		public, digits, ok := strings.Cut(pair, "|")
+		signature, err := proof.Hex.Decode(digits)
+		if !ok || public == "" || err != nil || len(signature) == 0 || signatures[public] != nil {
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <public key>|<hex>"}
+		}
+		signatures[public] = signature
+	}
+	return signatures, nil
+}
+
+// braintreeNotification is the XML of a payload.
+type braintreeNotification struct {
+	XMLName   xml.Name `xml:"notification"`
+	Kind      string   `xml:"kind"`
+	Timestamp string   `xml:"timestamp"`
+	Subject   struct {
+		Inner string `xml:",innerxml"`
+		About []struct {
+			XMLName xml.Name
+			ID      string `xml:"id"`
+		} `xml:",any"`
+	} `xml:"subject"`
+}
+
+func braintreeEvents(r *provider.Request) ([]provider.Event, error) {
+	payload, err := proof.InForm(braintreePayload).Find(&proof.Document{R: r})
+	if err != nil {
+		return nil, err
+	}
+	text, err := base64.StdEncoding.DecodeString(payload) // skips line breaks
+	if err != nil {
+		return nil, &provider.EventError{Unreadable: true, Message: braintreePayload + " is not base64"}
+	}
+	var n braintreeNotification
+	if err := xml.Unmarshal(text, &n); err != nil {
+		return nil, &provider.EventError{Unreadable: true, Message: braintreePayload + " is not the XML of a notification"}
+	}
+	for _, field := range []struct{ name, text string }{{"kind", n.Kind}, {"timestamp", n.Timestamp}} {
+		if field.text == "" || !proof.Clean(field.text) || len(field.text) > proof.MaxText {
+			return nil, &provider.EventError{Message: "the notification has no usable " + field.name}
+		}
+	}
+	event := provider.Event{ID: proof.Join(n.Kind, n.Timestamp, proof.HashOf(n.Subject.Inner)), Type: n.Kind}
+	if about := n.Subject.About; len(about) == 1 && about[0].ID != "" && proof.Clean(about[0].ID) {
+		event.ID = proof.Join(n.Kind, n.Timestamp, about[0].XMLName.Local, about[0].ID)
+	}
+	if t, err := time.Parse(time.RFC3339, n.Timestamp); err == nil {
+		event.OccurredAt = t.UTC()
+	}
+	return []provider.Event{event}, nil
+}
+
+func signBraintree(r *provider.Request, key secret.Value, _ time.Time) error {
+	keys, err := braintreeKeysOf(key)
+	if err != nil {
+		return err
+	}
+	form, err := url.ParseQuery(string(r.Body))
+	if err != nil || !proof.IsForm(r) || form.Get(braintreePayload) == "" {
+		return errBraintreeForm
+	}
+	form.Set(braintreeSignature, keys.Sign(form.Get(braintreePayload)))
+	r.Body = []byte(form.Encode())
+	return nil
+}
+
+func sampleBraintree(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "subscription_charged_successfully")
+	subject, _, _ := strings.Cut(eventType, "_")
+	var escaped strings.Builder
+	_ = xml.EscapeText(&escaped, []byte(cmp.Or(id, proof.FreshID("")))) // a builder takes all
+	text := `<?xml version="1.0" encoding="UTF-8"?><notification><kind>` + eventType + `</kind><timestamp type="datetime">` +
+		now.UTC().Format(time.RFC3339) + `</timestamp><subject><` + subject + `><id>` + escaped.String() + `</id><price>42.00</price>` +
+		`<status>Active</status></` + subject + `></subject></notification>`
+	if subject == "subscription" { // the SDKs read these lists even when they are empty
+		text = strings.Replace(text, "<status>", `<transactions type="array"/><add-ons type="array"/><discounts type="array"/><status>`, 1)
+	}
+	payload := base64.StdEncoding.EncodeToString([]byte(text)) + "\n"
+	return proof.Sample([]byte(url.Values{braintreePayload: {payload}}.Encode()), proof.FormType)
+}

@@ -1,0 +1,72 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Calendly knows the webhook subscriptions of Calendly's API v2.
+// Source: developer.calendly.com, "Webhook signatures".
+func Calendly(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Calendly-Webhook-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, 3*time.Minute),
+	}
+	f := proof.Facts{
+		Id:       proof.Hashed(proof.At("/event"), proof.At("/payload/uri"), proof.At("/created_at")),
+		Kind:     proof.At("/event"),
+		Occurred: proof.Clock{Pointer: "/created_at"},
+	}
+	return &provider.Provider{
+		Name:  "calendly",
+		Title: "Calendly",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the time and the body, in hex, in the header Calendly-Webhook-Signature.",
+			KeyRule:   "A hash of /event, /payload/uri and /created_at: Calendly sends no event id, and one invitee (payload.uri) has several events.",
+			Setup: []string{
+				"Make up a signing key, 32 random bytes in hex for example.",
+				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions: url {url}, the events, and the key as signing_key.",
+				"The same key is the secret of the source. Without signing_key Calendly signs nothing and every delivery is refused.",
+			},
+			Notes: []string{
+				"A rescheduled meeting is two events: invitee.canceled and invitee.created.",
+				"Unconfirmed: the tolerance of 180 s, the deadline of 15 s, and the retries over 24 hours, after which the subscription is disabled.",
+			},
+			Backfill: "GET /scheduled_events?min_start_time= and the invitees of each: state, not events.",
+			Docs:     "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleCalendly,
+		Deadline:    15 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleCalendly(eventType, id string, now time.Time) *provider.Request {
+	created := now.UTC().Format(time.RFC3339Nano)
+	event := "https://api.calendly.com/scheduled_events/GBGBDCAADAEDCRZ2"
+	return proof.SampleJSON(proof.Object{
+		"event": cmp.Or(eventType, "invitee.created"), "created_at": created, "created_by": "https://api.calendly.com/users/AAAAAAAAAAAAAAAA",
+		"payload": proof.Object{
+			"uri": event + "/invitees/" + cmp.Or(id, proof.FreshID("")), "event": event, "email": "ada@example.com", "name": "Ada Lovelace",
+			"status": "active", "timezone": "Europe/London", "rescheduled": false, "created_at": created, "updated_at": created,
+			"questions_and_answers": []proof.Object{},
+		},
+	})
+}

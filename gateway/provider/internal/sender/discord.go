@@ -1,0 +1,205 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// discord knows interactions and webhook events: one way to sign, two kinds of
+// body, two kinds of PING. Discord sends bad signatures on purpose, and takes
+// the URL off the application when they are not answered 401.
+// Source: github.com/discord/discord-api-docs, developers/interactions and
+// developers/events/webhook-events.mdx.
+type discord struct{ scheme proof.Scheme }
+
+// Values of the member type. 1 is a PING among interactions, and an event
+// where the body has the member event.
+const (
+	discordEventPing    = "0"
+	discordPing         = "1"
+	discordCommand      = "2"
+	discordComponent    = "3"
+	discordAutocomplete = "4"
+	discordModal        = "5"
+)
+
+func Discord(o provider.Options) (*provider.Provider, error) {
+	d := &discord{scheme: proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "X-Signature-Ed25519", Timestamp: "X-Signature-Timestamp"}},
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, proof.InBody}, // digits, then a brace: nothing can move between them
+		Public:    proof.Ed25519Keys(proof.KeySpelling{Encoding: proof.Hex}),
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, 0),
+	}}
+	return &provider.Provider{
+		Name:  "discord",
+		Title: "Discord",
+		About: provider.About{
+			Confirmed: provider.Confirmed,
+			Signing: "Ed25519 over the time with the body behind it, in hex in the header `X-Signature-Ed25519`. The time is in " +
+				"`X-Signature-Timestamp`; Discord names no tolerance, so by default its age does not count.",
+			KeyRule: "Interactions: `/id` of the body. Webhook events have no id: a hash of `/application_id`, `/event/type`, " +
+				"`/event/timestamp` and `/event/data`.",
+			Setup: []string{
+				"Developer Portal, the application, General Information: the public key (64 hex digits) is the secret of the source.",
+				"Start the gateway first: Discord checks the URL while it is saved.",
+				"For commands and components set Interactions Endpoint URL to {url}; for events, Webhooks, Endpoint URL, switch Events on " +
+					"and choose them.",
+			},
+			Notes: []string{
+				"An interaction must be answered within 3 s. It is answered as deferred: the application then has 15 minutes to send the " +
+					"real answer with the token in the body, which is stored with it.",
+				"Autocompletion needs its choices in the answer, so it gets none, and is not stored.",
+				"Interactions are never sent again. Events are retried for 10 minutes, then Discord writes an e-mail and may stop them.",
+				"To send samples, set the secret to the private key: its 32 bytes and those of the public key, 128 hex digits.",
+			},
+			Docs: "https://docs.discord.com/developers/events/webhook-events",
+		},
+		Verify:      d.scheme.Verify,
+		Events:      d.Events,
+		Handshake:   d.handshake,
+		Methods:     []string{http.MethodPost},
+		Answer:      discordAnswer,
+		CheckSecret: d.scheme.CheckSecret,
+		Sign:        d.scheme.Sign,
+		Sample:      sampleDiscord,
+		ReplayToken: d.scheme.ReplayToken,
+		Deadline:    3 * time.Second,
+		RetryWindow: 10 * time.Minute,
+	}, nil
+}
+
+// handshake answers both kinds of PING, which are signed like everything else.
+func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
+	var answer *provider.Answer
+	switch body := gjson.ParseBytes(r.Body); body.Get("type").Raw {
+	case discordEventPing:
+		answer = &provider.Answer{Status: http.StatusNoContent}
+	case discordPing:
+		if body.Get("event").Exists() {
+			return nil, nil
+		}
+		answer = &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: []byte(`{"type":1}`)}
+	default:
+		return nil, nil
+	}
+	if _, err := d.scheme.Verify(ctx, r, secrets, now); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// discordAnswer defers the answer to an interaction, and gives autocompletion
+// an empty one.
+func discordAnswer(r *provider.Request) *provider.Answer {
+	var deferred string
+	switch gjson.GetBytes(r.Body, "type").Raw {
+	case discordCommand, discordModal:
+		deferred = `{"type":5}`
+	case discordComponent:
+		deferred = `{"type":6}`
+	case discordAutocomplete:
+		deferred = `{"type":8,"data":{"choices":[]}}`
+	default:
+		return &provider.Answer{Status: http.StatusNoContent}
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: []byte(deferred)}
+}
+
+func (d *discord) Events(r *provider.Request) ([]provider.Event, error) {
+	doc := &proof.Document{R: r}
+	kind, err := proof.At("/type").Text(doc)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{discordCommand: "application_command", discordComponent: "message_component", discordModal: "modal_submit"}
+	event, err := doc.At("/event")
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == discordAutocomplete:
+		return nil, nil
+	case !event.Exists():
+		return discordInteraction(doc, cmp.Or(names[kind], kind))
+	}
+	events, err := proof.Facts{
+		Id: proof.HashedSome(
+			[]proof.Field{proof.At("/application_id"), proof.At("/event/type"), proof.At("/event/timestamp")},
+			proof.At("/event/data"),
+		),
+		Kind: proof.At("/event/type"),
+	}.Of(doc)
+	if err != nil {
+		return nil, err
+	}
+	events[0].OccurredAt = discordTime(proof.At("/event/timestamp").Optional(doc))
+	return events, nil
+}
+
+func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error) {
+	events, err := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.Fixed("interaction." + kind), Detail: proof.At("/data/name")}.Of(d)
+	if err != nil {
+		return nil, err
+	}
+	events[0].OccurredAt = discordTime(events[0].ID)
+	return events, nil
+}
+
+// discordEpoch is when snowflakes begin, in Unix milliseconds.
+const discordEpoch = 1420070400000
+
+// discordTime reads the time of an event, which comes without a zone and means
+// UTC, or the one inside a snowflake.
+func discordTime(s string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
+			return t.UTC()
+		}
+	}
+	if id, err := strconv.ParseUint(s, 10, 63); err == nil && id>>22 > 0 {
+		return time.UnixMilli(int64(id>>22) + discordEpoch).UTC()
+	}
+	return time.Time{}
+}
+
+func sampleDiscord(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "APPLICATION_AUTHORIZED")
+	user := proof.Object{"id": "283939475829302", "username": "ada", "discriminator": "0", "global_name": "Ada"}
+	if rest, ok := strings.CutPrefix(eventType, "interaction."); ok {
+		return sampleDiscordInteraction(rest, id, user, now)
+	}
+	return proof.SampleJSON(proof.Object{
+		"version": 1, "application_id": "1234560123453231555", "type": 1,
+		"event": proof.Object{
+			"type": eventType, "timestamp": now.UTC().Format("2006-01-02T15:04:05.000000"),
+			"data": proof.Object{"integration_type": 1, "scopes": []string{"applications.commands"}, "user": user, "sample": cmp.Or(id, proof.FreshID(""))},
+		},
+	})
+}
+
+func sampleDiscordInteraction(rest, id string, user proof.Object, now time.Time) *provider.Request {
+	kind, name, _ := strings.Cut(rest, ".")
+	number, data := 2, proof.Object{"id": "771825006014889984", "type": 1, "name": cmp.Or(name, "deploy")}
+	switch kind {
+	case "message_component":
+		number, data = 3, proof.Object{"custom_id": "approve", "component_type": 2}
+	case "modal_submit":
+		number, data = 5, proof.Object{"custom_id": "report", "components": []proof.Object{}}
+	}
+	snowflake := strconv.FormatInt((now.UnixMilli()-discordEpoch)<<22, 10)
+	return proof.SampleJSON(proof.Object{
+		"version": 1, "id": cmp.Or(id, snowflake), "application_id": "1234560123453231555", "type": number, "token": proof.FreshID(""),
+		"data": data, "user": user, "channel_id": "645027906669510667", "locale": "en-US",
+	})
+}

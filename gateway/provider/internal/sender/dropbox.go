@@ -1,0 +1,76 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Dropbox knows the webhooks of the files API. They name the accounts in
+// which something changed, and nothing else.
+// Source: dropbox.com/developers/reference/webhooks.
+func Dropbox(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Dropbox-Signature"}},
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	account := proof.Facts{Id: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
+	rule := proof.Each("/list_folder/accounts", account.Of)
+	return &provider.Provider{
+		Name:  "dropbox",
+		Title: "Dropbox",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
+			KeyRule: "The account and a number of our own: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
+				"with the same content are two changes.",
+			Setup: []string{
+				"App Console, the app, Webhooks: add the URI {url}. Hooklatch answers the challenge: the source must be configured before.",
+				"The app secret (App Console, Settings) is the secret of the source.",
+			},
+			Notes: []string{
+				"A delivery says only that something changed in an account. What it was is found with /files/list_folder/continue and the cursor of the last time.",
+				"A delivery that is sent again is another event, and leads to one more look. To put those close together into one, set dedup: content on the source.",
+				"Whoever captured a delivery can send it again; that too leads to a look only. Two changes of one account have the same bytes, so " +
+					"that the replay guard would suspect nearly every delivery: it is off unless `replay_guard` says otherwise.",
+				"Unconfirmed: an answer within 10 s and retries for about 10 minutes.",
+			},
+			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
+			Docs:     "https://www.dropbox.com/developers/reference/webhooks",
+		},
+		Verify:      s.Verify,
+		Events:      rule.Events,
+		Handshake:   dropboxChallenge,
+		Methods:     []string{http.MethodPost, http.MethodGet},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleDropbox,
+		ReplayToken: s.ReplayToken,
+		Deadline:    10 * time.Second,
+		RetryWindow: 10 * time.Minute,
+	}, nil
+}
+
+// dropboxChallenge answers the check of a new URI, which is not signed.
+func dropboxChallenge(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if r.Method != http.MethodGet {
+		return nil, nil
+	}
+	return proof.EchoQuery(r, "challenge")
+}
+
+func sampleDropbox(_, id string, _ time.Time) *provider.Request {
+	return proof.SampleJSON(proof.Object{
+		"list_folder": proof.Object{"accounts": []string{cmp.Or(id, proof.FreshID("dbid:"))}},
+		"delta":       proof.Object{"users": []int{12345678}},
+	})
+}

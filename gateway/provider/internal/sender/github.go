@@ -1,0 +1,106 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// GitHub knows GitHub's webhooks, with JSON and with form bodies.
+// Source: docs.github.com, "Validating webhook deliveries".
+func GitHub(provider.Options) (*provider.Provider, error) {
+	delivery, event := proof.InHeader("X-GitHub-Delivery"), proof.InHeader("X-GitHub-Event")
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   []string{delivery.Header, event.Header, "Content-Type"},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(delivery),
+		Kind:     event,
+		Detail:   proof.At("/action"),
+		Payload:  "payload",
+		NeedJSON: true,
+	}
+	return &provider.Provider{
+		Name:  "github",
+		Title: "GitHub",
+		About: provider.About{
+			Confirmed: provider.Secondary, // that redelivery is possible for 3 days
+			Signing:   "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is passed over.",
+			KeyRule:   "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
+			Setup: []string{
+				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",
+				"Content type `application/json` (a form is taken too), and a secret of your own, which GitHub shows never again.",
+			},
+			Notes: []string{
+				"GitHub does not retry: what fails once waits for you to redeliver it, for 3 days.",
+				"A hook of the repository, one of the organization and an App send the same event under three ids: three sources.",
+				"Bodies have up to 25 MB.",
+			},
+			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` sends one again.",
+			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+		},
+		Verify:       s.Verify,
+		Events:       f.Events,
+		Methods:      []string{http.MethodPost},
+		CheckSecret:  s.Secret.Check,
+		Sign:         s.Sign,
+		Sample:       sampleGitHub,
+		UnsignedID:   true,
+		ReplayToken:  s.ReplayToken,
+		MaxBody:      25 << 20,
+		Deadline:     10 * time.Second,
+		ResendWindow: 3 * proof.Day,
+	}, nil
+}
+
+func sampleGitHub(eventType, id string, now time.Time) *provider.Request {
+	event, action, _ := strings.Cut(cmp.Or(eventType, "push"), ".")
+	id = cmp.Or(id, uuid.NewString())
+	sender := proof.Object{"login": "octocat", "id": 583231, "type": "User"}
+	body := proof.Object{
+		"repository": proof.Object{
+			"id": 1296269, "name": "hello-world", "full_name": "octocat/hello-world", "private": false,
+			"owner": sender, "html_url": "https://github.com/octocat/hello-world", "default_branch": "main",
+		},
+		"sender":       sender,
+		"installation": proof.Object{"id": proof.NumberOf(id)},
+	}
+	if action != "" {
+		body["action"] = action
+	}
+	switch event {
+	case "push":
+		commit := proof.Object{
+			"id": proof.CommitOf(id), "message": "Fix all the bugs", "timestamp": now.UTC().Format(time.RFC3339),
+			"author": proof.Object{"name": "Monalisa Octocat", "email": "octocat@example.com"}, "modified": []string{"README.md"},
+		}
+		body["ref"], body["before"], body["after"] = "refs/heads/main", strings.Repeat("0", 40), commit["id"]
+		body["pusher"] = proof.Object{"name": "octocat", "email": "octocat@example.com"}
+		body["commits"], body["head_commit"] = []proof.Object{commit}, commit
+	case "issues":
+		body["issue"] = proof.Object{
+			"id": 1, "number": 1347, "title": "Found a bug", "state": "open", "user": sender,
+			"html_url": "https://github.com/octocat/hello-world/issues/1347", "created_at": now.UTC().Format(time.RFC3339),
+		}
+	case "ping":
+		body["zen"], body["hook_id"] = "Design for failure.", 109948940
+	}
+	return proof.SampleJSON(body,
+		"X-GitHub-Event", event,
+		"X-GitHub-Delivery", id,
+		"X-GitHub-Hook-ID", "109948940",
+		"User-Agent", "GitHub-Hookshot/hooklatch")
+}

@@ -1,0 +1,199 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// gitlab knows GitLab's webhooks: with a signing token, which works as Standard
+// Webhooks do, and with the older secret token, which only stands in a header.
+// Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
+// merge requests 160952 (Idempotency-Key) and 230944 (signing token).
+type gitlab struct {
+	signing *proof.Scheme
+	token   *proof.StaticToken
+}
+
+var (
+	gitlabKey   = proof.InHeader("Idempotency-Key")
+	gitlabEvent = proof.InHeader("X-Gitlab-Event")
+)
+
+func GitLab(o provider.Options) (*provider.Provider, error) {
+	g := &gitlab{
+		signing: proof.StandardScheme(proof.StandardSecret(), proof.Tolerance(o, proof.StandardTolerance), proof.WebhookNames()),
+		token:   &proof.StaticToken{Header: "X-Gitlab-Token"},
+	}
+	g.signing.Single = []string{gitlabKey.Header, gitlabEvent.Header}
+	g.token.Single = append([]string{proof.WebhookNames().Id}, g.signing.Single...)
+	return &provider.Provider{
+		Name:  "gitlab",
+		Title: "GitLab",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` of " +
+				"`webhook-signature`. With a secret token: nothing is signed, the header `X-Gitlab-Token` carries the secret itself, which is " +
+				"never stored or logged.",
+			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which is the same and signed. GitLab before 17.4 has neither: a hash of " +
+				"`X-Gitlab-Event` and of the body as JSON. Not `X-Gitlab-Webhook-UUID`, which names the webhook, and not " +
+				"`X-Gitlab-Event-UUID`, which recursive webhooks share.",
+			Setup: []string{
+				"Settings of the project or group, Webhooks, Add new webhook: URL {url}, and the triggers.",
+				"Generate a signing token (`whsec_...`) where GitLab offers it, else enter a long random secret token. It is the secret of the " +
+					"source; while you move from one to the other, set both.",
+			},
+			Notes: []string{
+				"With a secret token whoever sees one request can make any other: prefer the signing token. A source whose secrets are all " +
+					"signing tokens takes no other request.",
+				"GitLab does not try again by itself. Resend in the log of the webhook keeps the key. Unconfirmed: for 7 days.",
+				"GitLab waits 10 s. Unconfirmed: 4 failures in a row switch a webhook off for a while, 40 for good.",
+				"Unconfirmed: the signing token on self-managed GitLab, where a feature flag may hide it.",
+			},
+			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend sends one again (unconfirmed).",
+			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
+		},
+		Verify:  g.Verify,
+		Events:  gitlabEvents,
+		Methods: []string{http.MethodPost},
+		CheckSecret: func(s secret.Value) error {
+			if gitlabSigns(s) {
+				return g.signing.CheckSecret(s)
+			}
+			return g.token.Check(s)
+		},
+		Sign:          g.Sign,
+		Sample:        sampleGitLab,
+		SecretHeaders: []string{g.token.Header},
+		ReplayToken:   g.signing.ReplayToken,
+		Deadline:      10 * time.Second,
+		ResendWindow:  7 * proof.Day,
+	}, nil
+}
+
+// gitlabSigns tells a signing token from a secret token.
+func gitlabSigns(s secret.Value) bool {
+	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
+}
+
+// Verify proves a signature where there is one and a signing token to it, and
+// else the secret token. A signing token is never taken as a secret token.
+func (g *gitlab) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	var of [2]struct { // secret tokens, signing tokens
+		secrets []secret.Value
+		index   []int
+	}
+	for i, s := range secrets {
+		kind := &of[0]
+		switch {
+		case s.IsZero():
+			continue
+		case gitlabSigns(s):
+			kind = &of[1]
+		}
+		kind.secrets, kind.index = append(kind.secrets, s), append(kind.index, i)
+	}
+	kind, verify := of[0], g.token.Verify
+	if signed := len(r.Header[proof.WebhookNames().Signature]) > 0; len(of[1].secrets) > 0 && (signed || len(of[0].secrets) == 0) {
+		kind, verify = of[1], g.signing.Verify
+	}
+	if len(kind.secrets) == 0 {
+		return provider.Verified{}, proof.ErrNoSecret
+	}
+	verified, err := verify(ctx, r, kind.secrets, now)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	verified.SecretIndex = kind.index[verified.SecretIndex]
+	return verified, nil
+}
+
+func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	signed := proof.InHeader(proof.WebhookNames().Id)
+	id := proof.Hashed(gitlabEvent, proof.At("")) // resent as it was
+	switch {
+	case len(r.Header[proof.WebhookNames().Signature]) > 0 && len(r.Header[signed.Header]) > 0:
+		id = proof.Verbatim(signed)
+	case len(r.Header[gitlabKey.Header]) > 0:
+		id = proof.Verbatim(gitlabKey)
+	}
+	kind := proof.At("/object_kind")
+	if kind.Optional(d) == "" {
+		kind = proof.At("/event_name") // of system hooks
+	}
+	events, err := proof.Facts{Id: id, Kind: kind, Fallback: gitlabEvent, Detail: proof.At("/object_attributes/action"), NeedJSON: true}.Of(d)
+	if err != nil {
+		return nil, err
+	}
+	events[0].OccurredAt = gitlabTime(proof.At("/object_attributes/updated_at").Optional(d))
+	return events, nil
+}
+
+// gitlabTime reads both ways in which GitLab writes a time.
+func gitlabTime(s string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05 UTC"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+func (g *gitlab) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+	if !gitlabSigns(key) {
+		if err := g.token.Sign(r, key, now); err != nil {
+			return err
+		}
+		r.Header.Del(proof.WebhookNames().Signature)
+		return nil
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Del(g.token.Header)
+	if id := r.Header.Get(gitlabKey.Header); id != "" {
+		r.Header.Set(proof.WebhookNames().Id, id)
+	}
+	return g.signing.Sign(r, key, now)
+}
+
+func sampleGitLab(eventType, id string, now time.Time) *provider.Request {
+	kind, action, _ := strings.Cut(cmp.Or(eventType, "push"), ".")
+	project := proof.Object{
+		"id": 15, "name": "Hello World", "path_with_namespace": "acme/hello-world", "default_branch": "main",
+		"web_url": "https://gitlab.example.com/acme/hello-world",
+	}
+	body := proof.Object{"object_kind": kind, "project": project}
+	name := strings.ToUpper(kind[:min(1, len(kind))]) + kind[min(1, len(kind)):]
+	if kind == "push" || kind == "tag_push" {
+		commit := proof.Object{
+			"id": "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", "message": "Fix all the bugs\n", "timestamp": now.UTC().Format(time.RFC3339),
+			"author": proof.Object{"name": "Ada Lovelace", "email": "ada@example.com"}, "added": []string{}, "modified": []string{"README.md"},
+		}
+		body["event_name"], body["ref"], body["project_id"] = kind, "refs/heads/main", 15
+		body["before"], body["after"] = strings.Repeat("0", 40), commit["id"]
+		body["user_username"], body["commits"], body["total_commits_count"] = "ada", []proof.Object{commit}, 1
+	} else {
+		body["user"] = proof.Object{"id": 1, "username": "ada", "name": "Ada Lovelace"}
+		body["object_attributes"] = proof.Object{
+			"id": 301, "iid": 23, "title": "Fix all the bugs", "state": "opened", "action": cmp.Or(action, "open"),
+			"updated_at": now.UTC().Format(time.RFC3339),
+		}
+	}
+	return proof.SampleJSON(body,
+		gitlabEvent.Header, strings.ReplaceAll(name, "_", " ")+" Hook",
+		gitlabKey.Header, cmp.Or(id, uuid.NewString()),
+		"X-Gitlab-Webhook-Uuid", uuid.NewString(),
+		"X-Gitlab-Event-Uuid", uuid.NewString(),
+		"X-Gitlab-Instance", "https://gitlab.example.com",
+		"User-Agent", "GitLab/18.6.0")
+}

@@ -1,0 +1,73 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// GoCardless knows the webhooks of GoCardless Pro: a list of events.
+// Source: developer.gocardless.com, "Webhooks"; support.gocardless.com,
+// "Webhook retries / failures"; gocardless-pro libraries.
+func GoCardless(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "Webhook-Signature"}}, // the same name as that of Standard Webhooks
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	rule := proof.Each("/events", proof.Facts{
+		Id:       proof.Verbatim(proof.At("/id")),
+		Kind:     proof.At("/resource_type"),
+		Detail:   proof.At("/action"),
+		Occurred: proof.Clock{Pointer: "/created_at"},
+	}.Of)
+	return &provider.Provider{
+		Name:  "gocardless",
+		Title: "GoCardless",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in hex, in the header Webhook-Signature. No time is signed.",
+			KeyRule:   "id of each event in /events.",
+			Setup: []string{
+				"Dashboard, Developers, Create, Webhook endpoint: URL {url} and a secret, your own or a generated one.",
+				"That secret is the secret of the source. Sandbox and live have different ones.",
+			},
+			Notes: []string{
+				"A delivery carries up to 250 events (unconfirmed), perhaps of several resources and in any order.",
+				"GoCardless suggests 498 for a wrong signature. Hooklatch answers 401; GoCardless only asks for something other than 2xx.",
+				"GoCardless waits for 10 s, follows no redirect, and tries 8 times more at growing intervals.",
+				"Unconfirmed: that these 8 times are over within a day, and that a delivery can be sent again (dashboard or API) for 30 days.",
+			},
+			Backfill: "GET /events?after= lists the same events with the same ids.",
+			Docs:     "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks",
+		},
+		Verify:      s.Verify,
+		Events:      rule.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleGoCardless,
+		Deadline:    10 * time.Second,
+		RetryWindow: proof.Day, ResendWindow: 30 * proof.Day,
+	}, nil
+}
+
+func sampleGoCardless(eventType, id string, now time.Time) *provider.Request {
+	resource, action, _ := strings.Cut(cmp.Or(eventType, "payments.confirmed"), ".")
+	event := proof.Object{
+		"id": cmp.Or(id, strings.ToUpper(proof.FreshID("EV"))), "created_at": now.UTC().Format(time.RFC3339Nano), "resource_type": resource,
+		"links": proof.Object{strings.TrimSuffix(resource, "s"): "PM0000DEMO0001"}, "metadata": proof.Object{}, "resource_metadata": proof.Object{"order_id": "42"},
+		"details": proof.Object{"origin": "gocardless", "cause": strings.TrimSuffix(resource, "s") + "_" + action, "description": "A demo event."},
+	}
+	if action != "" {
+		event["action"] = action
+	}
+	return proof.SampleJSON(proof.Object{"events": []proof.Object{event}, "meta": proof.Object{"webhook_id": strings.ToUpper(proof.FreshID("WB"))}})
+}

@@ -1,0 +1,144 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Headers of a message that comes without its envelope.
+const (
+	pubsubID           = "X-Goog-Pubsub-Message-Id"
+	pubsubSubscription = "X-Goog-Pubsub-Subscription-Name"
+	pubsubTime         = "X-Goog-Pubsub-Publish-Time"
+)
+
+// pubsub knows push subscriptions of Google Cloud Pub/Sub, with the envelope
+// of Pub/Sub and without.
+// Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
+// /payload-unwrapping; google-auth-library.
+type pubsub struct {
+	token         proof.WebToken
+	wrapped, bare proof.Facts
+}
+
+func GooglePubSub(o provider.Options) (*provider.Provider, error) {
+	if o.Claims["email"] == "" {
+		return nil, &provider.OptionError{
+			Field:   "claims",
+			Allowed: "must have email, the service account of the subscription: anybody's subscription can push to your URL, with your audience",
+		}
+	}
+	kind, fallback, err := proof.KindOf(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Type == (provider.Field{}) {
+		kind, fallback = proof.At("/message/attributes/eventType"), proof.Fixed("message")
+	}
+	id, subscription := proof.InHeader(pubsubID), proof.InHeader(pubsubSubscription)
+	claims := maps.Clone(o.Claims)
+	claims["email_verified"] = "true"
+	p := &pubsub{
+		token: proof.WebToken{
+			Header:      proof.Authorization,
+			Prefix:      proof.Bearer,
+			Algorithms:  []string{"RS256"},
+			Keys:        proof.KeysByURL(proof.NewFetcher(o, "www.googleapis.com"), "https://www.googleapis.com/oauth2/v3/certs"),
+			Issuers:     []string{"https://accounts.google.com", "accounts.google.com"},
+			Audience:    o.Audience,
+			UrlAudience: true,
+			Claims:      claims,
+			Leeway:      proof.StandardLeeway,
+			Single:      []string{pubsubID, pubsubSubscription, pubsubTime},
+		},
+		wrapped: proof.Facts{
+			Id:   proof.Composite(proof.At("/subscription"), proof.At("/message/messageId")),
+			Kind: kind, Fallback: fallback,
+			Occurred: proof.Clock{Pointer: "/message/publishTime"},
+		},
+		bare: proof.Facts{Id: proof.Composite(subscription, id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
+	}
+	return &provider.Provider{
+		Name:  "google-pubsub",
+		Title: "Google Cloud Pub/Sub",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, made for the URL of the endpoint or the configured audience, " +
+				"with the e-mail of your service account. The token does not protect the body.",
+			KeyRule: "The subscription and messageId.",
+			Setup: []string{
+				"Create a service account, and let the Pub/Sub service agent make tokens for it (roles/iam.serviceAccountTokenCreator).",
+				"gcloud pubsub subscriptions create ... --push-endpoint={url} --push-auth-service-account=EMAIL, and --push-auth-token-audience if it is not the URL.",
+				"Set claims.email of the source to that EMAIL. No secret is needed; a private key (PEM) as the secret is for hooklatch send and tests.",
+			},
+			Notes: []string{
+				"What was published twice has two ids.",
+				"Without envelope (--push-no-wrapper) also set --push-no-wrapper-write-metadata: the id stands in a header then.",
+				"The type is the attribute eventType of the message, else message. Set type to take another attribute.",
+				"Ordering needs ordering keys and a subscription with ordering.",
+				"Unconfirmed: retries until the retention of the subscription ends, 7 days unless it was set to up to 31, and seek within it.",
+			},
+			Backfill: "gcloud pubsub subscriptions seek, to a time or a snapshot.",
+			Docs:     "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+		},
+		Verify:        p.Verify,
+		Events:        p.Events,
+		Methods:       []string{http.MethodPost},
+		SignsURL:      p.token.Audience == "",
+		CheckSecret:   p.token.Check,
+		Sign:          p.token.Sign,
+		Sample:        samplePubSub,
+		Keyless:       true,
+		SecretHeaders: []string{proof.Authorization},
+		Retry:         proof.RetrySigns{Number: proof.At("/deliveryAttempt"), First: 1}.Of,
+		MaxBody:       14 << 20, // messages have up to 10 MB, in base64 here
+		Deadline:      10 * time.Second,
+		RetryWindow:   7 * proof.Day,
+	}, nil
+}
+
+// Verify proves a token by keys of the source's own, where it has some, and
+// else by those Google publishes.
+func (p *pubsub) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	verified, err := p.token.ByOwnKeys(ctx, r, secrets, now)
+	if !proof.IsUnknownKey(err) {
+		return verified, err
+	}
+	return p.token.Verify(ctx, r, nil, now)
+}
+
+func (p *pubsub) Events(r *provider.Request) ([]provider.Event, error) {
+	if r.Header.Get(pubsubID) == "" {
+		return p.wrapped.Events(r)
+	}
+	events, err := p.bare.Events(r)
+	if err != nil {
+		return nil, err
+	}
+	events[0].OccurredAt = proof.HeaderTime(r, proof.InHeader(pubsubTime))
+	return events, nil
+}
+
+func samplePubSub(eventType, id string, now time.Time) *provider.Request {
+	text, err := json.Marshal(proof.Object{"kind": "storage#object", "name": "hello.txt", "bucket": "hooklatch-demo"})
+	if err != nil {
+		text = nil
+	}
+	id, at := cmp.Or(id, proof.FreshID("")), now.UTC().Format(time.RFC3339Nano)
+	return proof.SampleJSON(proof.Object{
+		"message": proof.Object{
+			"attributes": proof.Object{"eventType": cmp.Or(eventType, "OBJECT_FINALIZE"), "bucketId": "hooklatch-demo", "payloadFormat": "JSON_API_V1"},
+			"data":       base64.StdEncoding.EncodeToString(text), "messageId": id, "message_id": id, "publishTime": at, "publish_time": at,
+		},
+		"subscription": "projects/hooklatch-demo/subscriptions/push",
+	})
+}

@@ -1,0 +1,216 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// hubspot knows HubSpot's webhooks, signed in up to three versions at a time.
+// The older two are bare hashes; they count only where the third is not there.
+// Source: developers.hubspot.com, "Validating requests from HubSpot";
+// HubSpot/hubspot-api-nodejs, signature.spec.ts.
+type hubspot struct{ v3, old proof.Scheme }
+
+const hubspotVersion = "X-Hubspot-Signature-Version"
+
+func HubSpot(o provider.Options) (*provider.Provider, error) {
+	h := &hubspot{
+		v3: proof.Scheme{
+			Headers:   []proof.HeaderNames{{Signature: "X-Hubspot-Signature-V3", Timestamp: "X-Hubspot-Request-Timestamp"}},
+			Hash:      sha256.New,
+			Encoding:  proof.Base64,
+			Template:  proof.Template{proof.InMethod, proof.InURL, proof.InBody, proof.InTimestamp},
+			Secret:    proof.KeySpelling{Encoding: proof.Raw},
+			Unit:      proof.Milliseconds,
+			Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+		},
+		old: proof.Scheme{
+			Headers:  []proof.HeaderNames{{Signature: "X-Hubspot-Signature"}},
+			Encoding: proof.Hex,
+			Secret:   proof.KeySpelling{Encoding: proof.Raw},
+			Single:   []string{hubspotVersion},
+		},
+	}
+	f := proof.Facts{
+		// HubSpot does not promise that eventId is unique.
+		Id: proof.HashedSome(
+			[]proof.Field{proof.At("/portalId"), proof.At("/subscriptionId"), proof.At("/eventId"), proof.At("/occurredAt")},
+			proof.At("/appId"), proof.At("/objectId"), proof.At("/propertyName"), proof.At("/subscriptionType"), proof.At("/objectTypeId"), proof.At("/fromObjectId"),
+			proof.At("/toObjectId"), proof.At("/associationType"), proof.At("/associationRemoved"), proof.At("/primaryObjectId"), proof.At("/messageId"),
+		),
+		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
+	}
+	return &provider.Provider{
+		Name:        "hubspot",
+		Title:       "HubSpot",
+		About:       aboutHubSpot(),
+		Verify:      h.Verify,
+		Events:      proof.Each("", f.Of).Events,
+		Methods:     []string{http.MethodPost},
+		SignsURL:    true,
+		CheckSecret: h.v3.CheckSecret,
+		Sign:        h.Sign,
+		Sample:      sampleHubSpot,
+		Retry:       proof.RetrySigns{Number: proof.At("/0/attemptNumber")}.Of,
+		Deadline:    5 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func aboutHubSpot() provider.About {
+	return provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only where that is " +
+			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret with the request behind it.",
+		KeyRule: "A hash of portalId, appId, subscriptionId, eventId, occurredAt and of the objects and the property concerned. " +
+			"eventId alone is not unique, says HubSpot; attemptNumber does not count.",
+		Setup: []string{
+			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
+			"Use the client secret of the app (Auth) for the secret of the source.",
+			"Set public_url of the gateway to the URL as HubSpot calls it: it is signed.",
+			"Create the subscriptions and activate them.",
+		},
+		Notes: []string{
+			"One delivery carries up to 100 events, in no order.",
+			"Versions 1 and 2 sign no time, so that an old delivery can be sent again; its events are then known already.",
+			"Unconfirmed: which escapes of the URL HubSpot decodes before it signs. Both spellings are tried.",
+			"The webhooks of workflows have a body of your own without an id: use the provider hmac or token for them.",
+		},
+		Docs: "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
+	}
+}
+
+func (h *hubspot) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	if len(r.Header[h.v3.Headers[0].Signature]) == 0 {
+		return h.verifyOld(r, secrets)
+	}
+	c, err := h.v3.Claim(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	if r.URL == nil {
+		return provider.Verified{}, proof.ErrNoURL
+	}
+	urls := hubspotURLs(r)
+	index, err := h.v3.Secret.Match(secrets, c.Signatures, func(key []byte) [][]byte {
+		var macs [][]byte
+		for _, u := range urls {
+			macs = append(macs, hubspotMAC(key, r, u, c.Timestamp))
+		}
+		return macs
+	})
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	if err := proof.Within(c.SignedAt, now, h.v3.Tolerance); err != nil {
+		return provider.Verified{}, err
+	}
+	return provider.Verified{SecretIndex: index, SignedAt: c.SignedAt}, nil
+}
+
+func hubspotMAC(key []byte, r *provider.Request, url, timestamp string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(r.Method))
+	mac.Write([]byte(url))
+	mac.Write(r.Body)
+	mac.Write([]byte(timestamp))
+	return mac.Sum(nil)
+}
+
+// hubspotURLs are the URL as it was called and, where it has escapes that
+// HubSpot decodes before signing, with those decoded.
+func hubspotURLs(r *provider.Request) []string {
+	called := r.URL.String()
+	if decoded := hubspotDecode(called); decoded != called {
+		return []string{called, decoded}
+	}
+	return []string{called}
+}
+
+func hubspotDecode(url string) string {
+	const decoded = "%3A %2F %3F %40 %21 %24 %27 %28 %29 %2A %2C %3B"
+	var text strings.Builder
+	for i := 0; i < len(url); i++ {
+		if url[i] == '%' && i+3 <= len(url) && strings.Contains(decoded, strings.ToUpper(url[i:i+3])) {
+			if c, err := strconv.ParseUint(url[i+1:i+3], 16, 8); err == nil {
+				text.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		text.WriteByte(url[i])
+	}
+	return text.String()
+}
+
+// verifyOld proves versions 1 and 2. Behind what they hash a stranger could
+// add bytes, beginning with 0x80: no JSON and no URL goes on like that.
+func (h *hubspot) verifyOld(r *provider.Request, secrets []secret.Value) (provider.Verified, error) {
+	c, err := h.old.Claim(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	version := r.Header.Get(hubspotVersion)
+	if version != "v1" && version != "v2" {
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: hubspotVersion + " is neither v1 nor v2"}
+	}
+	if version == "v2" && r.URL == nil {
+		return provider.Verified{}, proof.ErrNoURL
+	}
+	index, err := h.old.Secret.Match(secrets, c.Signatures, func(key []byte) [][]byte {
+		sum := sha256.New()
+		sum.Write(key)
+		if version == "v2" {
+			sum.Write([]byte(r.Method + r.URL.String()))
+		}
+		sum.Write(r.Body)
+		return [][]byte{sum.Sum(nil)}
+	})
+	return provider.Verified{SecretIndex: index}, err
+}
+
+func (h *hubspot) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+	k, err := h.v3.Secret.Key(key)
+	if err != nil {
+		return err
+	}
+	if r.URL == nil {
+		return proof.ErrNoURL
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	names, timestamp := h.v3.Headers[0], h.v3.Unit.Format(now)
+	r.Header.Set(names.Timestamp, timestamp)
+	r.Header.Set(names.Signature, proof.Base64.Encode(hubspotMAC(k, r, hubspotDecode(r.URL.String()), timestamp)))
+	return nil
+}
+
+func sampleHubSpot(eventType, id string, now time.Time) *provider.Request {
+	var event any = id // a number at HubSpot
+	if id == "" {
+		event = uuid.New().ID()
+	}
+	body := proof.Object{
+		"eventId": event, "subscriptionId": 138, "portalId": 62515, "appId": 1160452, "occurredAt": now.UnixMilli(),
+		"subscriptionType": cmp.Or(eventType, "contact.creation"), "attemptNumber": 0, "objectId": 123, "changeSource": "CRM",
+	}
+	if _, change, _ := strings.Cut(eventType, "."); change == "propertyChange" {
+		body["propertyName"], body["propertyValue"] = "firstname", "Ada"
+	} else {
+		body["changeFlag"] = "NEW"
+	}
+	return proof.SampleJSON([]proof.Object{body})
+}

@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Intercom knows Intercom's webhooks.
+// Source: developers.intercom.com/docs/webhooks; intercom-developer-hub,
+// "Signed Notifications".
+func Intercom(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
+		Prefix:   "sha1=",
+		Hash:     sha1.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	f := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/topic"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
+	return &provider.Provider{
+		Name:  "intercom",
+		Title: "Intercom",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA1 of the body in the header X-Hub-Signature, by the client secret of the app.",
+			KeyRule:   "id in the body (notif_...). delivery_attempts and the times of the attempt do not count.",
+			Setup: []string{
+				"Open your app in the Developer Hub, Configure, Webhooks, and set the endpoint URL {url}.",
+				"Use the client secret of the app (Basic information) for the secret of the source.",
+				"Select the topics.",
+			},
+			Notes: []string{
+				"A ping has no id; it is answered and not stored.",
+				"Intercom tries again once, after a minute (unconfirmed): what it could not deliver then is lost.",
+				"Unconfirmed: the call by HEAD when the URL is saved, which is answered 200, and that 410 ends the subscription.",
+			},
+			Docs: "https://developers.intercom.com/docs/webhooks",
+		},
+		Verify: s.Verify,
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			d := &proof.Document{R: r}
+			if root, err := d.JSON(); err == nil && proof.Lookup(root, "/topic").Str == "ping" && proof.Lookup(root, "/id").Type == gjson.Null {
+				return nil, nil
+			}
+			return f.Of(d)
+		},
+		Handshake:   probed,
+		Methods:     []string{http.MethodPost, http.MethodHead},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleIntercom,
+		Retry:       proof.RetrySigns{Number: proof.At("/delivery_attempts"), First: 1}.Of,
+		Deadline:    5 * time.Second,
+		RetryWindow: time.Minute,
+	}, nil
+}
+
+// probed answers the senders that look whether an endpoint is there.
+func probed(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if r.Method != http.MethodHead {
+		return nil, nil
+	}
+	return &provider.Answer{Status: http.StatusOK}, nil
+}
+
+func sampleIntercom(eventType, id string, now time.Time) *provider.Request {
+	return proof.SampleJSON(proof.Object{
+		"type": "notification_event", "app_id": "hooklatch", "id": cmp.Or(id, "notif_"+uuid.NewString()),
+		"topic": cmp.Or(eventType, "conversation.user.created"), "created_at": now.Unix(), "first_sent_at": now.Unix(),
+		"delivery_status": "pending", "delivery_attempts": 1, "delivered_at": 0, "links": proof.Object{}, "self": nil,
+		"data": proof.Object{"type": "notification_event_data", "item": proof.Object{
+			"type": "conversation", "id": "215470393456", "created_at": now.Unix(), "updated_at": now.Unix(),
+			"source": proof.Object{"type": "conversation", "subject": "", "body": "<p>Where is my order?</p>"},
+		}},
+	})
+}

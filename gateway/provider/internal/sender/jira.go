@@ -1,0 +1,80 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Jira knows the webhooks an administrator of Jira Cloud registers.
+// Source: developer.atlassian.com/cloud/jira/platform/webhooks.
+func Jira(provider.Options) (*provider.Provider, error) {
+	id, attempt := proof.InHeader("X-Atlassian-Webhook-Identifier"), proof.InHeader("X-Atlassian-Webhook-Retry")
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   []string{id.Header},
+	}
+	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/webhookEvent"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds}}
+	return &provider.Provider{
+		Name:  "jira",
+		Title: "Jira Cloud",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 of the body in the header X-Hub-Signature, when the webhook has a secret.",
+			KeyRule:   "The header X-Atlassian-Webhook-Identifier, which is the same in all attempts.",
+			Setup: []string{
+				"Open Settings, System, WebHooks in Jira and create a webhook with the URL {url}.",
+				"Set its secret, and use the same for the secret of the source: without one Jira signs nothing and every delivery is refused.",
+			},
+			Notes: []string{
+				"The id is not signed, and no time is either: whoever saw a delivery can send it again under another id. The replay guard finds that.",
+				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
+				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
+					"72 hours for which failed webhooks are kept are unconfirmed.",
+			},
+			Backfill: "JQL with updated >=; for dynamic webhooks GET /rest/api/3/webhook/failed (unconfirmed).",
+			Docs:     "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
+		},
+		Verify:       s.Verify,
+		Events:       f.Events,
+		Methods:      []string{http.MethodPost},
+		CheckSecret:  s.CheckSecret,
+		Sign:         s.Sign,
+		Sample:       sampleJira,
+		UnsignedID:   true,
+		ReplayToken:  s.ReplayToken,
+		Retry:        proof.RetrySigns{Number: attempt}.Of,
+		Deadline:     30 * time.Second,
+		RetryWindow:  75 * time.Minute,
+		ResendWindow: 3 * proof.Day, // what failed can be fetched and sent on
+	}, nil
+}
+
+func sampleJira(eventType, id string, now time.Time) *provider.Request {
+	at := now.UTC().Format("2006-01-02T15:04:05.000-0700")
+	id = cmp.Or(id, uuid.NewString())
+	issue := strconv.FormatInt(proof.NumberOf(id), 10)
+	return proof.SampleJSON(proof.Object{
+		"timestamp": now.UnixMilli(), "webhookEvent": cmp.Or(eventType, "jira:issue_created"), "issue_event_type_name": "issue_created",
+		"user": proof.Object{"accountId": "5b10a2844c20165700ede21g", "displayName": "Ada Lovelace", "active": true},
+		"issue": proof.Object{
+			"id": issue, "key": "HL-1", "self": "https://hooklatch-demo.atlassian.net/rest/api/2/issue/" + issue,
+			"fields": proof.Object{
+				"summary": "Found a bug", "issuetype": proof.Object{"name": "Bug"}, "status": proof.Object{"name": "To Do"},
+				"project": proof.Object{"key": "HL", "name": "Hooklatch"}, "created": at, "updated": at,
+			},
+		},
+	}, "X-Atlassian-Webhook-Identifier", id)
+}

@@ -1,0 +1,80 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// LINE knows the Messaging API: a list of events, empty when the console
+// verifies the URL.
+// Source: developers.line.biz, "Receive messages (webhook)", "Check webhook
+// signature"; line-bot-sdk-nodejs test/validate-signature.spec.ts.
+func LINE(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Line-Signature"}},
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	rule := proof.Each("/events", proof.Facts{
+		Id:       proof.Verbatim(proof.At("/webhookEventId")),
+		Kind:     proof.At("/type"),
+		Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds},
+	}.Of)
+	return &provider.Provider{
+		Name:  "line",
+		Title: "LINE",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in base64, in the header X-Line-Signature. No time is signed.",
+			KeyRule:   "webhookEventId of each event. A redelivery keeps it, though its body differs (deliveryContext.isRedelivery).",
+			Setup: []string{
+				"LINE Developers Console, the channel, Messaging API: set the webhook URL to {url}, press Verify, switch on Use webhook.",
+				"Switch on Webhook redelivery: without it LINE does not try again.",
+				"The channel secret (tab Basic settings) is the secret of the source.",
+			},
+			Notes: []string{
+				"A delivery has any number of events; none when the console verifies the URL.",
+				"replyToken can be used once and not for long: what runs later should push, or expect the token to be refused.",
+				"Unconfirmed: how often and for how long LINE redelivers, which it does not publish; a day is assumed. The order of redelivered events may change.",
+				"Unconfirmed: an answer within 2 s.",
+			},
+			Docs: "https://developers.line.biz/en/docs/messaging-api/receiving-messages/",
+		},
+		Verify:      s.Verify,
+		Events:      rule.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleLINE,
+		Retry:       proof.RetrySigns{Again: proof.At("/events/0/deliveryContext/isRedelivery")}.Of,
+		Deadline:    2 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleLINE(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "message")
+	event := proof.Object{
+		"type": eventType, "webhookEventId": cmp.Or(id, strings.ToUpper(proof.FreshID(""))), "timestamp": now.UnixMilli(), "mode": "active",
+		"source":          proof.Object{"type": "user", "userId": "U4af4980629f1d2d3a4b5c6d7e8f90a1b"},
+		"deliveryContext": proof.Object{"isRedelivery": false},
+	}
+	switch eventType {
+	case "message":
+		event["replyToken"] = proof.FreshID("")
+		event["message"] = proof.Object{"type": "text", "id": "468789577898262530", "quoteToken": proof.FreshID(""), "text": "Hello from Hooklatch"}
+	case "postback":
+		event["replyToken"], event["postback"] = proof.FreshID(""), proof.Object{"data": "action=buy&itemid=1"}
+	case "follow":
+		event["replyToken"], event["follow"] = proof.FreshID(""), proof.Object{"isUnblocked": false}
+	}
+	return proof.SampleJSON(proof.Object{"destination": "U2d1c0b9a8f7e6d5c4b3a29180f7e6d5c", "events": []proof.Object{event}})
+}

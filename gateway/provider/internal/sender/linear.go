@@ -1,0 +1,91 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// linearTolerance is longer than Linear retries: whether a retry gets a new
+// time is not documented, and a short tolerance would drop all of them.
+const linearTolerance = 8 * time.Hour
+
+// Linear knows Linear's webhooks, which sign the time inside the body.
+// Source: linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
+func Linear(o provider.Options) (*provider.Provider, error) {
+	id, sentAt := proof.InHeader("Linear-Delivery"), proof.Clock{Pointer: "/webhookTimestamp", Unit: proof.Milliseconds}
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "Linear-Signature"}},
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   []string{id.Header},
+	}
+	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/type"), Detail: proof.At("/action"), Occurred: proof.Clock{Pointer: "/createdAt"}}
+	tolerance := proof.Tolerance(o, linearTolerance)
+	return &provider.Provider{
+		Name:  "linear",
+		Title: "Linear",
+		About: provider.About{
+			Confirmed: provider.Secondary,
+			Signing:   "HMAC-SHA256 of the body in the header Linear-Signature; the body says when it was sent (webhookTimestamp).",
+			KeyRule:   "The header Linear-Delivery. webhookId in the body belongs to the webhook, not to the event.",
+			Setup: []string{
+				"Open Settings, API, Webhooks in Linear and create a webhook with the URL {url}.",
+				"Use its signing secret for the secret of the source.",
+			},
+			Notes: []string{
+				"The id is not signed: whoever saw a delivery can send it again under another id for as long as tolerance says. The replay guard finds that.",
+				"Retries come after 1 minute, 1 hour and 6 hours, and it is not documented that they carry a new time. That is why tolerance is " +
+					"8 hours by default; Linear's own library takes one minute, which may refuse every retry.",
+				"The header Linear-Timestamp is not signed and not used.",
+			},
+			Backfill: "The GraphQL API, filtered by updatedAt.",
+			Docs:     "https://linear.app/developers/webhooks",
+		},
+		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+			v, err := s.Verify(ctx, r, secrets, now)
+			if err != nil {
+				return v, err
+			}
+			if v.SignedAt = sentAt.Time(&proof.Document{R: r}); v.SignedAt.IsZero() {
+				return v, nil // nobody but Linear can leave it out
+			}
+			return v, proof.Within(v.SignedAt, now, tolerance)
+		},
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleLinear,
+		UnsignedID:  true,
+		ReplayToken: s.ReplayToken,
+		Deadline:    5 * time.Second,
+		RetryWindow: 7*time.Hour + time.Minute,
+	}, nil
+}
+
+func sampleLinear(eventType, id string, now time.Time) *provider.Request {
+	kind, action, ok := strings.Cut(cmp.Or(eventType, "Issue.create"), ".")
+	at := now.UTC().Format(time.RFC3339Nano)
+	body := proof.Object{
+		"type": kind, "createdAt": at, "organizationId": "b1f4c1a8-6c3c-4f5e-9a57-2f0f7d0f6f1e", "webhookTimestamp": now.UnixMilli(),
+		"webhookId": "8e2f2c39-6e3b-4f0e-8c75-5c1b1a3f2f10", "url": "https://linear.app/hooklatch/issue/HL-1/found-a-bug",
+		"actor": proof.Object{"id": "2f1d6a3e-7b51-4c4e-9f2b-0c9f5f5f9a11", "type": "user", "name": "Ada Lovelace"},
+		"data":  proof.Object{"id": uuid.NewString(), "identifier": "HL-1", "title": "Found a bug", "priority": 2, "createdAt": at, "updatedAt": at},
+	}
+	if ok {
+		body["action"] = action
+	}
+	return proof.SampleJSON(body, "Linear-Delivery", cmp.Or(id, uuid.NewString()), "Linear-Event", kind)
+}

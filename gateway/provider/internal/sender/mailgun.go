@@ -1,0 +1,293 @@
+package sender
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// mailgun knows Mailgun's webhooks (JSON) and the mail its routes forward
+// (forms). Both carry the signature of a time and a token in the body, and
+// nothing else of it is signed.
+// Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
+// webhooks.go.
+type mailgun struct{ tolerance time.Duration }
+
+var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
+
+// mailgunTolerance is longer than Mailgun retries: whether a retry gets a new
+// time is not documented.
+const mailgunTolerance = proof.Day
+
+const multipartType = "multipart/form-data"
+
+// Limits of the fields of a multipart form that are read.
+const (
+	maxMailgunFields = 1000
+	maxMailgunField  = 8 << 10 // bytes
+)
+
+// maxMailgunJSON is more than a webhook has, in bytes; only forwarded mail,
+// which is a form, may be as large as MaxBody.
+const maxMailgunJSON = 1 << 20
+
+func Mailgun(o provider.Options) (*provider.Provider, error) {
+	m := &mailgun{tolerance: proof.Tolerance(o, mailgunTolerance)}
+	return &provider.Provider{
+		Name:        "mailgun",
+		Title:       "Mailgun",
+		About:       aboutMailgun(),
+		Verify:      m.Verify,
+		Events:      mailgunEvents,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: mailgunSecret.Check,
+		Sign:        signMailgun,
+		Sample:      sampleMailgun,
+		UnsignedID:  true,
+		ReplayToken: func(r *provider.Request) string {
+			given, err := mailgunProofOf(r)
+			if err != nil {
+				return ""
+			}
+			return given.signed()
+		},
+		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
+		RetryWindow: 8 * time.Hour,
+	}, nil
+}
+
+func aboutMailgun() provider.About {
+	return provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: whoever saw one delivery " +
+			"can put any event under its signature.",
+		KeyRule: "event-data.id. Mail forwarded by a route: recipient and Message-Id. The token belongs to the attempt.",
+		Setup: []string{
+			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
+				"forward(\"{url}\") in a route.",
+			"Use the HTTP webhook signing key (Settings, API security) for the secret of the source.",
+		},
+		Notes: []string{
+			"The replay guard holds another event under a signature that was seen, for a person to decide; `replay_guard: refuse` answers it 401.",
+			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
+			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
+			"Message-Id is chosen by whoever wrote the mail.",
+		},
+		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
+		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+	}
+}
+
+// mailgunProof is what is signed, and the signature.
+type mailgunProof struct{ timestamp, token, signature string }
+
+// signed is the signed text: all of it, since a digit moved from the token to
+// the time would make another token under the same signature.
+func (p mailgunProof) signed() string { return p.timestamp + p.token }
+
+func (p mailgunProof) mac(key []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(p.signed()))
+	return mac.Sum(nil)
+}
+
+func (m *mailgun) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	given, err := mailgunProofOf(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	signature, err := proof.Hex.Decode(given.signature)
+	if err != nil {
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <hex>"}
+	}
+	signedAt, err := proof.Seconds.Parse(given.timestamp)
+	if err != nil {
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "unit is s"}
+	}
+	index, err := mailgunSecret.Match(secrets, [][]byte{signature}, func(key []byte) [][]byte { return [][]byte{given.mac(key)} })
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	return provider.Verified{SecretIndex: index, SignedAt: signedAt}, proof.Within(signedAt, now, m.tolerance)
+}
+
+// mailgunProofOf reads the proof from a body of any kind. Errors: *VerifyError.
+func mailgunProofOf(r *provider.Request) (mailgunProof, error) {
+	fields, err := mailgunFields(r)
+	if refused, ok := errors.AsType[*provider.VerifyError](err); ok {
+		return mailgunProof{}, refused
+	}
+	if err != nil {
+		return mailgunProof{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body cannot be read"}
+	}
+	var given mailgunProof
+	for _, f := range []struct {
+		name    string
+		into    *string
+		missing provider.Reason
+	}{
+		{"signature", &given.signature, provider.ReasonMissingSignature},
+		{"timestamp", &given.timestamp, provider.ReasonMissingTimestamp},
+		{"token", &given.token, provider.ReasonMissingToken},
+	} {
+		values := fields[f.name]
+		switch {
+		case len(values) > 1:
+			return given, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "more than one " + f.name}
+		case len(values) == 0 || values[0] == "":
+			return given, &provider.VerifyError{Reason: f.missing, Detail: "no " + f.name}
+		}
+		*f.into = values[0]
+	}
+	return given, nil
+}
+
+// mailgunFields returns the fields of the proof.
+func mailgunFields(r *provider.Request) (url.Values, error) {
+	if proof.IsForm(r) {
+		return proof.SomeFields(r.Body, "signature", "timestamp", "token")
+	}
+	if form, ok, err := mailgunForm(r); err != nil || ok {
+		return form, err
+	}
+	if len(r.Body) > maxMailgunJSON {
+		return nil, proof.TooMany("bytes of JSON")
+	}
+	fields := url.Values{}
+	w := &proof.Walk{Text: r.Body}
+	err := w.Members(func(name string) error {
+		if name != "signature" {
+			return nil
+		}
+		clear(fields) // of equal names the last one counts
+		return w.Members(func(name string) error {
+			raw, err := w.Value()
+			if err == nil && len(raw) <= proof.MaxProof && json.Valid(raw) {
+				if text, ok := proof.Scalar(gjson.ParseBytes(raw)); ok {
+					fields[name] = []string{text}
+				}
+			}
+			return err
+		})
+	})
+	return fields, err
+}
+
+// mailgunForm reads the form a route forwards; false when the body is none.
+func mailgunForm(r *provider.Request) (url.Values, bool, error) {
+	if proof.IsForm(r) {
+		fields, err := (&proof.Document{R: r}).Form()
+		return fields, true, err
+	}
+	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && mediaType == multipartType {
+		fields, err := multipartFields(r.Body, params["boundary"])
+		return fields, true, err
+	}
+	return nil, false, nil // whatever it says it is, it may be JSON
+}
+
+// multipartFields reads the short fields of a multipart form that are no files.
+func multipartFields(body []byte, boundary string) (url.Values, error) {
+	unreadable := &provider.EventError{Unreadable: true, Message: "the body is not a multipart form"}
+	fields := url.Values{}
+	parts := multipart.NewReader(bytes.NewReader(body), boundary)
+	for range maxMailgunFields {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return fields, nil
+		}
+		if err != nil {
+			return nil, unreadable
+		}
+		if part.FileName() != "" {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxMailgunField+1))
+		if err != nil {
+			return nil, unreadable
+		}
+		if len(text) <= maxMailgunField {
+			fields.Add(part.FormName(), string(text))
+		}
+	}
+	return nil, unreadable
+}
+
+func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
+	form, ok, err := mailgunForm(r)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return proof.Facts{
+			Id: proof.Verbatim(proof.At("/event-data/id")), Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
+		}.Of(&proof.Document{R: r})
+	}
+	return proof.Facts{Id: proof.Composite(proof.InForm("recipient"), proof.InForm("Message-Id")), Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
+}
+
+var errMailgunBody = errors.New("only a JSON object or a form can carry the signature")
+
+// signMailgun puts a new proof into the body.
+func signMailgun(r *provider.Request, key secret.Value, now time.Time) error {
+	k, err := mailgunSecret.Key(key)
+	if err != nil {
+		return err
+	}
+	given := mailgunProof{timestamp: proof.Seconds.Format(now), token: proof.FreshID("")}
+	given.signature = proof.Hex.Encode(given.mac(k))
+	if proof.IsForm(r) {
+		form, err := url.ParseQuery(string(r.Body))
+		if err != nil {
+			return errMailgunBody
+		}
+		form.Set("timestamp", given.timestamp)
+		form.Set("token", given.token)
+		form.Set("signature", given.signature)
+		r.Body = []byte(form.Encode())
+		return nil
+	}
+	root, err := proof.ParseJSON(r.Body)
+	if err != nil || !root.IsObject() {
+		return errMailgunBody
+	}
+	r.Body, err = sjson.SetBytes(r.Body, "signature", map[string]string{
+		"timestamp": given.timestamp, "token": given.token, "signature": given.signature,
+	})
+	return err
+}
+
+func sampleMailgun(eventType, id string, now time.Time) *provider.Request {
+	if eventType == "inbound" {
+		return proof.Sample([]byte(url.Values{
+			"recipient": {"support@hooklatch.example.com"}, "sender": {"jon@example.com"}, "subject": {"Hello"},
+			"body-plain": {"Where is my order?"}, "Message-Id": {"<" + cmp.Or(id, proof.FreshID("")) + "@example.com>"},
+		}.Encode()), proof.FormType)
+	}
+	return proof.SampleJSON(proof.Object{
+		"event-data": proof.Object{
+			"id": cmp.Or(id, proof.FreshID("")), "event": cmp.Or(eventType, "delivered"), "timestamp": float64(now.UnixMilli()) / 1000,
+			"recipient": "jon@example.com", "log-level": "info", "tags": []string{"receipt"}, "user-variables": proof.Object{},
+			"message":         proof.Object{"headers": proof.Object{"message-id": proof.FreshID("") + "@hooklatch.example.com", "subject": "Your receipt"}},
+			"delivery-status": proof.Object{"code": 250, "message": "OK", "attempt-no": 1},
+		},
+	})
+}

@@ -1,0 +1,68 @@
+package sender
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/graphapi"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Meta knows the webhooks of the Graph API: Messenger, Instagram, Pages,
+// users, ... What WhatsApp adds is in whatsapp.go; either takes the other's
+// deliveries.
+// Source: developers.facebook.com/docs/graph-api/webhooks;
+// github.com/fbsamples/graph-api-webhooks-samples.
+func Meta(o provider.Options) (*provider.Provider, error) {
+	p := graphapi.Product(o)
+	p.Name, p.Title = "meta", "Meta"
+	p.About = provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing:   graphapi.Signing,
+		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. What has no " +
+			"id: a hash of the id and the time of its entry and of all that it says (field and value of a change; sender, recipient and " +
+			"timestamp of what happens in a conversation).",
+		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
+		Notes: append(graphapi.Notes(),
+			"Retries go on for 36 hours, at first at once, then ever more rarely. Then the update is lost.",
+			"A change without an id counts as the same only when the time of its entry is the same: two equal changes are two events. "+
+				"Unconfirmed: a retry keeps that time.",
+		),
+		Docs: "https://developers.facebook.com/docs/graph-api/webhooks",
+	}
+	p.Sample = sampleMeta
+	p.RetryWindow = 36 * time.Hour
+	return p, nil
+}
+
+func sampleMeta(eventType, id string, now time.Time) *provider.Request {
+	whose, kind, _ := strings.Cut(cmp.Or(eventType, "page.message"), ".")
+	id = cmp.Or(id, proof.FreshID("m_"))
+	entry := proof.Object{"id": "102034567890", "time": now.UnixMilli()}
+	said := proof.Object{"mid": id, "text": "Hello from Hooklatch"}
+	switch kind, mark, _ := strings.Cut(kind, "."); kind {
+	case "message", "postback", "read", "reaction":
+		switch {
+		case mark != "":
+			said["is_"+mark] = true
+		case kind == "read":
+			said = proof.Object{"watermark": now.UnixMilli(), "mid": id}
+		case kind == "reaction":
+			said = proof.Object{"mid": id, "action": "react", "reaction": "love", "emoji": "\u2764"}
+		case kind == "postback":
+			said = proof.Object{"mid": id, "title": "Get started", "payload": "START"}
+		}
+		entry["messaging"] = []proof.Object{{
+			"sender": proof.Object{"id": "7094123456"}, "recipient": proof.Object{"id": entry["id"]}, "timestamp": now.UnixMilli(), kind: said,
+		}}
+	default:
+		entry["time"] = now.Unix()
+		entry["changes"] = []proof.Object{{"field": cmp.Or(kind, "feed"), "value": proof.Object{
+			"item": "comment", "verb": "add", "comment_id": id, "post_id": "102034567890_1", "created_time": now.Unix(),
+			"from": proof.Object{"id": "7094123456", "name": "Ada Lovelace"}, "message": "Hello from Hooklatch",
+		}}}
+	}
+	return proof.SampleJSON(proof.Object{"object": whose, "entry": []proof.Object{entry}})
+}

@@ -1,0 +1,134 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// mollie knows Mollie's signed webhooks with events, and the classic ones: a
+// form with the id of what changed, which Mollie does not sign at all. The
+// latter are proven by a token in the URL.
+// Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
+// mollie/mollie-api-php, SignatureValidator.
+type mollie struct {
+	scheme  proof.Scheme
+	classic proof.StaticToken
+}
+
+const mollieSignature = "X-Mollie-Signature"
+
+func Mollie(provider.Options) (*provider.Provider, error) {
+	m := &mollie{classic: proof.StaticToken{Query: "token"}, scheme: proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: mollieSignature}},
+		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "sha256"},
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}}
+	return &provider.Provider{
+		Name:        "mollie",
+		Title:       "Mollie",
+		About:       aboutMollie(),
+		Verify:      m.Verify,
+		Events:      mollieEvents,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: m.scheme.CheckSecret,
+		Sign:        m.Sign,
+		Sample:      sampleMollie,
+		SecretQuery: []string{m.classic.Query},
+		Deadline:    15 * time.Second,
+		RetryWindow: 26 * time.Hour,
+	}, nil
+}
+
+func aboutMollie() provider.About {
+	return provider.About{
+		Confirmed: provider.Secondary,
+		Signing: "HMAC-SHA256 of the body in the header X-Mollie-Signature. Classic webhooks (a form with an id) are not signed: " +
+			"they are proven by the secret of the source in the parameter token of their URL.",
+		KeyRule: "The id of the event. Classic webhooks name only the object that changed, each time the same, so every delivery of one is an event.",
+		Setup: []string{
+			"Create a webhook in the Dashboard (Developers, Webhooks) or by the Webhooks API, with the URL {url}.",
+			"Use its signing secret for the secret of the source.",
+			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url} with `?token=` and " +
+				"that secret behind it as webhookUrl of each payment, order or subscription.",
+		},
+		Notes: []string{
+			"A classic webhook says nothing but an id: fetch the object from the API to learn its state.",
+			"Retries of a classic webhook are events of their own, since nothing tells them from the next change: make the work idempotent, " +
+				"or set dedup: content to take copies within a short time for one.",
+			"For 24 hours after the secret was changed, Mollie signs with the old and the new one.",
+			"Answer 200 also to ids you do not know: anything else tells a stranger which ones exist.",
+		},
+		Backfill: "GET /v2/events/{id} of the Webhook Events API, and the list of payments.",
+		Docs:     "https://docs.mollie.com/reference/webhooks-new",
+	}
+}
+
+func (m *mollie) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	signatures := r.Header[mollieSignature]
+	if len(signatures) == 0 && proof.IsForm(r) {
+		return m.classic.Verify(ctx, r, secrets, now)
+	}
+	if len(signatures) > 1 { // two headers while a secret is replaced
+		joined := *r
+		joined.Header = maps.Clone(r.Header)
+		joined.Header[mollieSignature] = []string{strings.Join(signatures, ",")}
+		r = &joined
+	}
+	return m.scheme.Verify(ctx, r, secrets, now)
+}
+
+func mollieEvents(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	if !proof.IsForm(r) {
+		return proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
+	}
+	// The same id comes with every change, and nothing else comes with it: a
+	// key of it would lose all changes but the first.
+	id := proof.InForm("id")
+	return proof.Facts{Id: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
+}
+
+// mollieKind tells by the prefix of its id what a classic webhook is about.
+func mollieKind(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)
+}
+
+// Sign puts the secret into the URL of a form, and signs any other body.
+func (m *mollie) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+	if !proof.IsForm(r) {
+		return m.scheme.Sign(r, key, now)
+	}
+	delete(r.Header, mollieSignature)
+	return m.classic.Sign(r, key, now)
+}
+
+func sampleMollie(eventType, id string, now time.Time) *provider.Request {
+	switch eventType {
+	case "payment", "order", "subscription":
+		prefix := map[string]string{"payment": "tr_", "order": "ord_", "subscription": "sub_"}[eventType]
+		return proof.Sample([]byte(url.Values{"id": {cmp.Or(id, proof.FreshID(prefix))}}.Encode()), proof.FormType)
+	}
+	entity := proof.FreshID("pl_")
+	return proof.SampleJSON(proof.Object{
+		"resource": "event", "id": cmp.Or(id, proof.FreshID("event_")), "type": cmp.Or(eventType, "payment-link.paid"), "entityId": entity,
+		"createdAt": now.UTC().Format(time.RFC3339Nano),
+		"_embedded": proof.Object{"entity": proof.Object{
+			"resource": "payment-link", "id": entity, "mode": "test", "description": "Warm socks",
+			"amount": proof.Object{"value": "42.00", "currency": "EUR"}, "paidAt": now.UTC().Format(time.RFC3339),
+		}},
+	})
+}

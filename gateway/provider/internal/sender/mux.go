@@ -1,0 +1,78 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Mux knows the webhooks of Mux Video and Data.
+// Source: mux.com/docs/core/verify-webhook-signatures; mux-node-sdk
+// src/webhooks.
+func Mux(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Mux-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/id")),
+		Kind:     proof.At("/type"),
+		Occurred: proof.Clock{Pointer: "/created_at"},
+	}
+	return &provider.Provider{
+		Name:  "mux",
+		Title: "Mux",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the time and the body, in hex, in the header Mux-Signature.",
+			KeyRule:   "/id of the body. Not /object/id, which names the asset.",
+			Setup: []string{
+				"Settings, Webhooks, Create new webhook: choose the environment, URL {url}.",
+				"Show signing secret: it is the secret of the source. Every endpoint has its own.",
+			},
+			Notes: []string{
+				"The body lists the attempts before this one (/attempts), so it differs from one attempt to the next.",
+				"Unconfirmed: retries for 24 hours, and an answer within 5 s.",
+			},
+			Backfill: "GET /video/v1/assets: state, not events.",
+			Docs:     "https://www.mux.com/docs/core/verify-webhook-signatures",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleMux,
+		Deadline:    5 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleMux(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "video.asset.ready")
+	kind := strings.TrimPrefix(eventType[:max(0, strings.LastIndexByte(eventType, '.'))], "video.")
+	asset := proof.FreshID("")
+	return proof.SampleJSON(proof.Object{
+		"type": eventType, "id": cmp.Or(id, uuid.NewString()), "created_at": now.UTC().Format(time.RFC3339Nano),
+		"object":      proof.Object{"type": kind, "id": asset},
+		"environment": proof.Object{"name": "Production", "id": "j0863n"}, "request_id": nil, "accessor": nil, "accessor_source": nil,
+		"attempts": []proof.Object{},
+		"data": proof.Object{
+			"id": asset, "status": "ready", "duration": 23.8, "aspect_ratio": "16:9", "created_at": now.Unix(),
+			"playback_ids": []proof.Object{{"id": proof.FreshID(""), "policy": "public"}},
+		},
+	})
+}

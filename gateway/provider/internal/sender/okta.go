@@ -1,0 +1,107 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Okta knows event hooks: a list of events in an envelope, behind a fixed
+// header.
+// Source: github.com/okta/okta-developer-docs, concepts/event-hooks.
+func Okta(o provider.Options) (*provider.Provider, error) {
+	t := &proof.StaticToken{Header: proof.Authorization}
+	if o.Header != "" {
+		if err := proof.ValidateHeader("header", o.Header); err != nil {
+			return nil, err
+		}
+		t.Header = http.CanonicalHeaderKey(o.Header)
+	}
+	rule := proof.Each("/data/events", proof.Facts{
+		Id:       proof.Verbatim(proof.At("/uuid")),
+		Kind:     proof.At("/eventType"),
+		Occurred: proof.Clock{Pointer: "/published"},
+	}.Of)
+	return &provider.Provider{
+		Name:  "okta",
+		Title: "Okta",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "Nothing is signed. A header carries the secret itself: Authorization, or the one named by the option header. It is " +
+				"never stored or logged.",
+			KeyRule: "uuid of each event, which the System Log has too. Not `eventId` of the envelope, which names the delivery.",
+			Setup: []string{
+				"Admin Console, Workflow, Event Hooks, Create Event Hook: endpoint URL {url}.",
+				"Authentication field Authorization (or another one: then set header of the source), authentication secret a long random text: " +
+					"all of it is the secret of the source.",
+				"Choose the events, save, and press Verify while the gateway runs.",
+			},
+			Notes: []string{
+				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"Okta waits 3 s and tries again once at most. It never repeats what was answered 4xx. What was missed is found in the System Log only.",
+				"No order, and no limit on how late an event comes.",
+				"Unconfirmed: the retry comes within minutes.",
+			},
+			Backfill: "GET /api/v1/logs?since=: the System Log, with the same uuids. Unconfirmed: 90 days back.",
+			Docs:     "https://developer.okta.com/docs/concepts/event-hooks/",
+		},
+		Verify:        t.Verify,
+		Events:        rule.Events,
+		Handshake:     oktaHandshake,
+		Methods:       []string{http.MethodGet, http.MethodPost},
+		Answer:        func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusNoContent} },
+		CheckSecret:   t.Check,
+		Sign:          t.Sign,
+		Sample:        sampleOkta,
+		SecretHeaders: []string{t.Header},
+		Deadline:      3 * time.Second,
+		RetryWindow:   10 * time.Minute,
+	}, nil
+}
+
+const oktaChallenge = "X-Okta-Verification-Challenge"
+
+// maxChallenge bounds what a handshake echoes of an unsigned request.
+const maxChallenge = 1024
+
+// oktaHandshake answers the one GET by which Okta verifies the endpoint. It is
+// not signed, and its answer tells nothing of ours.
+func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if r.Method != http.MethodGet {
+		return nil, nil
+	}
+	challenge, err := proof.TheHeader(r.Header, oktaChallenge, provider.ReasonMissingToken)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(challenge) > maxChallenge || !proof.Clean(challenge):
+		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: oktaChallenge}
+	}
+	body, err := json.Marshal(map[string]string{"verification": challenge})
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: body}, nil
+}
+
+func sampleOkta(eventType, id string, now time.Time) *provider.Request {
+	at := now.UTC().Format(time.RFC3339Nano)
+	return proof.SampleJSON(proof.Object{
+		"eventType": "com.okta.event_hook", "eventTypeVersion": "1.0", "cloudEventsVersion": "0.1", "eventId": uuid.NewString(),
+		"eventTime": at, "source": "https://example.okta.com/api/v1/eventHooks/who8vt36qfNpCGz9H1e6", "contentType": proof.JsonType,
+		"data": proof.Object{"events": []proof.Object{{
+			"uuid": cmp.Or(id, uuid.NewString()), "published": at, "eventType": cmp.Or(eventType, "user.lifecycle.create"), "version": "0",
+			"displayMessage": "Sample event", "severity": "INFO", "outcome": proof.Object{"result": "SUCCESS"},
+			"actor":  proof.Object{"id": "00uttidj01jqL21aM1d6", "type": "User", "alternateId": "ada@example.com", "displayName": "Ada Lovelace"},
+			"target": []proof.Object{{"id": "00uxc78lMKUMVIHLTAXY", "type": "User", "alternateId": "grace@example.com", "displayName": "Grace Hopper"}},
+		}}},
+	})
+}

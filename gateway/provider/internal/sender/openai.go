@@ -1,0 +1,49 @@
+package sender
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// OpenAI knows OpenAI, which signs by the Standard Webhooks specification.
+// Source: platform.openai.com/docs/guides/webhooks; openai-go webhooks.
+func OpenAI(o provider.Options) (*provider.Provider, error) {
+	o.OccurredAt = provider.Clock{Pointer: "/created_at", Unit: string(proof.Seconds)}
+	p, err := proof.StandardWebhooks(o, proof.WebhookNames())
+	if err != nil {
+		return nil, err
+	}
+	p.Name, p.Title = "openai", "OpenAI"
+	p.About = provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
+			"The secret is base64 behind `whsec_`; `secret_encoding: raw` takes one that is not.",
+		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. Not `/data/id`, which names the response or the batch.",
+		Setup: []string{
+			"Platform settings of the project, Webhooks, Create: URL {url}, and the events.",
+			"The signing secret (`whsec_...`) is shown once: it is the secret of the source.",
+		},
+		Notes: []string{
+			"Bodies hold ids only: fetch what they name from the API.",
+			"Unconfirmed: retries over 72 hours, and an answer within 20 s.",
+		},
+		Docs: "https://platform.openai.com/docs/guides/webhooks",
+	}
+	p.Sample = sampleOpenAI
+	p.Deadline, p.RetryWindow = 20*time.Second, 3*proof.Day
+	return p, nil
+}
+
+func sampleOpenAI(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "response.completed")
+	prefix := map[string]string{"response": "resp_", "batch": "batch_", "eval.run": "evalrun_", "fine_tuning.job": "ftjob-"}
+	kind := eventType[:max(0, strings.LastIndexByte(eventType, '.'))]
+	return proof.SampleJSON(proof.Object{
+		"object": "event", "id": proof.FreshID("evt_"), "type": eventType, "created_at": now.Unix(),
+		"data": proof.Object{"id": proof.FreshID(prefix[kind])},
+	}, proof.WebhookNames().Id, cmp.Or(id, proof.FreshID("wh_")), "User-Agent", "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)")
+}

@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Paddle knows Paddle Billing. Paddle Classic signs otherwise and is not
+// known.
+// Source: developer.paddle.com/webhooks, "Respond to webhooks";
+// paddle-node-sdk webhooks-validator.node.test.ts.
+func Paddle(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Paddle-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ";", Assign: "=", Signature: "h1", Timestamp: "ts"},
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, ":", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw}, // pdl_ntfset_ is part of the key
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/event_id")),
+		Kind:     proof.At("/event_type"),
+		Occurred: proof.Clock{Pointer: "/occurred_at"},
+	}
+	return &provider.Provider{
+		Name:  "paddle",
+		Title: "Paddle",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex behind `h1=` in the header `Paddle-Signature`; while the secret " +
+				"is rotated there are several.",
+			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which each destination has its own of.",
+			Setup: []string{
+				"Developer Tools, Notifications, New destination: type Webhook, URL {url}, and the events.",
+				"Edit destination shows the secret key (pdl_ntfset_...): it is the secret of the source, all of it.",
+			},
+			Notes: []string{
+				"Sandbox and live are two accounts with two secrets: two sources.",
+				"Paddle's own library for Node refuses what is older than 5 s. Here 300 s are allowed, for clocks that are off; " +
+					"`tolerance` sets it. Unconfirmed: each attempt is signed anew. Watch the refusals for old_timestamp.",
+				"The sandbox tries 3 times within 15 minutes, live 60 times within 3 days.",
+				"Unconfirmed: a replay has another `notification_id`, and can be made for 90 days. It keeps the `event_id`, so raise the " +
+					"retention of keys to as long as you replay.",
+				"Paddle Classic (`p_signature`, `alert_id`) is not supported.",
+			},
+			Backfill: "GET /events?after= and GET /notifications?status=failed; POST /notifications/{id}/replay sends one again.",
+			Docs:     "https://developer.paddle.com/webhooks/overview",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      samplePaddle,
+		ReplayToken: s.ReplayToken,
+		Deadline:    5 * time.Second,
+		RetryWindow: 3 * proof.Day,
+	}, nil
+}
+
+func samplePaddle(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "transaction.completed")
+	id = cmp.Or(id, proof.FreshID("evt_"))
+	at, suffix := now.UTC().Format(time.RFC3339Nano), strings.TrimPrefix(id, "evt_")
+	data := proof.Object{"id": "ent_" + suffix, "status": "active", "customer_id": "ctm_" + suffix, "created_at": at, "updated_at": at}
+	switch entity, _, _ := strings.Cut(eventType, "."); entity {
+	case "transaction":
+		data["id"], data["status"], data["currency_code"], data["origin"] = "txn_"+suffix, "completed", "USD", "web"
+		data["details"] = proof.Object{"totals": proof.Object{"subtotal": "3500", "tax": "700", "total": "4200", "grand_total": "4200", "currency_code": "USD"}}
+	case "subscription":
+		data["id"], data["currency_code"], data["next_billed_at"] = "sub_"+suffix, "USD", now.UTC().AddDate(0, 1, 0).Format(time.RFC3339)
+	case "customer":
+		data["id"], data["email"], data["name"] = "ctm_"+suffix, "ada@example.com", "Ada Lovelace"
+	}
+	return proof.SampleJSON(proof.Object{
+		"event_id": id, "event_type": eventType, "occurred_at": at, "notification_id": proof.FreshID("ntf_"), "data": data,
+	})
+}

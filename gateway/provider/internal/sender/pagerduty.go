@@ -1,0 +1,76 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// PagerDuty knows webhooks V3.
+// Source: github.com/PagerDuty/developer-docs docs/webhooks; go-pagerduty
+// webhookv3.
+func PagerDuty(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Pagerduty-Signature"}},
+		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1"},
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/event/id")),
+		Kind:     proof.At("/event/event_type"),
+		Occurred: proof.Clock{Pointer: "/event/occurred_at"},
+	}
+	return &provider.Provider{
+		Name:  "pagerduty",
+		Title: "PagerDuty",
+		About: provider.About{
+			Confirmed: provider.Confirmed,
+			Signing:   "HMAC-SHA256 over the body, in hex behind v1=, in the header X-PagerDuty-Signature, one for each secret that is valid. No time is signed.",
+			KeyRule:   "/event/id of the body. Not /event/data/id, which names the incident.",
+			Setup: []string{
+				"Integrations, Generic Webhooks (v3), New Webhook: URL {url}, scope and events.",
+				"The secret is shown once, after the subscription was added.",
+			},
+			Notes: []string{
+				"Two subscriptions deliver the same event with the same id: give each a source of its own.",
+				"While an event of an incident is retried, later ones of the same incident wait: they come in order.",
+				"A 4xx other than 429 drops the event, and three of them disable the subscription for 24 hours.",
+				"Events over 256 kB are not sent at all.",
+			},
+			Backfill: "GET /log_entries?since= and GET /incidents?since=.",
+			Docs:     "https://developer.pagerduty.com/docs/webhooks-overview",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      samplePagerDuty,
+		Deadline:    5 * time.Second,
+		RetryWindow: 2 * proof.Day,
+	}, nil
+}
+
+func samplePagerDuty(eventType, id string, now time.Time) *provider.Request {
+	resource, _, _ := strings.Cut(cmp.Or(eventType, "incident"), ".")
+	reference := func(kind, id, summary string) proof.Object {
+		return proof.Object{"id": id, "type": kind + "_reference", "summary": summary, "html_url": "https://acme.pagerduty.com/" + kind + "s/" + id}
+	}
+	return proof.SampleJSON(proof.Object{"event": proof.Object{
+		"id": cmp.Or(id, strings.ToUpper(proof.FreshID(""))), "event_type": cmp.Or(eventType, "incident.triggered"), "resource_type": resource,
+		"occurred_at": now.UTC().Format(time.RFC3339Nano), "agent": reference("user", "PLH1HKV", "Tenex Engineer"), "client": nil,
+		"data": proof.Object{
+			"id": "PGR0VU2", "type": resource, "self": "https://api.pagerduty.com/incidents/PGR0VU2", "number": 2, "status": "triggered",
+			"title": "A little bump in the road", "urgency": "high", "service": reference("service", "PF9KMXH", "API Service"),
+			"assignees": []proof.Object{reference("user", "PTUXL6G", "User 123")}, "created_at": now.UTC().Format(time.RFC3339),
+		},
+	}})
+}

@@ -1,0 +1,104 @@
+package sender
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// asStranger is a request whose signature is worth nothing, and that has its
+// certificate fetched from rawURL.
+func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provider.Request {
+	r := p.Sample("", "WH-1", prooftest.Now())
+	r.Header.Set(paypalID, "1")
+	r.Header.Set(paypalTime, prooftest.Now().Format(time.RFC3339))
+	r.Header.Set(paypalAlgorithm, paypalSigns)
+	r.Header.Set(paypalSignature, "AAAA")
+	r.Header.Set(paypalCertURL, rawURL)
+	r.Client = client
+	return r
+}
+
+// paypalWithOwnRoot serves the certificate of the tests at paypalTestURL.
+func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
+	t.Helper()
+	root := prooftest.NewIssuer(nil)
+	fetched := prooftest.Counted{Fetched: map[string]int{}, Published: prooftest.Published{
+		paypalTestURL: root.Leaf("messageverificationcerts.paypal.com", prooftest.Now().AddDate(1, 0, 0)),
+	}}
+	pool := x509.NewCertPool()
+	pool.AddCert(root.Certificate)
+	return declared(t, PayPal, provider.Options{Fetch: fetched, Roots: pool}), fetched
+}
+
+// TestStrangersOrderFewFetches that evict nothing: the certificate that proved
+// a delivery goes on doing so, without another look.
+func TestStrangersOrderFewFetches(t *testing.T) {
+	t.Parallel()
+	p, fetched := paypalWithOwnRoot(t)
+	genuine := p.Sample("", "WH-1", prooftest.Now())
+	genuine.Header.Set(paypalCertURL, paypalTestURL)
+	require.NoError(t, p.Sign(genuine, secret.New(paypalTestKey()), prooftest.Now()))
+	webhook := []secret.Value{secret.New("WEBHOOK_ID")}
+	_, err := p.Verify(t.Context(), genuine, webhook, prooftest.Now())
+	require.NoError(t, err)
+
+	reasons := map[string]int{}
+	strange := func(i int, client netip.Prefix, now time.Time) {
+		rawURL := fmt.Sprintf("https://api.paypal.com/v1/notifications/certs/CERT-%d-x", i)
+		_, err := p.Verify(t.Context(), asStranger(p, rawURL, client), webhook, now)
+		require.Error(t, err)
+		reasons[strings.SplitN(err.Error(), ":", 2)[0]]++
+	}
+	for i := range 500 {
+		strange(i, prooftest.Client("203.0.113.7"), prooftest.Now())
+	}
+	require.Equal(t, map[string]int{string(provider.ReasonForeignURL): 3, proof.ErrFetchBudget.Error(): 500 - 3}, reasons)
+	require.Equal(t, 1+3, fetched.Total())
+	for i := range 500 {
+		strange(1000+i, prooftest.Client(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), prooftest.Now())
+	}
+	require.Equal(t, 60, fetched.Total(), "all together, the genuine one with them")
+	for minute := range 10 {
+		for i := range 200 {
+			strange(10_000+1000*minute+i, prooftest.Client(fmt.Sprintf("198.51.100.%d", i)), prooftest.Now().Add(time.Duration(minute)*time.Minute))
+		}
+	}
+	_, err = p.Verify(t.Context(), genuine, webhook, prooftest.Now().Add(10*time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 1, fetched.Fetched[paypalTestURL], "kept through all of it")
+
+	// A proxy is not one client, nor is an address that is not known.
+	p, fetched = paypalWithOwnRoot(t)
+	for i := range 10 {
+		strange(i, prooftest.Client("10.0.0.1"), prooftest.Now())
+		strange(10+i, netip.Prefix{}, prooftest.Now())
+	}
+	require.Equal(t, 20, fetched.Total())
+}
+
+// TestCertificateURLsHaveOneSpelling each, so that none is fetched under many.
+func TestCertificateURLsHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	p, fetched := paypalWithOwnRoot(t)
+	for _, rawURL := range []string{
+		paypalTestURL + "?a=1", paypalTestURL + "?", paypalTestURL + "#a", paypalTestURL + "/", paypalTestURL + ";a",
+		"https://api.paypal.com/v1/notifications/certs/../certs/CERT-1", "https://api.paypal.com/v1/notifications/certs/CERT%2D1",
+		"https://api.paypal.com:443/v1/notifications/certs/CERT-1", "https://API.paypal.com/v1/notifications/certs/CERT-1",
+		"HTTPS://api.paypal.com/v1/notifications/certs/CERT-1", "https://api.paypal.com/v1/notifications/certs/",
+	} {
+		_, err := p.Verify(t.Context(), asStranger(p, rawURL, netip.Prefix{}), []secret.Value{secret.New("WEBHOOK_ID")}, prooftest.Now())
+		requireRefusal(t, provider.ReasonForeignURL, err)
+	}
+	require.Zero(t, fetched.Total())
+}

@@ -1,0 +1,179 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/plaidkeys"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const plaidToken = "Plaid-Verification"
+
+// plaid knows the webhooks of Plaid. They are signed with a key that Plaid
+// gives only to its customers.
+// Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
+type plaid struct {
+	token proof.WebToken
+	keys  *plaidkeys.Keys
+}
+
+func Plaid(o provider.Options) (*provider.Provider, error) {
+	p := &plaid{
+		token: proof.WebToken{
+			Header:     plaidToken,
+			Algorithms: []string{"ES256"},
+			Keys:       noKeys,
+			BodyHash:   "request_body_sha256",
+			MaxAge:     5 * time.Minute,
+			Leeway:     proof.StandardLeeway,
+		},
+		keys: plaidkeys.New(o),
+	}
+	f := proof.Facts{Id: p.Key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
+	return &provider.Provider{
+		Name:  "plaid",
+		Title: "Plaid",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the SHA-256 of the body and the time. The key comes from " +
+				"Plaid's API and is kept for an hour.",
+			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks say the same words each time " +
+				"something changed. Those with a timestamp of their own are told by their content only.",
+			Setup: []string{
+				"Give {url} as webhook when you create a link token (or with /item/webhook/update, or in the dashboard under Developers, Webhooks).",
+				"The secret of the source is client_id:secret, both from the dashboard under Developers, Keys. For the sandbox it is sandbox:client_id:secret.",
+				"Hooklatch asks Plaid's API for the keys with it. A private key (PEM) as the secret is for hooklatch send and tests.",
+			},
+			Notes: []string{
+				"A delivery that is sent again carries a new time and is another event, except for those with a timestamp. To put copies close together into one, set dedup: content on the source.",
+				"A key that has proven a delivery is kept in the database (sender_keys), so that a restart does not depend on Plaid's API: for a day without it.",
+				"The first delivery with a new key waits for Plaid's API, at most a second; then it is answered 503 and Plaid tries again.",
+				"The keys are Plaid's, not yours: a token proves that Plaid made it, for some customer. Look up item_id among your own items.",
+				"The type is webhook_type and webhook_code: TRANSACTIONS.SYNC_UPDATES_AVAILABLE.",
+				"Unconfirmed: that each attempt is signed anew.",
+			},
+			Backfill: "/transactions/sync with the cursor kept for each item; /transfer/event/sync.",
+			Docs:     "https://plaid.com/docs/api/webhooks/webhook-verification/",
+		},
+		Verify:      p.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: checkPlaid,
+		Sign:        p.token.Sign,
+		Sample:      samplePlaid,
+		Deadline:    10 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+// Verify proves the token by a key among the secrets, or by the keys Plaid
+// gives to one of the accounts among them.
+func (p *plaid) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	if len(secrets) == 0 {
+		return provider.Verified{}, proof.ErrNoSecret
+	}
+	verified, refused := p.token.ByOwnKeys(ctx, r, secrets, now)
+	if !proof.IsUnknownKey(refused) {
+		return verified, refused
+	}
+	if err := p.token.Plausible(r, now); err != nil {
+		return provider.Verified{}, err
+	}
+	// One unknown key is one question, however many accounts may have it.
+	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(r.Client, now) })
+	var fault error
+	for i, s := range secrets {
+		account, err := plaidkeys.ReadAccount(s)
+		if err != nil {
+			if _, noKey := proof.ReadKey(s); noKey != nil {
+				fault = fmt.Errorf("secret %d: %w", i, err)
+			}
+			continue
+		}
+		published, find := p.token, p.keys.Of(account, may)
+		name := plaidkeys.Name{Account: account}
+		published.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
+			name.Id = id
+			return find(ctx, id, now)
+		}
+		verified, err := published.Verify(ctx, r, nil, now)
+		switch _, ours := errors.AsType[*provider.VerifyError](err); {
+		case proof.IsUnknownKey(err):
+		case err == nil || ours:
+			if err == nil {
+				p.keys.Proven(name)
+			}
+			verified.SecretIndex = i
+			return verified, err
+		default:
+			fault = fmt.Errorf("secret %d: %w", i, err)
+		}
+	}
+	return provider.Verified{}, cmp.Or(fault, refused)
+}
+
+// checkPlaid takes an account or a key.
+func checkPlaid(s secret.Value) error {
+	_, err := plaidkeys.ReadAccount(s)
+	if err != nil {
+		if _, noKey := proof.ReadKey(s); noKey == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// noKeys finds none.
+func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
+
+// Key makes the key of an event. A webhook with a timestamp is told by what it
+// says; the others say the same each time, so that the signed time counts too.
+func (p *plaid) Key(d *proof.Document) (string, error) {
+	content := proof.Hashed(proof.At("/webhook_type"), proof.At("/webhook_code"), proof.At(""))
+	if proof.At("/timestamp").Optional(d) != "" {
+		return content(d)
+	}
+	about, err := content(d)
+	if err != nil {
+		return "", err
+	}
+	token, err := proof.InHeader(plaidToken).Text(d)
+	if err != nil {
+		return "", err
+	}
+	var claims struct {
+		IssuedAt json.Number `json:"iat"`
+	}
+	_, rest, _ := strings.Cut(token, ".")
+	payload, _, _ := strings.Cut(rest, ".")
+	text, err := proof.Base64URL.Decode(payload)
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.IssuedAt == "" {
+		return "", &provider.EventError{Message: "header " + plaidToken + " says no time"}
+	}
+	return proof.HashOf(about, claims.IssuedAt.String()), nil
+}
+
+func samplePlaid(eventType, id string, now time.Time) *provider.Request {
+	kind, code, _ := strings.Cut(cmp.Or(eventType, "TRANSACTIONS.SYNC_UPDATES_AVAILABLE"), ".")
+	body := proof.Object{
+		"webhook_type": kind, "webhook_code": cmp.Or(code, "UPDATE"), "item_id": cmp.Or(id, proof.FreshID("")), "environment": "production",
+	}
+	switch kind {
+	case "TRANSACTIONS":
+		body["initial_update_complete"], body["historical_update_complete"] = true, true
+	case "PAYMENT_INITIATION":
+		body["payment_id"], body["timestamp"] = "payment-id-production-"+proof.FreshID(""), now.UTC().Format(time.RFC3339)
+		body["old_payment_status"], body["new_payment_status"] = "PAYMENT_STATUS_INITIATED", "PAYMENT_STATUS_EXECUTED"
+	}
+	return proof.SampleJSON(body)
+}

@@ -1,0 +1,129 @@
+package sender
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Postmark knows Postmark's webhooks, which are not signed: the URL carries
+// a user and a password.
+// Source: postmarkapp.com/developer/webhooks/webhooks-overview.
+func Postmark(provider.Options) (*provider.Provider, error) {
+	t := &proof.StaticToken{Header: proof.Authorization, Prefix: "Basic ", Basic: true}
+	return &provider.Provider{
+		Name:          "postmark",
+		Title:         "Postmark",
+		About:         aboutPostmark(),
+		Verify:        t.Verify,
+		Events:        postmarkEvents,
+		Methods:       []string{http.MethodPost},
+		CheckSecret:   t.CheckConfigured,
+		Sign:          t.Sign,
+		Sample:        samplePostmark,
+		SecretHeaders: []string{proof.Authorization},
+		MaxBody:       50 << 20, // of inbound mail: 35 MB, in base64
+		Deadline:      2 * time.Minute,
+		RetryWindow:   12 * time.Hour,
+	}, nil
+}
+
+func aboutPostmark() provider.About {
+	return provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing:   "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
+		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. The others: a hash of " +
+			"RecordType, MessageID, Recipient and the time, and of the link that was clicked. MessageID alone belongs to the mail. " +
+			"A kind of record that is not known: a hash of the whole body.",
+		Setup: []string{
+			"Make up a user and a long random password; the secret of the source is both, as user:password.",
+			"Open the message stream, Webhooks in Postmark and add a webhook with the URL {url} and that user and password under Basic auth credentials.",
+			"For inbound mail, set the same in the settings of the inbound stream, as https://user:password@host/path.",
+		},
+		Notes: []string{
+			"Whoever sees one request can make any other: allow only Postmark's addresses in front of the gateway as well.",
+			"One delivery is one event.",
+			"Unconfirmed: that records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail are " +
+				"retried ten times within some hours.",
+		},
+		Backfill: "GET /bounces and GET /messages/outbound, for 45 days (unconfirmed).",
+		Docs:     "https://postmarkapp.com/developer/webhooks/webhooks-overview",
+	}
+}
+
+// postmarkRecord says for a RecordType what its key is made of beside it, and
+// where its time stands.
+type postmarkRecord struct {
+	key      []proof.Field
+	occurred string
+}
+
+func postmarkRecords() map[string]postmarkRecord {
+	message, recipient := proof.At("/MessageID"), proof.At("/Recipient")
+	return map[string]postmarkRecord{
+		"Bounce":             {[]proof.Field{proof.At("/ID")}, "/BouncedAt"},
+		"SpamComplaint":      {[]proof.Field{proof.At("/ID")}, "/BouncedAt"},
+		"Delivery":           {[]proof.Field{message, recipient, proof.At("/DeliveredAt")}, "/DeliveredAt"},
+		"Open":               {[]proof.Field{message, recipient, proof.At("/ReceivedAt")}, "/ReceivedAt"},
+		"Click":              {[]proof.Field{message, recipient, proof.At("/ReceivedAt"), proof.At("/OriginalLink")}, "/ReceivedAt"},
+		"SubscriptionChange": {[]proof.Field{message, recipient, proof.At("/ChangedAt"), proof.At("/SuppressSending")}, "/ChangedAt"},
+	}
+}
+
+func postmarkEvents(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	kind := proof.At("/RecordType")
+	name, err := d.At(kind.Pointer)
+	if err != nil {
+		return nil, err
+	}
+	if !name.Exists() { // only inbound mail has none
+		return proof.Facts{Id: proof.Composite(proof.Fixed("Inbound"), proof.At("/MessageID")), Kind: proof.Fixed("Inbound")}.Of(d)
+	}
+	record, known := postmarkRecords()[name.Str]
+	f := proof.Facts{Id: proof.Hashed(proof.At("")), Kind: kind, Occurred: proof.Clock{Pointer: record.occurred}}
+	switch {
+	case known && len(record.key) == 1:
+		f.Id = proof.Composite(kind, record.key[0])
+	case known:
+		f.Id = proof.Hashed(append([]proof.Field{kind}, record.key...)...)
+	}
+	return f.Of(d)
+}
+
+func samplePostmark(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "Delivery")
+	at := now.UTC().Format(time.RFC3339)
+	body := proof.Object{
+		"RecordType": eventType, "ServerID": 23, "MessageStream": "outbound", "MessageID": cmp.Or(id, uuid.NewString()), "Tag": "receipt",
+		"Recipient": "jon@example.com", "Metadata": proof.Object{},
+	}
+	switch eventType {
+	case "Bounce", "SpamComplaint":
+		var number any = now.UnixNano() / 1000
+		if id != "" {
+			number = id
+		}
+		body["ID"], body["Email"], body["BouncedAt"] = number, "jon@example.com", at
+		body["Type"], body["Name"], body["Description"] = "HardBounce", "Hard bounce", "The server was unable to deliver your message."
+	case "Delivery":
+		body["DeliveredAt"], body["Details"] = at, "Test delivery webhook details"
+	case "Open":
+		body["ReceivedAt"], body["FirstOpen"] = at, true
+	case "Click":
+		body["ReceivedAt"], body["OriginalLink"] = at, "https://example.com/"
+	case "SubscriptionChange":
+		body["ChangedAt"], body["SuppressSending"], body["Origin"] = at, true, "Recipient"
+	case "Inbound":
+		delete(body, "RecordType")
+		delete(body, "Recipient")
+		body["MessageStream"], body["From"], body["To"] = "inbound", "jon@example.com", "inbox@inbound.example.com"
+		body["Subject"], body["TextBody"], body["Date"] = "Hello", "Where is my order?", now.UTC().Format(time.RFC1123Z)
+	}
+	return proof.SampleJSON(body)
+}

@@ -1,0 +1,73 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Razorpay knows Razorpay's webhooks.
+// Source: razorpay/markdown-docs, webhooks/validate-test and best-practices.
+func Razorpay(provider.Options) (*provider.Provider, error) {
+	id := proof.InHeader("X-Razorpay-Event-Id")
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Razorpay-Signature"}},
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   []string{id.Header},
+	}
+	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
+	return &provider.Provider{
+		Name:  "razorpay",
+		Title: "Razorpay",
+		About: provider.About{
+			Confirmed: provider.Confirmed,
+			Signing:   "HMAC-SHA256 of the body in the header X-Razorpay-Signature.",
+			KeyRule:   "The header x-razorpay-event-id, which is the same in all attempts.",
+			Setup: []string{
+				"Open Account & Settings, Webhooks in the Dashboard and add a webhook with the URL {url}.",
+				"Choose a long random secret, and use it for the secret of the source.",
+				"Select the events and save.",
+			},
+			Notes: []string{
+				"The id is not signed, and no time is either: whoever saw a delivery can send it again under another id. The replay guard finds that.",
+				"Retries of older events are signed with the secret that was valid when they happened: keep an old secret for 24 hours, " +
+					"or 15 days if you have events replayed by support.",
+				"A webhook that fails for 24 hours is disabled and must be enabled by hand.",
+				"Events come in no order.",
+			},
+			Docs: "https://razorpay.com/docs/webhooks/",
+		},
+		Verify:           s.Verify,
+		Events:           f.Events,
+		Methods:          []string{http.MethodPost},
+		CheckSecret:      s.CheckSecret,
+		Sign:             s.Sign,
+		Sample:           sampleRazorpay,
+		UnsignedID:       true,
+		ReplayToken:      s.ReplayToken,
+		Deadline:         5 * time.Second,
+		RetryWindow:      proof.Day,
+		ResendWindow:     15 * proof.Day, // by its support
+		OldSecretRetries: true,
+	}, nil
+}
+
+func sampleRazorpay(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "payment.captured")
+	kind, _, _ := strings.Cut(eventType, ".")
+	return proof.SampleJSON(proof.Object{
+		"entity": "event", "account_id": "acc_HooklatchDemo", "event": eventType, "contains": []string{kind}, "created_at": now.Unix(),
+		"payload": proof.Object{kind: proof.Object{"entity": proof.Object{
+			"id": proof.FreshID("pay_"), "entity": kind, "amount": 4200, "currency": "INR", "status": "captured", "method": "upi",
+			"email": "gaurav.kumar@example.com", "created_at": now.Unix(),
+		}}},
+	}, "X-Razorpay-Event-Id", cmp.Or(id, proof.FreshID("")))
+}

@@ -1,0 +1,51 @@
+package sender
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Resend knows Resend, which delivers through Svix.
+// Source: resend.com/docs/dashboard/webhooks.
+func Resend(o provider.Options) (*provider.Provider, error) {
+	o.OccurredAt = provider.Clock{Pointer: "/created_at"}
+	p, err := proof.ViaSvix(o)
+	if err != nil {
+		return nil, err
+	}
+	p.Name, p.Title = "resend", "Resend"
+	p.About = provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing:   proof.SvixSigning,
+		KeyRule:   proof.SvixKeyRule + " Not `/data/email_id`, which all events of an e-mail share.",
+		Setup: []string{
+			"Dashboard, Webhooks, Add Webhook: URL {url}, and the events.",
+			"The page of the webhook shows the signing secret (`whsec_...`): it is the secret of the source.",
+		},
+		Notes: []string{
+			proof.SvixTries,
+			proof.SvixReplays,
+			"The events of an e-mail may come in another order.",
+			"Unconfirmed: an answer within 15 s.",
+		},
+		Backfill: "Replay on the page of the webhook sends an event again, with the same id.",
+		Docs:     "https://resend.com/docs/dashboard/webhooks/introduction",
+	}
+	p.Sample = sampleResend
+	return p, nil
+}
+
+func sampleResend(eventType, id string, now time.Time) *provider.Request {
+	at := now.UTC().Format(time.RFC3339Nano)
+	return proof.SampleSvix(id, proof.Object{
+		"type": cmp.Or(eventType, "email.delivered"), "created_at": at, "data": proof.Object{
+			"email_id": uuid.NewString(), "created_at": at, "from": "Acme <hello@acme.example>", "to": []string{"ada@example.com"},
+			"subject": "Hello from Hooklatch",
+		},
+	})
+}

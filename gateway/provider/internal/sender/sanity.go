@@ -1,0 +1,97 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Sanity knows GROQ-powered webhooks. Their body is whatever the projection
+// of the webhook says; what we need stands in headers.
+// Source: sanity.io/docs/webhooks and its changelog of 2026-04-29;
+// sanity-io/webhook-toolkit src and test/signature.test.ts.
+func Sanity(o provider.Options) (*provider.Provider, error) {
+	key, operation, committed := proof.InHeader("Idempotency-Key"), proof.InHeader("Sanity-Operation"), proof.InHeader("Sanity-Transaction-Time")
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Sanity-Webhook-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  proof.Base64Bare,
+		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.Milliseconds,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+		Single:    []string{key.Header, operation.Header, committed.Header},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(key),
+		Kind:     operation,
+		Fallback: proof.Fixed(proof.UnknownType),
+		Detail:   proof.At("/_type"),
+		NeedJSON: true,
+	}
+	return &provider.Provider{
+		Name:   "sanity",
+		Title:  "Sanity",
+		Verify: s.Verify,
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the time in milliseconds and the body, in base64url, in the header sanity-webhook-signature.",
+			KeyRule:   "The header idempotency-key.",
+			Setup: []string{
+				"sanity.io/manage, the project, API, Create webhook: URL {url}, method POST, with a filter as narrow as possible.",
+				"Under Advanced set a secret of your own making: it is the secret of the source.",
+			},
+			Notes: []string{
+				"The type is the operation and, when the projection has _type, that: create.post, update.post, delete.post.",
+				"Sanity tries twice more, 30 s apart, on 429 and 5xx only.",
+				"Unconfirmed: that both retries carry the same idempotency-key, that each is signed with a time of its own, and that Sanity waits for 30 s.",
+				"The id is not signed, but the time is: a captured request can be sent under another id for 5 minutes only.",
+			},
+			Backfill: "A GROQ query with _updatedAt > $time: state, not events.",
+			Docs:     "https://www.sanity.io/docs/webhooks",
+		},
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			events, err := f.Events(r)
+			if err != nil {
+				return nil, err
+			}
+			events[0].OccurredAt = proof.HeaderTime(r, committed)
+			return events, nil
+		},
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleSanity,
+		Deadline:    30 * time.Second,
+		RetryWindow: 5 * time.Minute,
+	}, nil
+}
+
+func sampleSanity(eventType, id string, now time.Time) *provider.Request {
+	operation, kind, _ := strings.Cut(cmp.Or(eventType, "create.post"), ".")
+	at := now.UTC().Format(time.RFC3339Nano)
+	body := proof.Object{
+		"_id": "1c1e1ff4-3d5a-4b8e-9f0a-demo", "_rev": proof.FreshID(""), "_createdAt": at, "_updatedAt": at,
+		"title": "Hello from Hooklatch", "slug": proof.Object{"current": "hello"},
+	}
+	if kind != "" {
+		body["_type"] = kind
+	}
+	return proof.SampleJSON(body,
+		"Idempotency-Key", cmp.Or(id, uuid.NewString()),
+		"Sanity-Operation", operation,
+		"Sanity-Document-Id", "1c1e1ff4-3d5a-4b8e-9f0a-demo",
+		"Sanity-Project-Id", "abc12345",
+		"Sanity-Dataset", "production",
+		"Sanity-Webhook-Id", "HBzcFxXyMp7zRfJi",
+		"Sanity-Transaction-Id", proof.FreshID(""),
+		"Sanity-Transaction-Time", at)
+}

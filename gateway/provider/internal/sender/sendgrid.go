@@ -1,0 +1,85 @@
+package sender
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// SendGrid knows the Event Webhook of Twilio SendGrid, with its signature
+// turned on.
+// Source: docs.sendgrid.com, "Event Webhook Security Features";
+// sendgrid/sendgrid-nodejs, packages/eventwebhook.
+func SendGrid(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers: []proof.HeaderNames{{
+			Signature: "X-Twilio-Email-Event-Webhook-Signature", Timestamp: "X-Twilio-Email-Event-Webhook-Timestamp",
+		}},
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InTimestamp, proof.InBody},
+		Public:   proof.ECDSAKeys(),
+		Unit:     proof.Seconds,
+		// Off: the ids are signed, and whether a retry hours later carries a
+		// new time is not documented.
+		Tolerance: proof.Tolerance(o, 0),
+	}
+	id := proof.Verbatim(proof.At("/sg_event_id"))
+	withoutID := proof.HashedSome(
+		[]proof.Field{proof.At("/event"), proof.At("/email"), proof.At("/timestamp")},
+		proof.At("/sg_message_id"), proof.At("/smtp-id"), proof.At("/url"), proof.At("/reason"), proof.At("/attempt"), proof.At("/status"),
+	)
+	f := proof.Facts{
+		Id: func(d *proof.Document) (string, error) {
+			if value, err := d.At("/sg_event_id"); err == nil && !value.Exists() {
+				return withoutID(d)
+			}
+			return id(d)
+		},
+		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds},
+	}
+	return &provider.Provider{
+		Name:  "sendgrid",
+		Title: "Twilio SendGrid",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "ECDSA (P-256, SHA-256) of the time and the body in the header X-Twilio-Email-Event-Webhook-Signature.",
+			KeyRule: "sg_event_id of each event; where a test leaves it out, a hash of the event, address, time and ids of the message. " +
+				"sg_message_id and smtp-id belong to the mail, not to the event.",
+			Setup: []string{
+				"Open Settings, Mail Settings, Event Webhooks and create a webhook with the Post URL {url}.",
+				"Turn on Signature Verification, and use the verification key shown then, as it is, for the secret of the source. It is a public " +
+					"key; to sign tests with `send`, use an EC private key (P-256) in its place.",
+				"Select the events, enable the webhook and save.",
+			},
+			Notes: []string{
+				"One delivery carries many events, in no order, and some come more than once.",
+				"SendGrid gives up on an event 24 hours after it happened.",
+				"No tolerance for the signed time is documented, so none is checked unless the source sets one.",
+				"Inbound Parse is not signed: use the provider basic or token for it.",
+				"Unconfirmed: batches of up to 768 kB, and a deadline of about 10 seconds.",
+			},
+			Docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
+		},
+		Verify:      s.Verify,
+		Events:      proof.Each("", f.Of).Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleSendGrid,
+		MaxBody:     2 << 20,
+		Deadline:    10 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleSendGrid(eventType, id string, now time.Time) *provider.Request {
+	message := proof.FreshID("")
+	return proof.SampleJSON([]proof.Object{{
+		"email": "jon@example.com", "timestamp": now.Unix(), "event": cmp.Or(eventType, "delivered"), "sg_event_id": cmp.Or(id, proof.FreshID("")),
+		"sg_message_id": message + ".recvd-5f9c7b-1", "smtp-id": "<" + message + "@hooklatch.example.com>", "category": []string{"receipt"},
+		"response": "250 OK",
+	}})
+}

@@ -1,0 +1,22 @@
+package sender
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+// TestSentryReplayToken is of the body, whatever the unsigned id says.
+func TestSentryReplayToken(t *testing.T) {
+	t.Parallel()
+	p := declared(t, Sentry, provider.Options{})
+	require.True(t, p.UnsignedID)
+	a, b, c := signed(t, p, prooftest.Secret, "", "r1"), signed(t, p, prooftest.Secret, "", "r1"), signed(t, p, prooftest.Secret, "issue.resolved", "r1")
+	b.Header.Set("Request-ID", "r2")
+	require.NotEmpty(t, p.ReplayToken(a))
+	require.Equal(t, p.ReplayToken(a), p.ReplayToken(b))
+	require.NotEqual(t, p.ReplayToken(a), p.ReplayToken(c))
+}

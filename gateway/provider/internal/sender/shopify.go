@@ -1,0 +1,128 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Shopify knows Shopify's webhooks and its newer events, whose headers have
+// no X-.
+// Source: shopify.dev, "Ignore duplicates"; @shopify/shopify-api 15.
+func Shopify(provider.Options) (*provider.Provider, error) {
+	classic, events := shopifyNames("X-Shopify-"), shopifyNames("Shopify-")
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: classic.signature}, {Signature: events.signature}},
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+		Single:   append(classic.all(), events.all()...),
+	}
+	return &provider.Provider{
+		Name:  "shopify",
+		Title: "Shopify",
+		About: provider.About{
+			Confirmed: provider.Secondary, // the deadline
+			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of the newer events. " +
+				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
+			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it go by `X-Shopify-Webhook-Id`. " +
+				"These headers are not signed.",
+			Setup: []string{
+				"Subscribe to topics in `shopify.app.toml` or by the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
+				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the one under the list of webhooks in the admin.",
+			},
+			Notes: []string{
+				"After 8 failed deliveries in a row Shopify deletes a subscription made by the API.",
+				"One action of a merchant may send several topics. They are several events.",
+				"A delivery may come a day late. Shopify waits one second for the connection.",
+			},
+			Backfill: "None for events. Compare with the Admin API, by `updated_at`.",
+			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
+		},
+		Verify: s.Verify,
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			names := classic
+			if s.Names(r.Header).Signature == events.signature {
+				names = events
+			}
+			return names.Events(r)
+		},
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleShopify,
+		UnsignedID:  true,
+		ReplayToken: s.ReplayToken,
+		Deadline:    5 * time.Second,
+		RetryWindow: proof.Day, // 8 retries over 4 h, but deliveries may come up to a day late
+	}, nil
+}
+
+// shopifyHeaders is one of the two families of header names.
+type shopifyHeaders struct {
+	signature, topic, shop, event, webhook, triggered, version string
+}
+
+func shopifyNames(prefix string) shopifyHeaders {
+	name := func(s string) string { return http.CanonicalHeaderKey(prefix + s) }
+	return shopifyHeaders{
+		signature: name("Hmac-Sha256"),
+		topic:     name("Topic"),
+		shop:      name("Shop-Domain"),
+		event:     name("Event-Id"),
+		webhook:   name("Webhook-Id"),
+		triggered: name("Triggered-At"),
+		version:   name("Api-Version"),
+	}
+}
+
+func (n shopifyHeaders) all() []string {
+	return []string{n.topic, n.shop, n.event, n.webhook, n.triggered, n.version}
+}
+
+func (n shopifyHeaders) Events(r *provider.Request) ([]provider.Event, error) {
+	id := proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.InHeader(n.event))
+	if len(r.Header[n.event]) == 0 {
+		// Old deliveries have no event id. The extra part keeps the two kinds
+		// of key apart.
+		id = proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.Fixed("webhook"), proof.InHeader(n.webhook))
+	}
+	f := proof.Facts{Id: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
+	events, err := f.Events(r)
+	if err != nil {
+		return nil, err
+	}
+	if t, err := time.Parse(time.RFC3339Nano, r.Header.Get(n.triggered)); err == nil {
+		events[0].OccurredAt = t.UTC()
+	}
+	return events, nil
+}
+
+func sampleShopify(eventType, id string, now time.Time) *provider.Request {
+	at := now.UTC().Format(time.RFC3339Nano)
+	id = cmp.Or(id, uuid.NewString())
+	order := proof.NumberOf(id)
+	return proof.SampleJSON(proof.Object{
+		"id": order, "admin_graphql_api_id": fmt.Sprintf("gid://shopify/Order/%d", order), "name": "#1001",
+		"order_number": 1001, "email": "jon@example.com", "created_at": at, "updated_at": at, "currency": "USD",
+		"financial_status": "paid", "total_price": "42.00", "subtotal_price": "42.00", "test": true,
+		"customer": proof.Object{"id": 115310627314723954, "email": "jon@example.com", "first_name": "Jon", "last_name": "Snow"},
+		"line_items": []proof.Object{
+			{"id": 866550311766439020, "title": "Warm socks", "sku": "SOCKS-1", "quantity": 2, "price": "21.00"},
+		},
+	},
+		"X-Shopify-Topic", cmp.Or(eventType, "orders/create"),
+		"X-Shopify-Shop-Domain", "hooklatch-demo.myshopify.com",
+		"X-Shopify-API-Version", "2026-10",
+		"X-Shopify-Webhook-Id", uuid.NewString(),
+		"X-Shopify-Event-Id", id,
+		"X-Shopify-Triggered-At", at)
+}

@@ -1,0 +1,155 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// slack knows the Events API, interactivity and slash commands: one way to
+// sign, three kinds of body.
+// Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
+type slack struct{ scheme proof.Scheme }
+
+func Slack(o provider.Options) (*provider.Provider, error) {
+	s := &slack{scheme: proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "X-Slack-Signature", Timestamp: slackTimestamp}},
+		Prefix:    "v0=",
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{"v0:", proof.InTimestamp, ":", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+		Single:    []string{"Content-Type"},
+	}}
+	return &provider.Provider{
+		Name:  "slack",
+		Title: "Slack",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed, // delayed events, and that trigger ids are unique
+			Signing:   "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
+			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
+				"and body; Slack never repeats them.",
+			Setup: []string{
+				"api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret.",
+				"Event Subscriptions: request URL {url}; Slack checks it at once (the gateway must run) and you choose the events.",
+				"Interactivity and slash commands may have the same URL.",
+			},
+			Notes: []string{
+				"Never drop a request because it says it is a retry: the first try may be the one that failed.",
+				"`app_rate_limited` is answered and not stored: it has no id.",
+				"Slack waits 3 seconds. When most deliveries of an hour fail, it turns the subscription off.",
+			},
+			Docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
+		},
+		Verify:    s.scheme.Verify,
+		Events:    s.Events,
+		Handshake: s.handshake,
+		Methods:   []string{http.MethodPost},
+		// The answer to a command or an interaction is shown to the person
+		// who made it, so it is empty.
+		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
+		CheckSecret: s.scheme.Secret.Check,
+		Sign:        s.scheme.Sign,
+		Sample:      sampleSlack,
+		ReplayToken: s.scheme.ReplayToken,
+		Retry:       proof.RetrySigns{Number: proof.InHeader("X-Slack-Retry-Num"), Reason: proof.InHeader("X-Slack-Retry-Reason")}.Of,
+		Deadline:    3 * time.Second,
+		RetryWindow: proof.Day, // three within minutes, hourly for a day with "delayed events"
+	}, nil
+}
+
+const slackTimestamp = "X-Slack-Request-Timestamp"
+
+// handshake answers url_verification, which is signed like everything else.
+func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
+	if proof.IsForm(r) || proof.Glance(r.Body, "type") != "url_verification" {
+		return nil, nil
+	}
+	if _, err := s.scheme.Verify(ctx, r, secrets, now); err != nil {
+		return nil, err
+	}
+	challenge, err := proof.At("/challenge").Text(&proof.Document{R: r})
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge)}, nil
+}
+
+func (s *slack) Events(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r, Payload: "payload"}
+	if proof.IsForm(r) {
+		return s.interaction(d)
+	}
+	outer, err := proof.At("/type").Text(d)
+	if err != nil {
+		return nil, err
+	}
+	switch outer {
+	case "app_rate_limited", "url_verification": // about the subscription, and without an id
+		return nil, nil
+	case "event_callback":
+		return proof.Facts{
+			Id: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/event/type"), Detail: proof.At("/event/subtype"),
+			Occurred: proof.Clock{Pointer: "/event_time", Unit: proof.Seconds},
+		}.Of(d)
+	}
+	return proof.Facts{Id: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
+}
+
+// interaction reads the form of a slash command, or of an interaction, which
+// carries JSON in its field payload.
+func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
+	fields, err := d.Form()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case fields.Has("payload"):
+		return proof.Facts{Id: slackTrigger(proof.At("/trigger_id")), Kind: proof.At("/type"), NeedJSON: true}.Of(d)
+	case fields.Has("command"):
+		return proof.Facts{Id: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("command")}.Of(d)
+	case fields.Get("ssl_check") == "1": // Slack looks at our certificate
+		return nil, nil
+	}
+	return nil, &provider.EventError{Message: "the form has neither payload nor command"}
+}
+
+// slackTrigger takes the trigger id where there is one. Slack never repeats
+// interactions, so without it the signed time and content are the event.
+func slackTrigger(trigger proof.Field) proof.KeyRule {
+	return func(d *proof.Document) (string, error) {
+		if id := trigger.Optional(d); id != "" {
+			return id, nil
+		}
+		content := sha256.Sum256(d.R.Body)
+		return proof.HashOf(d.R.Header.Get(slackTimestamp), hex.EncodeToString(content[:])), nil
+	}
+}
+
+func sampleSlack(eventType, id string, now time.Time) *provider.Request {
+	kind, subtype, _ := strings.Cut(cmp.Or(eventType, "message"), ".")
+	event := proof.Object{
+		"type": kind, "channel": "C123ABC456", "channel_type": "channel", "user": "U123ABC456",
+		"text": "Hello from Hooklatch", "ts": fmt.Sprintf("%d.000200", now.Unix()),
+	}
+	if subtype != "" {
+		event["subtype"] = subtype
+	}
+	return proof.SampleJSON(proof.Object{
+		"type": "event_callback", "event_id": cmp.Or(id, proof.FreshID("Ev")), "event_time": now.Unix(),
+		"token": "deprecated", "team_id": "T123ABC456", "api_app_id": "A123ABC456", "event_context": "EC123ABC456",
+		"event":          event,
+		"authorizations": []proof.Object{{"team_id": "T123ABC456", "user_id": "U123ABC456", "is_bot": false}},
+	})
+}

@@ -1,0 +1,82 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Square knows Square, which signs the URL it was given with the body
+// behind it.
+// Source: developer.squareup.com/docs/webhooks, "Verify and validate an event
+// notification"; square-nodejs-sdk tests/integration/webhooks.test.ts.
+func Square(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Square-Hmacsha256-Signature"}},
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InURL, proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/event_id")),
+		Kind:     proof.At("/type"),
+		Occurred: proof.Clock{Pointer: "/created_at"},
+	}
+	return &provider.Provider{
+		Name:  "square",
+		Title: "Square",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "HMAC-SHA256 over the notification URL with the body behind it, in base64, in the header " +
+				"`X-Square-HmacSha256-Signature`. No time is signed.",
+			KeyRule: "`/event_id` of the body, Square's own idempotency value.",
+			Setup: []string{
+				"Developer Console, the application, Webhooks, Subscriptions, Add subscription: URL {url}, API version and events.",
+				"The subscription shows the signature key: it is the secret of the source.",
+				"Set `gateway.public_url` (or `public_url` of the source) to exactly what stands there: every byte of the URL is signed.",
+			},
+			Notes: []string{
+				"Sandbox and production have subscriptions and keys of their own: two sources.",
+				"The older header `X-Square-Signature` (SHA-1) is ignored.",
+				"`merchant_id` names the seller the event is about.",
+				"After three weeks of failures Square disables the subscription.",
+				"Unconfirmed: an answer within 10 s, and the headers that count retries.",
+			},
+			Backfill: "POST /v2/events searches the events of the last 28 days, with the same ids. Raise the retention of keys to 28 days for it.",
+			Docs:     "https://developer.squareup.com/docs/webhooks/overview",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		SignsURL:    true,
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleSquare,
+		ReplayToken: s.ReplayToken,
+		Retry:       proof.RetrySigns{Number: proof.InHeader("Square-Retry-Number"), Reason: proof.InHeader("Square-Retry-Reason")}.Of,
+		Deadline:    10 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleSquare(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "payment.updated")
+	at, kind := now.UTC().Format(time.RFC3339Nano), eventType[:max(0, strings.LastIndexByte(eventType, '.'))]
+	thing := proof.Object{"id": proof.FreshID(""), "created_at": at, "updated_at": at, "version": 1}
+	if kind == "payment" {
+		thing["status"], thing["location_id"] = "COMPLETED", "S8GWD5R9QB376"
+		thing["amount_money"] = proof.Object{"amount": 4200, "currency": "USD"}
+	}
+	return proof.SampleJSON(proof.Object{
+		"merchant_id": "6SSW7HV8K2ST5", "type": eventType, "event_id": cmp.Or(id, uuid.NewString()), "created_at": at,
+		"data": proof.Object{"type": kind, "id": thing["id"], "object": proof.Object{kind: thing}},
+	}, "Square-Version", "2026-10-21")
+}

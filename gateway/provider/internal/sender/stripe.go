@@ -1,0 +1,111 @@
+// Package sender declares every provider there is, one file for each: how it
+// signs, what makes two of its deliveries the same event, and what it waits for.
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Stripe knows Stripe's snapshot and thin events.
+// Source: docs.stripe.com/webhooks, stripe-go webhook/client.go.
+func Stripe(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Stripe-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw}, // whsec_ is part of the key here
+		Unit:      proof.Seconds,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/id")),
+		Kind:     proof.At("/type"),
+		Version:  proof.At("/api_version"),
+		Occurred: proof.Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
+	}
+	return &provider.Provider{
+		Name:  "stripe",
+		Title: "Stripe",
+		About: provider.About{
+			Confirmed: provider.Confirmed,
+			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. Several `v1` while the secret is rolled; " +
+				"other versions are passed over. The secret, with its `whsec_`, is the key as it stands.",
+			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
+			Setup: []string{
+				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",
+				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each. An API key (`sk_...`, `rk_...`) is not it.",
+				"On your own machine `stripe listen --forward-to localhost:8080/webhooks/stripe` needs no public URL. The `whsec_...` it prints is another " +
+					"secret than that of the endpoint in the dashboard: `hooklatch dev --secret stripe=whsec_...` takes it.",
+			},
+			Notes: []string{
+				"Stripe may make two events for one change. They have two ids; a route key on `data.object.id` and the type joins them.",
+				"Events come in any order.",
+				"Connect: events of connected accounts come to an endpoint of their own, made with \"events on connected accounts\", which has its own secret. " +
+					"Give it a source of its own, or both secrets to one. `account` of the body says whose event it is.",
+				"To roll the secret give both: Stripe signs with the old one for up to 24 hours.",
+			},
+			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
+			Docs:     "https://docs.stripe.com/webhooks",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: checkStripeSecret(s.Secret),
+		Sign:        s.Sign,
+		Sample:      sampleStripe,
+		ReplayToken: s.ReplayToken,
+		RetryWindow: 3 * proof.Day, ResendWindow: 30 * proof.Day,
+	}, nil
+}
+
+// checkStripeSecret refuses what stands beside the signing secret in Stripe's
+// dashboard: with an API key here no delivery would ever be proven, and the key
+// to the account would be in one more place.
+func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
+	return func(s secret.Value) error {
+		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {
+			if strings.HasPrefix(s.Reveal(), prefix) {
+				return fmt.Errorf("a key that begins with %s is one of Stripe's API, not the signing secret of an endpoint, which begins with whsec_; "+
+					"find that with the endpoint under Developers > Webhooks, or in what `stripe listen` prints", prefix)
+			}
+		}
+		return spelling.Check(s)
+	}
+}
+
+func sampleStripe(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "invoice.paid")
+	id = cmp.Or(id, proof.FreshID("evt_"))
+	suffix := strings.TrimPrefix(id, "evt_")
+	kind := eventType[:max(0, strings.LastIndexByte(eventType, '.'))]
+	data := proof.Object{"id": "obj_" + suffix, "object": kind, "created": now.Unix(), "livemode": false, "metadata": proof.Object{}}
+	switch kind {
+	case "invoice":
+		data = proof.Object{
+			"id": "in_" + suffix, "object": "invoice", "amount_due": 4200, "amount_paid": 4200, "amount_remaining": 0,
+			"currency": "usd", "customer": "cus_" + suffix, "customer_email": "jenny.rosen@example.com",
+			"customer_name": "Jenny Rosen", "number": "HL-0001", "status": "paid", "created": now.Unix(), "livemode": false,
+			"metadata": proof.Object{},
+		}
+	case "customer":
+		data["id"], data["email"], data["name"] = "cus_"+suffix, "jenny.rosen@example.com", "Jenny Rosen"
+	case "charge", "payment_intent":
+		data["amount"], data["currency"], data["status"] = 4200, "usd", "succeeded"
+	}
+	return proof.SampleJSON(proof.Object{
+		"id": id, "object": "event", "api_version": "2026-10-29", "created": now.Unix(), "type": eventType,
+		"livemode": false, "pending_webhooks": 1, "request": proof.Object{"id": "req_" + suffix, "idempotency_key": nil},
+		"data": proof.Object{"object": data},
+	})
+}

@@ -1,0 +1,35 @@
+package sender
+
+import (
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Svix knows senders that deliver through Svix and have no declaration of
+// their own.
+// Source: docs.svix.com/receiving/verifying-payloads; svix-webhooks libraries.
+func Svix(o provider.Options) (*provider.Provider, error) {
+	p, err := proof.ViaSvix(o)
+	if err != nil {
+		return nil, err
+	}
+	p.Name, p.Title = "svix", "Svix"
+	p.About = provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing:   proof.SvixSigning,
+		KeyRule:   proof.SvixKeyRule,
+		Setup: []string{
+			"In the sender's webhook portal add an endpoint with the URL {url}, and choose the events.",
+			"Copy the signing secret of the endpoint (`whsec_...`): it is the secret of the source.",
+		},
+		Notes: []string{
+			proof.SvixTries,
+			proof.SvixReplays,
+			"The type of an event is read from /type of the body, for most senders have it there; `type` names another place.",
+			"Unconfirmed: an answer within 15 s.",
+		},
+		Backfill: "Recover in the portal: all that failed since a date is sent again, with the same ids.",
+		Docs:     "https://docs.svix.com/receiving/verifying-payloads/how",
+	}
+	return p, nil
+}

@@ -1,0 +1,125 @@
+package sender
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9, _ and -")
+
+// Telegram knows the updates of a bot. They are not signed: they carry the
+// secret token that was given to setWebhook.
+// Source: core.telegram.org/bots/api, "setWebhook", "Update".
+func Telegram(provider.Options) (*provider.Provider, error) {
+	t := &proof.StaticToken{Header: http.CanonicalHeaderKey("X-Telegram-Bot-Api-Secret-Token")}
+	return &provider.Provider{
+		Name:  "telegram",
+		Title: "Telegram",
+		About: provider.About{
+			Confirmed: provider.Confirmed,
+			Signing:   "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
+			KeyRule:   "`/update_id` of the body, which counts for one bot: one source for each bot.",
+			Setup: []string{
+				"Make up a secret of 1 to 256 of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
+				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",
+			},
+			Notes: []string{
+				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"After a week without updates the next `update_id` is random: neither count on its order nor on gaps.",
+				"Up to `max_connections` (40) updates come at the same time, in any order.",
+				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
+				"The answer is empty: a method call in it would be made without its result being seen.",
+			},
+			Backfill: "`getWebhookInfo` tells how many updates are pending. `getUpdates` works only while no webhook is set.",
+			Docs:     "https://core.telegram.org/bots/api#setwebhook",
+		},
+		Verify:  t.Verify,
+		Events:  telegramEvents,
+		Methods: []string{http.MethodPost},
+		Answer:  func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
+		CheckSecret: func(s secret.Value) error {
+			text := s.Reveal()
+			odd := strings.ContainsFunc(text, func(c rune) bool {
+				return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
+			})
+			if odd || len(text) > 256 {
+				return errTelegramSecret
+			}
+			return t.Check(s)
+		},
+		Sign:          t.Sign,
+		Sample:        sampleTelegram,
+		SecretHeaders: []string{t.Header},
+		RetryWindow:   proof.Day,
+	}, nil
+}
+
+const telegramID = "update_id"
+
+// telegramEvents reads an update: beside its id it has one member, which is
+// its type.
+func telegramEvents(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	root, err := d.JSON()
+	if err != nil {
+		return nil, err
+	}
+	kind := ""
+	if root.IsObject() {
+		root.ForEach(func(key, _ gjson.Result) bool {
+			if name := key.Str; name != telegramID && (kind == "" || name < kind) {
+				kind = name
+			}
+			return true
+		})
+	}
+	if kind == "" || !proof.Clean(kind) {
+		return nil, &provider.EventError{Message: "the update says nothing but its id"}
+	}
+	events, err := proof.Facts{Id: proof.Verbatim(proof.At("/" + telegramID)), Kind: proof.Fixed(kind)}.Of(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, member := range []string{"/edit_date", "/date"} {
+		if c := (proof.Clock{Pointer: "/" + proof.EscapePointer.Replace(kind) + member, Unit: proof.Seconds}); events[0].OccurredAt.IsZero() {
+			events[0].OccurredAt = c.Time(d)
+		}
+	}
+	return events, nil
+}
+
+func sampleTelegram(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "message")
+	user := proof.Object{"id": 1111111, "is_bot": false, "first_name": "Ada", "username": "ada"}
+	message := proof.Object{
+		"message_id": 1365, "date": now.Unix(), "text": "Hello from Hooklatch", "from": user,
+		"chat": proof.Object{"id": 1111111, "type": "private", "first_name": "Ada", "username": "ada"},
+	}
+	update := proof.Object{eventType: message}
+	switch eventType {
+	case "edited_message":
+		message["edit_date"] = now.Unix()
+	case "callback_query":
+		update[eventType] = proof.Object{"id": "4382bfdwdsb323b2d9", "from": user, "message": message, "data": "approve"}
+	}
+	update[telegramID] = id // ids of others are taken as they are
+	if _, err := strconv.ParseInt(id, 10, 64); err == nil {
+		update[telegramID] = json.Number(id)
+	}
+	if id == "" {
+		update[telegramID] = rand.Int64N(1 << 31) //nolint:gosec // a sample, no secret
+	}
+	return proof.SampleJSON(update)
+}

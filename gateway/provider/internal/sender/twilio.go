@@ -1,0 +1,184 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/twilioforms"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Twilio signs the public URL: with the fields of a form behind it, or, for
+// any other body, with the hash of the body in its query.
+// Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
+// src/webhooks/webhooks.ts.
+const (
+	twilioSignature = "X-Twilio-Signature"
+)
+
+// twilioSecret is the auth token as it stands in the console.
+var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
+
+func Twilio(provider.Options) (*provider.Provider, error) {
+	return &provider.Provider{
+		Name:  "twilio",
+		Title: "Twilio",
+		About: provider.About{
+			Confirmed: provider.Secondary, // what the idempotency token is
+			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies the URL " +
+				"has their SHA-256 in `bodySHA256`. All spellings of the URL that Twilio uses are tried.",
+			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +
+				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent.",
+			Setup: []string{
+				"Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret.",
+				"Set {url} as status callback, or as the webhook of the number, the service or the sink.",
+			},
+			Notes: []string{
+				"The URL is signed: `public_url` must be exactly what Twilio calls, also behind a proxy.",
+				"One `MessageSid` comes with every status of a message. It alone is no key.",
+				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
+				"All of Twilio's retries are within 15 seconds; after that the callback is lost.",
+			},
+			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` tell the state, not the callbacks.",
+			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+		},
+		Verify:  verifyTwilio,
+		Events:  twilioforms.Events,
+		Methods: []string{http.MethodPost},
+		// What answers a message or a call is TwiML; an empty one does nothing.
+		Answer: func(*provider.Request) *provider.Answer {
+			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}
+		},
+		CheckSecret: twilioSecret.Check,
+		Sign:        signTwilio,
+		Sample:      sampleTwilio,
+		SignsURL:    true,
+		UnsignedID:  true, // of conversation events without a time, whose key has the token
+		ReplayToken: twilioReplayToken,
+		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
+		Deadline:    15 * time.Second,
+		RetryWindow: 15 * time.Second, // all of its retries are within the deadline
+	}, nil
+}
+
+func verifyTwilio(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+	header, err := proof.TheHeader(r.Header, twilioSignature, provider.ReasonMissingSignature)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	for _, name := range []string{twilioforms.Token, "Content-Type"} {
+		if len(r.Header[http.CanonicalHeaderKey(name)]) > 1 {
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonDuplicateHeader, Detail: name}
+		}
+	}
+	signature, err := proof.Base64.Decode(header)
+	if err != nil {
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <base64>"}
+	}
+	if r.URL == nil {
+		return provider.Verified{}, proof.ErrNoURL
+	}
+	params, err := twilioforms.Signed(r)
+	if err != nil {
+		return provider.Verified{}, err
+	}
+	urls := twilioforms.URLs(r.URL)
+	index, err := twilioSecret.Match(secrets, [][]byte{signature}, func(key []byte) [][]byte {
+		return twilioforms.MACs(key, params, urls...)
+	})
+	return provider.Verified{SecretIndex: index}, err
+}
+
+// twilioReplayToken names the signed fields, or the body whose hash is signed.
+func twilioReplayToken(r *provider.Request) string {
+	if r.URL == nil || len(r.Header[twilioSignature]) == 0 {
+		return ""
+	}
+	params, err := twilioforms.Signed(r)
+	if err != nil {
+		return ""
+	}
+	if params == nil {
+		params = r.Body
+	}
+	return proof.HashOf(twilioforms.URLs(r.URL)[0], string(params))
+}
+
+// signTwilio signs r for its URL. A body that is no form gets its hash into
+// the query of the URL, which is then the one to call.
+func signTwilio(r *provider.Request, key secret.Value, _ time.Time) error {
+	k, err := twilioSecret.Key(key)
+	if err != nil {
+		return err
+	}
+	if r.URL == nil {
+		return proof.ErrNoURL
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	u := *r.URL
+	pairs := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return pair == "" || twilioforms.Unescape(name) == twilioforms.BodyHash
+	})
+	if len(r.Body) > 0 && !proof.IsForm(r) {
+		sum := sha256.Sum256(r.Body)
+		pairs = append(pairs, twilioforms.BodyHash+"="+hex.EncodeToString(sum[:]))
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	r.URL = &u
+	params, err := twilioforms.Signed(r)
+	if err != nil {
+		return err
+	}
+	r.Header.Set(twilioSignature, proof.Base64.Encode(twilioforms.MACs(k, params, u.String())[0]))
+	return nil
+}
+
+func sampleTwilio(eventType, id string, now time.Time) *provider.Request {
+	name, status, ok := strings.Cut(cmp.Or(eventType, "message.delivered"), ".")
+	if !ok {
+		name, status = "message", name
+	}
+	sid := func(prefix string) string { return cmp.Or(id, proof.FreshID(prefix)) }
+	form := url.Values{"AccountSid": {"AC00000000000000000000000000000000"}, "ApiVersion": {"2010-04-01"}}
+	set := func(pairs ...string) {
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+	}
+	switch name {
+	case "call":
+		set("CallSid", sid("CA"), "CallStatus", status, "CallbackSource", "call-progress-events", "SequenceNumber", "0",
+			"Timestamp", now.UTC().Format(time.RFC1123Z), "Direction", "outbound-api", "From", "+15005550006", "To", "+18005551212")
+	case "recording":
+		set("RecordingSid", sid("RE"), "RecordingStatus", status, "CallSid", proof.FreshID("CA"), "RecordingDuration", "42")
+	case "transcription":
+		set("TranscriptionSid", sid("TR"), "TranscriptionStatus", status, "RecordingSid", proof.FreshID("RE"))
+	case "conference":
+		set("ConferenceSid", sid("CF"), "StatusCallbackEvent", status, "SequenceNumber", "1", "FriendlyName", "demo")
+	case "room":
+		set("RoomSid", sid("RM"), "StatusCallbackEvent", status, "SequenceNumber", "1", "RoomName", "demo")
+	case "conversation":
+		set("EventType", status, "ConversationSid", proof.FreshID("CH"), "MessageSid", sid("IM"), "DateCreated", now.UTC().Format(time.RFC3339))
+	default:
+		message := sid("SM")
+		set("MessageSid", message, "SmsSid", message, "SmsStatus", status, "From", "+15005550006", "To", "+18005551212")
+		if status == "received" {
+			set("Body", "Hello from Hooklatch", "NumMedia", "0")
+		} else {
+			set("MessageStatus", status)
+		}
+	}
+	return proof.Sample([]byte(form.Encode()), proof.FormType, twilioforms.Token, proof.FreshID(""))
+}

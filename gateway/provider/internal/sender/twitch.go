@@ -1,0 +1,136 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Headers of EventSub. The id and the time are signed, the type is not.
+const (
+	twitchID    = "Twitch-Eventsub-Message-Id"
+	twitchTime  = "Twitch-Eventsub-Message-Timestamp"
+	twitchType  = "Twitch-Eventsub-Message-Type"
+	twitchRetry = "Twitch-Eventsub-Message-Retry"
+)
+
+// twitch knows EventSub over webhooks.
+// Source: dev.twitch.tv/docs/eventsub/handling-webhook-events; twurple
+// packages/eventsub-http.
+type twitch struct{ scheme proof.Scheme }
+
+func Twitch(o provider.Options) (*provider.Provider, error) {
+	t := &twitch{scheme: proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "Twitch-Eventsub-Message-Signature", Timestamp: twitchTime, Id: twitchID}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Hex,
+		// Nothing stands between the parts, but a time can be read in one way
+		// only: no byte of it can move to a neighbour.
+		Template:  proof.Template{proof.InID, proof.InTimestamp, proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.RFC3339,
+		Tolerance: proof.Tolerance(o, 10*time.Minute),
+		Single:    []string{twitchType, twitchRetry},
+	}}
+	return &provider.Provider{
+		Name:  "twitch",
+		Title: "Twitch EventSub",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the message id, the time and the body, in hex behind sha256=, in the header Twitch-Eventsub-Message-Signature.",
+			KeyRule:   "The signed header Twitch-Eventsub-Message-Id; of drop.entitlement.grant, which is batched, the id of each event.",
+			Setup: []string{
+				"Make up a secret of 10 to 100 ASCII characters: it is the secret of the source.",
+				"POST https://api.twitch.tv/helix/eventsub/subscriptions with transport: method webhook, callback {url}, and the secret.",
+				"Twitch calls the URL at once, and Hooklatch answers the challenge: the source must be configured before.",
+			},
+			Notes: []string{
+				"The callback must be https on port 443.",
+				"A revoked subscription is an event of the type revocation and the type of the subscription.",
+				"An endpoint that takes more than a few seconds too often loses the subscription (notification_failures_exceeded).",
+				"Unconfirmed: for how long Twitch sends a message again, which it does not publish (an hour is assumed), that each attempt is signed anew, and that Twitch-Eventsub-Message-Retry counts them.",
+			},
+			Docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events/",
+		},
+		Verify:      t.scheme.Verify,
+		Events:      t.Events,
+		Handshake:   t.handshake,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: t.scheme.Secret.Check,
+		Sign:        t.scheme.Sign,
+		Sample:      sampleTwitch,
+		Retry:       proof.RetrySigns{Number: proof.InHeader(twitchRetry)}.Of,
+		Deadline:    3 * time.Second,
+		RetryWindow: time.Hour,
+	}, nil
+}
+
+// handshake answers the challenge of a new subscription, which is signed like
+// everything else.
+func (t *twitch) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
+	if r.Header.Get(twitchType) != "webhook_callback_verification" {
+		return nil, nil
+	}
+	if _, err := t.scheme.Verify(ctx, r, secrets, now); err != nil {
+		return nil, err
+	}
+	challenge, err := proof.At("/challenge").Text(&proof.Document{R: r})
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain", Body: []byte(challenge)}, nil
+}
+
+func (t *twitch) Events(r *provider.Request) ([]provider.Event, error) {
+	kind, version := proof.At("/subscription/type"), proof.At("/subscription/version")
+	d := &proof.Document{R: r}
+	notification := proof.Facts{Id: proof.Verbatim(proof.InHeader(twitchID)), Kind: kind, Version: version, NeedJSON: true}
+	var rule proof.EventRule = notification.Of
+	if r.Header.Get(twitchType) == "revocation" {
+		notification.Kind, notification.Detail = proof.Fixed("revocation"), kind
+		rule = notification.Of
+	} else if list, err := d.At("/events"); err == nil && list.Exists() {
+		rule = proof.Each("/events", proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: kind.Up(1), Version: version.Up(1)}.Of)
+	}
+	events, err := rule(d)
+	if err != nil {
+		return nil, err
+	}
+	for i := range events {
+		events[i].OccurredAt = proof.HeaderTime(r, proof.InHeader(twitchTime))
+	}
+	return events, nil
+}
+
+func sampleTwitch(eventType, id string, now time.Time) *provider.Request {
+	eventType, id = cmp.Or(eventType, "channel.follow"), cmp.Or(id, uuid.NewString())
+	body := proof.Object{"subscription": proof.Object{
+		"id": "f1c2a387-161a-49f9-a165-0f21d7a4e1c4", "status": "enabled", "type": eventType, "version": "2", "cost": 0,
+		"condition":  proof.Object{"broadcaster_user_id": "12826", "moderator_user_id": "12826"},
+		"transport":  proof.Object{"method": "webhook", "callback": "https://hooks.example.com/webhooks/twitch"},
+		"created_at": now.UTC().Format(time.RFC3339Nano),
+	}}
+	who := proof.Object{"user_id": "1234", "user_login": "cooler_user", "user_name": "Cooler_User", "broadcaster_user_id": "12826"}
+	if eventType == "drop.entitlement.grant" {
+		body["events"] = []proof.Object{{"id": id, "data": who}}
+		id = uuid.NewString()
+	} else {
+		who["followed_at"] = now.UTC().Format(time.RFC3339Nano)
+		body["event"] = who
+	}
+	return proof.SampleJSON(body,
+		twitchID, id,
+		twitchType, "notification",
+		twitchRetry, "0",
+		"Twitch-Eventsub-Subscription-Type", eventType,
+		"Twitch-Eventsub-Subscription-Version", "2")
+}

@@ -1,0 +1,73 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Typeform knows the webhooks of Typeform's forms.
+// Source: typeform.com/developers/webhooks, "Secure your webhooks".
+func Typeform(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "Typeform-Signature"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/event_id")),
+		Kind:     proof.At("/event_type"),
+		Occurred: proof.Clock{Pointer: "/form_response/submitted_at"},
+	}
+	return &provider.Provider{
+		Name:  "typeform",
+		Title: "Typeform",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in base64 behind sha256=, in the header Typeform-Signature. No time is signed.",
+			KeyRule:   "/event_id of the body.",
+			Setup: []string{
+				"In the form: Connect, Webhooks, Add a webhook, with the URL {url}.",
+				"Edit the webhook and set a secret of your own making: it is the secret of the source.",
+				"Switch the webhook on.",
+			},
+			Notes: []string{
+				"Unconfirmed: that a delivery which is sent again keeps its event_id. form_response.token names the response itself; a route can use it as the key of its effect.",
+				"Unconfirmed: the deadline of 30 s, and retries every few minutes for about 10 hours; 404 and 410 switch the webhook off at once.",
+			},
+			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000.",
+			Docs:     "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleTypeform,
+		Deadline:    30 * time.Second,
+		RetryWindow: 10 * time.Hour,
+	}, nil
+}
+
+func sampleTypeform(eventType, id string, now time.Time) *provider.Request {
+	at := now.UTC().Format(time.RFC3339)
+	field := proof.Object{"id": "DlXFaesGBpoF", "type": "short_text", "ref": "readable_ref_short_text"}
+	return proof.SampleJSON(proof.Object{
+		"event_id": cmp.Or(id, strings.ToUpper(proof.FreshID(""))), "event_type": cmp.Or(eventType, "form_response"),
+		"form_response": proof.Object{
+			"form_id": "lT4Z3j", "token": proof.FreshID(""), "landed_at": at, "submitted_at": at, "hidden": proof.Object{},
+			"definition": proof.Object{"id": "lT4Z3j", "title": "Webhooks example", "fields": []proof.Object{
+				{"id": "DlXFaesGBpoF", "type": "short_text", "ref": "readable_ref_short_text", "title": "Where do you live?"},
+			}},
+			"answers": []proof.Object{{"type": "text", "text": "London", "field": field}},
+		},
+	})
+}

@@ -1,0 +1,66 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// Vercel knows the webhooks of accounts and integrations.
+// Source: vercel.com/docs/webhooks, "Securing webhooks".
+func Vercel(provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Vercel-Signature"}},
+		Hash:     sha1.New,
+		Encoding: proof.Hex,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/id")),
+		Kind:     proof.At("/type"),
+		Occurred: proof.Clock{Pointer: "/createdAt", Unit: proof.Milliseconds},
+	}
+	return &provider.Provider{
+		Name:  "vercel",
+		Title: "Vercel",
+		About: provider.About{
+			Confirmed: provider.Secondary,
+			Signing:   "HMAC-SHA1 over the body, in hex, in the header x-vercel-signature. No time is signed.",
+			KeyRule:   "/id of the body.",
+			Setup: []string{
+				"Team settings, Webhooks, Create Webhook: choose events and projects, endpoint URL {url}.",
+				"The secret is shown once, after the webhook was created. The webhooks of an integration are signed with its client secret instead.",
+			},
+			Notes: []string{
+				"Log and trace drains are another format (lists, and a header x-vercel-verify in the answer) and are not supported.",
+				"Unconfirmed: that a delivery can be sent again by hand after the 24 hours of retries.",
+			},
+			Docs: "https://vercel.com/docs/webhooks/webhooks-api",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.Secret.Check,
+		Sign:        s.Sign,
+		Sample:      sampleVercel,
+		Deadline:    30 * time.Second,
+		RetryWindow: proof.Day,
+	}, nil
+}
+
+func sampleVercel(eventType, id string, now time.Time) *provider.Request {
+	return proof.SampleJSON(proof.Object{
+		"id": cmp.Or(id, proof.FreshID("")), "type": cmp.Or(eventType, "deployment.succeeded"), "createdAt": now.UnixMilli(), "region": "sfo1",
+		"payload": proof.Object{
+			"team": proof.Object{"id": "team_nLlpyC6REAqxydlFKbrMDlud"}, "user": proof.Object{"id": "cl2DPjUZbZmRZCqcFpyAaLqL"},
+			"project":    proof.Object{"id": "prj_12HKQaOmR5t5Uy6vdcQsNIiZgHGB"},
+			"deployment": proof.Object{"id": "dpl_89qyp1cskzkLrVicDaZoDbjyHuDJ", "name": "demo", "url": "demo-hooklatch.vercel.app", "meta": proof.Object{}},
+			"target":     "production", "plan": "pro", "regions": []string{"sfo1"},
+		},
+	})
+}

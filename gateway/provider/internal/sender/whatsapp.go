@@ -1,0 +1,67 @@
+package sender
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/graphapi"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// WhatsApp knows the Business Cloud API: messages and statuses in lists of
+// lists, up to a thousand of them in one delivery.
+// Source: developers.facebook.com/docs/whatsapp/cloud-api/webhooks;
+// docs.360dialog.com, "Receiving messages via webhook".
+func WhatsApp(o provider.Options) (*provider.Provider, error) {
+	p := graphapi.Product(o)
+	p.Name, p.Title = "whatsapp", "WhatsApp"
+	p.About = provider.About{
+		Confirmed: provider.Unconfirmed,
+		Signing:   graphapi.Signing,
+		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, for sent, " +
+			"delivered and read come with one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
+			"id and the time of the entry, of field and of value.",
+		Setup: graphapi.Setup("WhatsApp"),
+		Notes: append(graphapi.Notes(),
+			"Retries go on for 7 days, ever more rarely. There is no history to fetch what was missed from.",
+			"A status may come before the message it is about, or read before delivered.",
+			"Answer fast: a median of 250 ms, and less than 1 % over 1 s, is what WhatsApp recommends.",
+			"A change without an id counts as the same only when the time of its entry is the same. Unconfirmed: a retry keeps that time.",
+		),
+		Docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
+	}
+	p.Sample = sampleWhatsApp
+	p.RetryWindow = 7 * proof.Day
+	return p, nil
+}
+
+func sampleWhatsApp(eventType, id string, now time.Time) *provider.Request {
+	kind, detail, _ := strings.Cut(cmp.Or(eventType, "message.text"), ".")
+	id = cmp.Or(id, proof.FreshID("wamid."))
+	at := strconv.FormatInt(now.Unix(), 10)
+	value := proof.Object{
+		"messaging_product": "whatsapp",
+		"metadata":          proof.Object{"display_phone_number": "15550783881", "phone_number_id": "106540352242922"},
+	}
+	field := "messages"
+	switch kind {
+	case "message":
+		message := proof.Object{"from": "16505551234", "id": id, "timestamp": at, "type": cmp.Or(detail, "text")}
+		if detail == "" || detail == "text" {
+			message["text"] = proof.Object{"body": "Hello from Hooklatch"}
+		}
+		value["contacts"] = []proof.Object{{"profile": proof.Object{"name": "Ada Lovelace"}, "wa_id": "16505551234"}}
+		value["messages"] = []proof.Object{message}
+	case "status":
+		value["statuses"] = []proof.Object{{"id": id, "status": cmp.Or(detail, "delivered"), "timestamp": at, "recipient_id": "16505551234"}}
+	default:
+		field = cmp.Or(eventType, kind)
+		value = proof.Object{"event": "APPROVED", "message_template_id": id, "message_template_name": "welcome", "message_template_language": "en"}
+	}
+	return proof.SampleJSON(proof.Object{"object": graphapi.WhatsAppObject, "entry": []proof.Object{
+		{"id": "102290129340398", "time": now.Unix(), "changes": []proof.Object{{"field": field, "value": value}}},
+	}})
+}

@@ -1,0 +1,75 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// WorkOS knows the events of WorkOS.
+// Source: workos.com/docs/events; workos-node src/webhooks.
+func WorkOS(o provider.Options) (*provider.Provider, error) {
+	s := &proof.Scheme{
+		Headers:   []proof.HeaderNames{{Signature: "Workos-Signature"}},
+		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  proof.Hex,
+		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.Milliseconds,
+		Tolerance: proof.Tolerance(o, 3*time.Minute),
+	}
+	f := proof.Facts{
+		Id:       proof.Verbatim(proof.At("/id")),
+		Kind:     proof.At("/event"),
+		Occurred: proof.Clock{Pointer: "/created_at"},
+	}
+	return &provider.Provider{
+		Name:  "workos",
+		Title: "WorkOS",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex behind `v1=` in the header `WorkOS-Signature`. " +
+				"A time more than 180 s off is refused, as WorkOS's libraries do.",
+			KeyRule: "`/id` of the body (event_...).",
+			Setup: []string{
+				"Dashboard, Webhooks, Create Webhook: endpoint URL {url}, and the events.",
+				"The page of the endpoint shows the signing secret: it is the secret of the source.",
+			},
+			Notes: []string{
+				"Staging and production have endpoints and secrets of their own: two sources.",
+				"Unconfirmed: 6 retries within 3 days, each signed anew; a person can send again from the dashboard.",
+				"The Events API is an ordered feed of the same events; where nothing may be missed or come out of order it is the better way.",
+			},
+			Backfill: "GET /events?events[]=...&after=: in order, with the same ids. Unconfirmed: 30 to 90 days back.",
+			Docs:     "https://workos.com/docs/events/data-syncing/webhooks",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleWorkOS,
+		ReplayToken: s.ReplayToken,
+		RetryWindow: 3 * proof.Day,
+	}, nil
+}
+
+func sampleWorkOS(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "dsync.user.created")
+	at := now.UTC().Format(time.RFC3339Nano)
+	data := proof.Object{"id": proof.FreshID("obj_"), "object": eventType[:max(0, strings.LastIndexByte(eventType, '.'))], "created_at": at, "updated_at": at}
+	switch {
+	case strings.HasPrefix(eventType, "dsync.user."):
+		data["object"], data["state"], data["directory_id"] = "directory_user", "active", "directory_01"
+		data["first_name"], data["last_name"], data["email"] = "Ada", "Lovelace", "ada@example.com"
+	case strings.HasPrefix(eventType, "user."):
+		data["email"], data["first_name"], data["last_name"], data["email_verified"] = "ada@example.com", "Ada", "Lovelace", true
+	}
+	return proof.SampleJSON(proof.Object{"id": cmp.Or(id, proof.FreshID("event_")), "event": eventType, "created_at": at, "data": data, "context": proof.Object{}})
+}

@@ -1,0 +1,183 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// x knows the webhooks of X: the Activity API, with one event for a delivery,
+// and the Account Activity API before it, with lists of them.
+// Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity,
+// /x-api/account-activity.
+type x struct{ scheme proof.Scheme }
+
+func X(provider.Options) (*provider.Provider, error) {
+	x := &x{scheme: proof.Scheme{
+		Headers:  []proof.HeaderNames{{Signature: "X-Twitter-Webhooks-Signature"}},
+		Prefix:   "sha256=",
+		Hash:     sha256.New,
+		Encoding: proof.Base64,
+		Template: proof.Template{proof.InBody},
+		Secret:   proof.KeySpelling{Encoding: proof.Raw},
+	}}
+	return &provider.Provider{
+		Name:  "x",
+		Title: "X",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 over the body, in base64 behind sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
+			KeyRule: "/data/event_uuid (Activity API). In the lists of the Account Activity API the name of the list, the subscribed user and the id " +
+				"of the item, or a hash of the item where it has no id (follows, blocks, ...).",
+			Setup: []string{
+				"Developer portal, the app, Keys and tokens: the API key secret (consumer secret) is the secret of the source.",
+				"POST https://api.x.com/2/webhooks with the URL {url}. X checks it at once, and Hooklatch answers: the source must be configured before.",
+			},
+			Notes: []string{
+				"X checks the URL again every hour or so, with GET and crc_token. A wrong answer stops the webhook at once. While secrets are rotated, the first one of the source answers.",
+				"The URL may not contain a port.",
+				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that nobody can have one signed.",
+				"Unconfirmed: the types of lists other than posts, likes and messages, and that X repeats a delivery by itself within a day. Events can be replayed on request for five days.",
+			},
+			Backfill: "A replay job: POST /2/account_activity/replay/webhooks/{id}/subscriptions/all.",
+			Docs:     "https://docs.x.com/x-api/webhooks/introduction",
+		},
+		Verify:      x.scheme.Verify,
+		Events:      x.Events,
+		Handshake:   x.Check,
+		Methods:     []string{http.MethodPost, http.MethodGet},
+		CheckSecret: x.scheme.Secret.Check,
+		Sign:        x.scheme.Sign,
+		Sample:      sampleX,
+		Deadline:    10 * time.Second,
+		RetryWindow: proof.Day, ResendWindow: 5 * proof.Day,
+	}, nil
+}
+
+// Check answers the challenge-response check, which is not signed itself. Its
+// answer is the signature of the token, which would be the signature of an
+// event, were the token one: so a token is taken only when it cannot be a JSON
+// object.
+func (x *x) Check(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
+	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has("crc_token") {
+		return nil, nil
+	}
+	token := r.URL.Query().Get("crc_token")
+	if token == "" || len(token) > proof.MaxEcho || strings.ContainsFunc(token, notInToken) {
+		return nil, &provider.EventError{Unreadable: true, Message: "crc_token in the URL is no token"}
+	}
+	if len(secrets) == 0 {
+		return nil, proof.ErrNoSecret
+	}
+	key, err := x.scheme.Secret.Key(secrets[0])
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(token))
+	body, err := json.Marshal(proof.Object{"response_token": "sha256=" + proof.Base64.Encode(mac.Sum(nil))})
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: body}, nil
+}
+
+func notInToken(c rune) bool {
+	return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && !strings.ContainsRune("-_.~+/=", c)
+}
+
+func (x *x) Events(r *provider.Request) ([]provider.Event, error) {
+	d := &proof.Document{R: r}
+	root, err := d.JSON()
+	if err != nil {
+		return nil, err
+	}
+	if proof.Lookup(root, "/data").Exists() {
+		return proof.Facts{
+			Id: proof.Verbatim(proof.At("/data/event_uuid")), Kind: proof.At("/data/event_type"), Occurred: proof.Clock{Pointer: "/data/payload/created_at"},
+		}.Of(d)
+	}
+	var rules []proof.EventRule
+	for _, name := range memberNames(root) {
+		switch {
+		case strings.HasSuffix(name, "_events"):
+			rules = append(rules, xList(name))
+		case name == "user_event", name == "replay_job_status":
+			rules = append(rules, proof.Facts{Id: proof.Hashed(proof.Fixed(name), proof.At("/"+name)), Kind: proof.Fixed(name)}.Of)
+		}
+	}
+	if rules == nil {
+		return nil, &provider.EventError{Message: "the body has neither /data nor a list of events (tweet_create_events, ...)"}
+	}
+	return proof.AllOf(rules...)(d)
+}
+
+// xList is the rule of a list of the Account Activity API. The same post is an
+// event of each subscribed user it concerns.
+func xList(name string) proof.EventRule {
+	user := proof.At("/for_user_id").Up(1)
+	item := proof.Facts{Kind: proof.Fixed(name), Occurred: proof.Clock{Pointer: "/created_timestamp", Unit: proof.Milliseconds}}
+	switch name {
+	case "tweet_create_events":
+		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id_str"))
+		item.Occurred.Pointer = "/timestamp_ms"
+	case "favorite_events":
+		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+		item.Occurred.Pointer = "/timestamp_ms"
+	case "direct_message_events":
+		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+	default:
+		item.Id = proof.HashedSome([]proof.Field{proof.Fixed(name), proof.At("")}, user)
+	}
+	return proof.Each("/"+name, item.Of)
+}
+
+// memberNames lists the names of an object's members in order, each once.
+func memberNames(root gjson.Result) []string {
+	if !root.IsObject() {
+		return nil
+	}
+	var names []string
+	seen := map[string]bool{}
+	root.ForEach(func(key, _ gjson.Result) bool {
+		name := proof.Unquote(key.Raw)
+		if !seen[name] && !strings.ContainsAny(name, "~/") { // which a pointer would have to escape
+			names = append(names, name)
+		}
+		seen[name] = true
+		return true
+	})
+	return names
+}
+
+func sampleX(eventType, id string, now time.Time) *provider.Request {
+	eventType = cmp.Or(eventType, "post.create")
+	user := proof.Object{"id": 6253282, "id_str": "6253282", "name": "X API", "screen_name": "XAPI"}
+	item := proof.Object{
+		"id": cmp.Or(id, proof.FreshID("")), "created_timestamp": strconv.FormatInt(now.UnixMilli(), 10), "type": strings.TrimSuffix(eventType, "_events"),
+		"source": user, "target": user,
+	}
+	switch {
+	case eventType == "tweet_create_events":
+		item["id_str"], item["text"], item["user"] = item["id"], "Hello from Hooklatch", user
+		item["timestamp_ms"] = item["created_timestamp"]
+	case !strings.HasSuffix(eventType, "_events"):
+		return proof.SampleJSON(proof.Object{"data": proof.Object{
+			"filter": proof.Object{"user_id": "6253282"}, "event_uuid": item["id"], "event_type": eventType, "tag": "demo",
+			"payload": proof.Object{"id": "1346889436626259968", "text": "Hello from Hooklatch", "created_at": now.UTC().Format(time.RFC3339)},
+		}})
+	}
+	return proof.SampleJSON(proof.Object{"for_user_id": "2244994945", eventType: []proof.Object{item}})
+}

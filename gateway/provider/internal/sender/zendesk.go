@@ -1,0 +1,93 @@
+package sender
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// zendeskEvents begins the types of the events a webhook can subscribe to. The
+// bodies of other webhooks are written by the user: their id may be a ticket.
+const zendeskEvents = "zen:event-type:"
+
+// Zendesk knows Zendesk's webhooks: those subscribed to events, and those
+// that triggers and automations call.
+// Source: developer.zendesk.com/documentation/webhooks/verifying.
+func Zendesk(o provider.Options) (*provider.Provider, error) {
+	invocation := proof.InHeader("X-Zendesk-Webhook-Invocation-Id")
+	s := &proof.Scheme{
+		Headers: []proof.HeaderNames{{
+			Signature: "X-Zendesk-Webhook-Signature", Timestamp: "X-Zendesk-Webhook-Signature-Timestamp",
+		}},
+		Hash:      sha256.New,
+		Encoding:  proof.Base64,
+		Template:  proof.Template{proof.InTimestamp, proof.InBody},
+		Secret:    proof.KeySpelling{Encoding: proof.Raw},
+		Unit:      proof.RFC3339,
+		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
+		Single:    []string{invocation.Header},
+	}
+	f := proof.Facts{
+		Id: func(d *proof.Document) (string, error) {
+			if strings.HasPrefix(proof.At("/type").Optional(d), zendeskEvents) {
+				return proof.Verbatim(proof.At("/id"))(d)
+			}
+			return proof.Verbatim(invocation)(d)
+		},
+		Kind: proof.At("/type"), Fallback: proof.Fixed(proof.UnknownType), Version: proof.At("/zendesk_event_version"), Occurred: proof.Clock{Pointer: "/time"},
+	}
+	return &provider.Provider{
+		Name:  "zendesk",
+		Title: "Zendesk",
+		About: provider.About{
+			Confirmed: provider.Unconfirmed,
+			Signing:   "HMAC-SHA256 of the time and the body in the header X-Zendesk-Webhook-Signature.",
+			KeyRule: "Webhooks subscribed to events: id in the body. Others, whose body you write yourself: the header " +
+				"X-Zendesk-Webhook-Invocation-Id. X-Zendesk-Webhook-Id belongs to the webhook, not to the event.",
+			Setup: []string{
+				"Open Apps and integrations, Webhooks in the Admin Center and create a webhook with the endpoint URL {url}.",
+				"Choose Zendesk events, or Trigger or automation and connect it to one.",
+				"Reveal the signing secret of the webhook and use it, as it is shown, for the secret of the source.",
+			},
+			Notes: []string{
+				"A test before the webhook is saved is signed with another, public secret: do not add that to the source.",
+				"The invocation id is not signed: whoever saw a delivery can send it again under another id until its time is too old. The replay guard sees that.",
+				"Zendesk retries only after 409, 429 and 503, a few times, and stops calling an endpoint that often fails (unconfirmed).",
+				"Unconfirmed: that the invocation id stays the same over retries, and the deadline of 10 seconds.",
+			},
+			Backfill: "The incremental export of tickets.",
+			Docs:     "https://developer.zendesk.com/documentation/webhooks/",
+		},
+		Verify:      s.Verify,
+		Events:      f.Events,
+		Methods:     []string{http.MethodPost},
+		CheckSecret: s.CheckSecret,
+		Sign:        s.Sign,
+		Sample:      sampleZendesk,
+		UnsignedID:  true, // of what triggers and automations send
+		ReplayToken: s.ReplayToken,
+		Deadline:    10 * time.Second,
+		RetryWindow: 5 * time.Minute,
+	}, nil
+}
+
+func sampleZendesk(eventType, id string, now time.Time) *provider.Request {
+	return proof.SampleJSON(proof.Object{
+		"id": cmp.Or(id, uuid.NewString()), "type": cmp.Or(eventType, zendeskEvents+"ticket.created"), "account_id": 22129848,
+		"subject": "zen:ticket:5158", "time": now.UTC().Format(time.RFC3339Nano), "zendesk_event_version": "2022-11-06",
+		"event": proof.Object{},
+		"detail": proof.Object{
+			"id": "5158", "subject": "Where is my order?", "status": "NEW", "priority": "NORMAL", "created_at": now.UTC().Format(time.RFC3339),
+		},
+	},
+		"X-Zendesk-Webhook-Invocation-Id", cmp.Or(id, proof.FreshID("")),
+		"X-Zendesk-Webhook-Id", "01GTSNPXRMKW5NJVCTNVQ6JFRH",
+		"X-Zendesk-Account-Id", "22129848")
+}

@@ -1,0 +1,152 @@
+// Package twilioforms reads the forms of Twilio: what is signed of them, and
+// which event each describes.
+package twilioforms
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// BodyHash is the parameter of the URL with the hash of a body that is no
+// form.
+const BodyHash = "bodySHA256"
+
+func MACs(key, params []byte, urls ...string) [][]byte {
+	macs := make([][]byte, len(urls))
+	mac := hmac.New(sha1.New, key)
+	for i, u := range urls {
+		mac.Reset()
+		mac.Write([]byte(u))
+		mac.Write(params)
+		macs[i] = mac.Sum(nil)
+	}
+	return macs
+}
+
+// Signed returns what is signed behind the URL. A body that neither a
+// hash in the URL nor its own fields bind to the signature is refused: any
+// signature of the same URL would fit it.
+func Signed(r *provider.Request) ([]byte, error) {
+	var hashes []string
+	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes it
+		hashes = r.URL.Query()[BodyHash]
+	}
+	switch {
+	case len(hashes) > 1:
+		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "more than one " + BodyHash}
+	case len(hashes) == 1:
+		want, err := proof.Hex.Decode(hashes[0])
+		if err != nil {
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: BodyHash + " is not hex"}
+		}
+		if sum := sha256.Sum256(r.Body); !hmac.Equal(sum[:], want) {
+			return nil, &provider.VerifyError{Reason: provider.ReasonWrongSignature, Detail: BodyHash + " is of another body"}
+		}
+		return nil, nil
+	case len(r.Body) == 0:
+		return nil, nil
+	case !proof.IsForm(r):
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a body that is no form needs " + BodyHash + " in the URL"}
+	}
+	if len(r.Body) > proof.MaxFormSize || bytes.Count(r.Body, []byte("&")) >= proof.MaxFields {
+		return nil, proof.TooMany("fields")
+	}
+	params, ok := sortedParams(string(r.Body))
+	if !ok {
+		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "the signed form cannot be read"}
+	}
+	return params, nil
+}
+
+// sortedParams writes names and values without separators, names in byte order
+// and the distinct values of a name sorted, as Twilio's libraries do. It reads
+// the form as url.ParseQuery does, without building a map of it.
+func sortedParams(form string) ([]byte, bool) {
+	type field struct{ name, value string }
+	fields := make([]field, 0, strings.Count(form, "&")+1)
+	for pair := range strings.SplitSeq(form, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, badName := url.QueryUnescape(name)
+		value, badValue := url.QueryUnescape(value)
+		if badName != nil || badValue != nil || strings.Contains(pair, ";") {
+			return nil, false
+		}
+		fields = append(fields, field{name, value})
+	}
+	slices.SortFunc(fields, func(a, b field) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.value, b.value)
+	})
+	params := make([]byte, 0, len(form))
+	for _, f := range slices.Compact(fields) {
+		params = append(append(params, f.name...), f.value...)
+	}
+	return params, true
+}
+
+// URLs lists the spellings of the URL that Twilio is known to sign:
+// without the port and with it, each also with the query escaped anew.
+func URLs(u *url.URL) []string {
+	without, with := *u, *u
+	without.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
+	if u.Port() == "" {
+		with.Host += map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	}
+	urls := []string{without.String(), with.String()}
+	if query := legacyQuery(u.RawQuery); query != u.RawQuery {
+		without.RawQuery, with.RawQuery = query, query
+		urls = append(urls, without.String(), with.String())
+	}
+	return urls
+}
+
+// legacyQuery escapes a query as Node's querystring does: equal names
+// together, a space as %20, and !'()*-._~ as they are.
+func legacyQuery(query string) string {
+	if query == "" {
+		return ""
+	}
+	var names []string
+	values := map[string][]string{}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, value = Unescape(name), Unescape(value)
+		if _, known := values[name]; !known {
+			names = append(names, name)
+		}
+		values[name] = append(values[name], value)
+	}
+	pairs := make([]string, 0, len(names))
+	for _, name := range names {
+		for _, value := range values[name] {
+			pairs = append(pairs, nodeEscape.Replace(url.QueryEscape(name))+"="+nodeEscape.Replace(url.QueryEscape(value)))
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
+func Unescape(s string) string {
+	text, err := url.QueryUnescape(s)
+	if err != nil { // Node leaves alone what it cannot decode
+		return s
+	}
+	return text
+}
