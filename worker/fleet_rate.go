@@ -40,10 +40,10 @@ type fleetRate struct {
 func newFleetRate(d Destination, take takeTokens) *fleetRate {
 	return &fleetRate{
 		take: func(ctx context.Context, n int) (time.Duration, error) {
-			return take(ctx, d.Name, d.Rate, d.Burst, n)
+			return take(ctx, d.Name, float64(d.Rate), d.Burst, n)
 		},
-		interval: time.Duration(float64(time.Second) / d.Rate),
-		prefetch: max(1, int(d.Rate*prefetchSpan.Seconds())),
+		interval: time.Duration(float64(time.Second) / float64(d.Rate)),
+		prefetch: max(1, int(float64(d.Rate)*prefetchSpan.Seconds())),
 		patience: d.longestWait(),
 		turn:     make(chan struct{}, 1),
 	}

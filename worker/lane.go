@@ -40,7 +40,7 @@ func (d Destination) workers() int {
 	if d.Rate == 0 {
 		return d.Concurrency
 	}
-	return min(d.Concurrency, max(1, int(d.Rate*usualRateWait.Seconds())))
+	return min(d.Concurrency, max(1, int(float64(d.Rate)*usualRateWait.Seconds())))
 }
 
 // longestWait is how long a run may wait for its rate token.
@@ -48,7 +48,7 @@ func (d Destination) longestWait() time.Duration {
 	if d.Rate == 0 {
 		return 0
 	}
-	wait := time.Duration(float64(d.workers()) / d.Rate * float64(time.Second))
+	wait := time.Duration(float64(d.workers()) / float64(d.Rate) * float64(time.Second))
 	return min(max(wait, usualRateWait), maxRateWait)
 }
 

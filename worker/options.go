@@ -18,18 +18,15 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/option"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Defaults of Options and Destination.
+// Defaults of Options.
 const (
 	defaultDispatchWorkers = 50
 	defaultHandlerWorkers  = 20
 	defaultSoftStop        = 20 * time.Second
-	defaultConcurrency     = 10
 	minJobTimeout          = 30 * time.Second
 	// rescueSlack is what a rescue waits beyond the time-out of a run, so that
 	// a run that honours its context has ended before it is rescued.
@@ -97,59 +94,6 @@ type Options struct {
 	ID string
 }
 
-// Destination is where effects go.
-type Destination struct {
-	// Name is what routes and EnqueueTx call it. Required.
-	Name string
-	// Sender makes the attempts. Required.
-	Sender destination.Sender
-	// Queue is its River queue: lower-case letters, digits, "_", "-" and "|",
-	// at most 64. Defaults to "dst_" and the name; with more than 32 such
-	// destinations, to one of 32 shared queues chosen by a hash of the name.
-	Queue string
-	// Policy is what happens after an attempt that may have been applied.
-	// Defaults to outbox.AtLeastOnce.
-	Policy outbox.Policy
-	// Concurrency is how many attempts run at once in this process. Defaults to 10.
-	Concurrency int
-	// Rate is how many attempts start each second, in all processes together,
-	// which should agree on it. 0: unlimited. With a rate, no more run at once
-	// in one process than ten seconds' worth.
-	Rate float64
-	// Burst is how many may start at once after a pause. Defaults to one
-	// second's worth, and at least 1.
-	Burst int
-	// Timeout bounds one attempt. Defaults to the sender's own, or 15 seconds.
-	Timeout time.Duration
-	// Retry is when the next attempt follows, and how many there are.
-	Retry destination.Schedule
-	// KeyTTL is how long the receiver remembers an idempotency key. An effect
-	// that has been in doubt for longer is parked, because the key would not
-	// protect it any more. 0: for ever.
-	KeyTTL time.Duration
-	// OnStoredError is what follows when the receiver replays an error it had
-	// stored for the key. Defaults to OnStoredErrorKeep.
-	OnStoredError OnStoredError
-	// Breaker pauses the destination while it is down.
-	Breaker Breaker
-	// ConfigHash names the configuration the destination is from.
-	ConfigHash string
-}
-
-// OnStoredError is what follows when a receiver does not look at a request
-// again, but replays the server error it had stored for the key.
-type OnStoredError string
-
-// What may follow a stored error.
-const (
-	// OnStoredErrorKeep tries again under the same key, until the attempts are
-	// used up or the receiver forgets the key.
-	OnStoredErrorKeep OnStoredError = "keep"
-	// OnStoredErrorNewKey tries again under another key, which the ledger
-	// records. Whatever the failed request did is done again.
-	OnStoredErrorNewKey OnStoredError = "new_key"
-)
-
 // withDefaults returns a copy with every default filled in.
 func (o Options) withDefaults() Options {
 	o.Schema = o.Schema.OrDefault()
@@ -166,17 +110,8 @@ func (o Options) withDefaults() Options {
 	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, defaultHandlerWorkers)
 	o.SoftStop = cmp.Or(o.SoftStop, defaultSoftStop)
 	o.Destinations = slices.Clone(o.Destinations)
-	for i := range o.Destinations {
-		d := &o.Destinations[i]
-		d.Policy = cmp.Or(d.Policy, outbox.AtLeastOnce)
-		d.Concurrency = cmp.Or(d.Concurrency, defaultConcurrency)
-		d.Burst = cmp.Or(d.Burst, max(1, int(d.Rate)))
-		if sender, ok := d.Sender.(interface{ Timeout() time.Duration }); ok {
-			d.Timeout = cmp.Or(d.Timeout, sender.Timeout())
-		}
-		d.Timeout = cmp.Or(d.Timeout, destination.DefaultTimeout)
-		d.OnStoredError = cmp.Or(d.OnStoredError, OnStoredErrorKeep)
-		d.Breaker = d.Breaker.WithDefaults()
+	for i, d := range o.Destinations {
+		o.Destinations[i] = d.WithDefaults()
 	}
 	assignQueues(o.Destinations)
 	o.JobTimeout = cmp.Or(o.JobTimeout, jobTimeout(o.Destinations))
@@ -237,42 +172,13 @@ func (o Options) validate() error {
 	for _, d := range o.Destinations {
 		check(!names[d.Name], "destination %q is given twice", d.Name)
 		names[d.Name] = true
-		if err := d.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("destination %q: %w", d.Name, err))
+		check(d.Name != "", "destination %q: Name is required", d.Name)
+		check(d.Sender != nil, "destination %q: Sender is required", d.Name)
+		for _, fault := range option.FaultsOf("", d.Validate()) {
+			errs = append(errs, fmt.Errorf("destination %q: %w", d.Name, fault))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (d Destination) validate() error {
-	switch {
-	case d.Name == "":
-		return errors.New("Name is required")
-	case d.Sender == nil:
-		return errors.New("Sender is required")
-	case !riverjob.IsQueueName(d.Queue):
-		return fmt.Errorf("Queue is %q, allowed are lower-case letters, digits and single _, - or | between them, at most %d", d.Queue, riverjob.MaxQueueName)
-	case riverjob.IsReservedQueue(d.Queue):
-		return fmt.Errorf("Queue %q is reserved", d.Queue)
-	case d.Policy != outbox.AtLeastOnce && d.Policy != outbox.AtMostOnce:
-		return fmt.Errorf("Policy is %q, allowed are %q and %q", d.Policy, outbox.AtLeastOnce, outbox.AtMostOnce)
-	case !inRange(d.Concurrency, 1, maxQueueWorkers):
-		return fmt.Errorf("Concurrency is %d, allowed are 1 to %d", d.Concurrency, maxQueueWorkers)
-	case d.Rate < 0:
-		return fmt.Errorf("Rate is %g, it must not be negative", d.Rate)
-	case d.Burst < 1:
-		return fmt.Errorf("Burst is %d, it must be at least 1", d.Burst)
-	case d.Timeout <= 0:
-		return fmt.Errorf("Timeout is %s, it must be positive", d.Timeout)
-	case d.KeyTTL < 0:
-		return fmt.Errorf("KeyTTL is %s, it must not be negative", d.KeyTTL)
-	case d.OnStoredError != OnStoredErrorKeep && d.OnStoredError != OnStoredErrorNewKey:
-		return fmt.Errorf("OnStoredError is %q, allowed are %q and %q", d.OnStoredError, OnStoredErrorKeep, OnStoredErrorNewKey)
-	}
-	var c option.Check
-	c.Within("breaker", d.Breaker.Validate())
-	c.Within("retry", d.Retry.Validate())
-	return c.Err()
 }
 
 func inRange(n, low, high int) bool { return n >= low && n <= high }

@@ -147,8 +147,8 @@ RescueAfter is 1s, it must be longer than JobTimeout (1m0s)
 ID has 101 characters, at most 100 are allowed
 destination "a": Sender is required
 destination "a" is given twice
-destination "a": Queue is "Upper", allowed are lower-case letters, digits and single _, - or | between them, at most 64
-destination "b": Queue "upkeep" is reserved
-destination "c": Policy is "exactly_once", allowed are "at_least_once" and "at_most_once"
-destination "d": Rate is -1, it must not be negative`, err.Error())
+destination "a": queue: "Upper" is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most 64
+destination "b": queue: "upkeep" is a queue with another purpose
+destination "c": policy: "exactly_once" is not a policy; allowed: at_least_once, at_most_once
+destination "d": rate: -1 is too small; it must be at least 0, which is no limit`, err.Error())
 }

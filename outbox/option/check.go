@@ -45,6 +45,13 @@ func (c *Check) AtLeast(field string, given, least int64) {
 	}
 }
 
+// AtMost wants a number that is not above a bound.
+func (c *Check) AtMost(field string, given, most int64) {
+	if given > most {
+		c.Fail(field, given, "is too much; it must be at most %d", most)
+	}
+}
+
 // Between wants a number between two, themselves included.
 func (c *Check) Between(field string, given, least, most int64, what string) {
 	if given < least || given > most {

@@ -100,7 +100,7 @@ func startToWork(encoded string) error {
 		Pool: pool, Outbox: box, Logger: logger,
 		Destinations: []worker.Destination{{
 			Name: destinationName, Sender: &waitingSender{Sender: sender, setting: s, full: make(chan struct{})},
-			Policy: s.Policy, Concurrency: s.Concurrency, Rate: s.Rate, Burst: s.Burst,
+			Policy: s.Policy, Concurrency: s.Concurrency, Rate: destination.Rate(s.Rate), Burst: s.Burst,
 		}},
 	})
 	if err != nil {

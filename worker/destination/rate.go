@@ -2,31 +2,22 @@ package destination
 
 import (
 	"errors"
-	"fmt"
+	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// Rate is how often something may start, written like 50/s, 10/m or 1000/h.
-// The zero Rate is no limit.
-type Rate struct {
-	Count int
-	Per   time.Duration // a second, a minute or an hour
-}
+// Rate is how often something may start, in a second; 0 is no limit. It is
+// written like 50/s, 10/m or 1000/h.
+type Rate float64
+
+// rateUnits are the spans a rate can be written for, in seconds.
+var rateUnits = []struct {
+	name    string
+	seconds float64
+}{{"s", 1}, {"m", 60}, {"h", 3600}}
 
 var errRate = errors.New("is not a rate; allowed: a whole number from 1, a slash and s, m or h, like 50/s")
-
-// IsZero tells whether there is no limit.
-func (r Rate) IsZero() bool { return r.Count == 0 }
-
-// PerSecond is the rate as a number of starts in a second; 0 is no limit.
-func (r Rate) PerSecond() float64 {
-	if r.IsZero() {
-		return 0
-	}
-	return float64(r.Count) / r.Per.Seconds()
-}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Rate) UnmarshalText(text []byte) error {
@@ -35,30 +26,27 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	if err != nil || n < 1 {
 		return errRate
 	}
-	switch strings.TrimSpace(unit) {
-	case "s":
-		*r = Rate{Count: n, Per: time.Second}
-	case "m":
-		*r = Rate{Count: n, Per: time.Minute}
-	case "h":
-		*r = Rate{Count: n, Per: time.Hour}
-	default:
-		return errRate
+	for _, u := range rateUnits {
+		if strings.TrimSpace(unit) == u.name {
+			*r = Rate(float64(n) / u.seconds)
+			return nil
+		}
 	}
-	return nil
+	return errRate
 }
 
+// String is for the shortest span in which a whole number may start.
 func (r Rate) String() string {
-	switch {
-	case r.IsZero():
+	if r <= 0 {
 		return ""
-	case r.Per == time.Hour:
-		return fmt.Sprintf("%d/h", r.Count)
-	case r.Per == time.Minute:
-		return fmt.Sprintf("%d/m", r.Count)
-	default:
-		return fmt.Sprintf("%d/s", r.Count)
 	}
+	for _, u := range rateUnits {
+		n := float64(r) * u.seconds
+		if whole := math.Round(n); whole >= 1 && math.Abs(n-whole) < 1e-9*n {
+			return strconv.FormatFloat(whole, 'f', -1, 64) + "/" + u.name
+		}
+	}
+	return strconv.FormatFloat(float64(r), 'g', -1, 64) + "/s"
 }
 
 // MarshalText implements encoding.TextMarshaler.

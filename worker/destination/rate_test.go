@@ -2,7 +2,6 @@ package destination
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -10,15 +9,19 @@ import (
 func TestRate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Rate{
-		"50/s": {50, time.Second}, "10/m": {10, time.Minute}, "1000/h": {1000, time.Hour},
+		"50/s": 50, "10/m": 10. / 60, "1000/h": 1000. / 3600, "7/h": 7. / 3600,
 	} {
 		var got Rate
 		require.NoError(t, got.UnmarshalText([]byte(text)), text)
-		require.Equal(t, want, got, text)
+		require.InDelta(t, float64(want), float64(got), 1e-12, text)
 		require.Equal(t, text, got.String())
 	}
-	require.InDelta(t, 0.5, Rate{30, time.Minute}.PerSecond(), 0)
-	require.Zero(t, Rate{}.PerSecond())
+	var half Rate
+	require.NoError(t, half.UnmarshalText([]byte("30/m")))
+	require.InDelta(t, 0.5, float64(half), 0)
+	require.Equal(t, "30/m", half.String())
+	require.Equal(t, "10/s", Rate(600./60).String(), "the shortest span")
+	require.Empty(t, Rate(0).String())
 	for _, text := range []string{"", "50", "0/s", "-1/s", "1.5/s", "50/d", "/s", "50/s/s"} {
 		var got Rate
 		require.Error(t, got.UnmarshalText([]byte(text)), text)

@@ -42,20 +42,10 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 			errs = append(errs, cfg.Problem("destinations."+name+"."+d.Kinds()[0], err.Error()))
 			continue
 		}
-		made.list = append(made.list, worker.Destination{
-			Name:        name,
-			Sender:      sender,
-			Queue:       d.Queue,
-			Policy:      d.Policy,
-			Concurrency: d.Concurrency,
-			Rate:        d.Rate.PerSecond(),
-			Burst:       d.Burst,
-			Timeout:     d.Timeout + attemptSlack,
-			Retry:       d.Retry,
-			KeyTTL:      d.KeyTTL, OnStoredError: d.OnStoredError,
-			Breaker:    d.Breaker,
-			ConfigHash: hash,
-		})
+		one := d.Destination
+		one.Name, one.Sender, one.ConfigHash = name, sender, hash
+		one.Timeout += attemptSlack
+		made.list = append(made.list, one)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
