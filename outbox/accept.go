@@ -78,7 +78,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		d.release()
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
-	acceptance, err := o.accepts.submit(ctx, a)
+	acceptance, err := o.accepts.Submit(ctx, a)
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
@@ -260,7 +260,7 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	for ref := range first {
 		if _, found := known[ref]; !found {
 			// Retention removed the row between the two statements: it is new after all.
-			return nil, fmt.Errorf("look up known events: %w", errTryAgain)
+			return nil, fmt.Errorf("look up known events: %w", ErrTryAgain)
 		}
 	}
 	return known, nil

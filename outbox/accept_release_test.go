@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,61 +79,4 @@ func TestAcceptHoldsTheBodyOfACallerThatHungUp(t *testing.T) {
 	<-released
 	require.NoError(t, b.Stop(t.Context()))
 	require.Empty(t, released)
-}
-
-// What was told ErrBusy is let go at once, not when a committer comes by.
-func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
-	t.Parallel()
-	g := newGate(t, func(opts *commitOptions) { opts.queueCap, opts.timeout = 1, 300*time.Millisecond })
-	var mu sync.Mutex
-	released := make(map[int]int)
-	g.release = func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		released[n]++
-	}
-	count := func(n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return released[n]
-	}
-	var all sync.WaitGroup
-	all.Go(func() { _, _ = g.submit(context.Background(), 1) })
-	<-g.entered
-	waits := make(chan error)
-	go func() {
-		_, err := g.submit(context.Background(), 2)
-		waits <- err
-	}()
-	require.Eventually(t, func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.queue) == 1
-	}, 10*time.Second, time.Millisecond)
-	_, err := g.submit(t.Context(), 3) // no room
-	require.ErrorIs(t, err, ErrBusy)
-	require.Equal(t, 1, count(3))
-	require.ErrorIs(t, <-waits, ErrBusy)
-	require.Equal(t, 1, count(2))
-	all.Wait()
-	require.Zero(t, count(1), "a committer has it still")
-	close(g.open)
-	require.NoError(t, g.stop(t.Context()))
-	require.Equal(t, map[int]int{1: 1, 2: 1, 3: 1}, released)
-}
-
-// Members of a batch that is bisected are released one by one, each once.
-func TestGroupCommitReleasesEveryMemberOfABadBatch(t *testing.T) {
-	t.Parallel()
-	g := newGate(t, nil)
-	var mu sync.Mutex
-	released := make(map[int]int)
-	g.release = func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		released[n]++
-	}
-	errs := g.batch(t, 1, 2, 13, 4)
-	require.Error(t, errs[13])
-	require.Equal(t, map[int]int{0: 1, 1: 1, 2: 1, 13: 1, 4: 1}, released)
 }

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Trip opens the breaker of a destination, which pauses it, and lets the first
 // probe through after probeIn. A breaker that is not closed stays as it is: the
 // first to trip it decides. Errors: ErrUnknownDestination, ErrUnavailable.
-func (o *Outbox) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := o.changeDestination(ctx, destination, o.sql.tripBreaker, safetext.Excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+func (l *Ledger) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
+	if err := l.changeDestination(ctx, "trip_breaker", destination, l.sql.tripBreaker, column.Reason(reason), probeIn.Seconds()); err != nil {
 		return fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
 	return nil
@@ -27,11 +28,11 @@ func (o *Outbox) Trip(ctx context.Context, destination, reason string, probeIn t
 // somebody else probes, an operator paused it, or the breaker is closed. A probe
 // that ends neither with CloseBreaker nor with ProbeFailed within lease is given
 // up, and the next may begin. Errors: ErrUnavailable.
-func (o *Outbox) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
+func (l *Ledger) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
 	var begun bool
 	var until time.Time // tells our probe from one of somebody else's
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		err := tx.QueryRow(ctx, o.sql.beginProbe, destination, lease.Seconds(), until, repeated).Scan(&until)
+	err := l.db.Do(ctx, "begin_probe", Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		err := tx.QueryRow(ctx, l.sql.beginProbe, destination, lease.Seconds(), until, repeated).Scan(&until)
 		if begun = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -46,8 +47,8 @@ func (o *Outbox) BeginProbe(ctx context.Context, destination string, lease time.
 // ProbeFailed opens a half-open breaker again until the next probe, probeIn from
 // now. Otherwise it changes nothing. Errors: ErrUnknownDestination,
 // ErrUnavailable.
-func (o *Outbox) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := o.changeDestination(ctx, destination, o.sql.failProbe, safetext.Excerpt(reason, maxErrorLen), probeIn.Seconds()); err != nil {
+func (l *Ledger) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
+	if err := l.changeDestination(ctx, "fail_probe", destination, l.sql.failProbe, column.Reason(reason), probeIn.Seconds()); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
 	}
 	return nil
@@ -57,9 +58,13 @@ func (o *Outbox) ProbeFailed(ctx context.Context, destination, reason string, pr
 // ago was applied. It is for the time before a Trip: a probe of an effect that
 // had failed before that success costs one of its attempts. Errors:
 // ErrUnavailable.
-func (o *Outbox) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
-	if _, err := o.pool.Exec(ctx, o.sql.noteSuccess, destination, ago.Seconds()); err != nil {
-		return fmt.Errorf("note success of %s: %w: %w", destination, ErrUnavailable, err)
+func (l *Ledger) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
+	err := l.db.Statement("note_success", func(pool *pgxpool.Pool) error {
+		_, err := pool.Exec(ctx, l.sql.noteSuccess, destination, ago.Seconds())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note success of %s: %w", destination, err)
 	}
 	return nil
 }
@@ -67,18 +72,20 @@ func (o *Outbox) NoteSuccess(ctx context.Context, destination string, ago time.D
 // CloseBreaker lets a destination work again, because a probe succeeded, unless
 // an operator paused it.
 // Errors: ErrUnknownDestination, ErrUnavailable.
-func (o *Outbox) CloseBreaker(ctx context.Context, destination string) error {
-	if err := o.changeDestination(ctx, destination, o.sql.closeBreaker); err != nil {
+func (l *Ledger) CloseBreaker(ctx context.Context, destination string) error {
+	if err := l.changeDestination(ctx, "close_breaker", destination, l.sql.closeBreaker); err != nil {
 		return fmt.Errorf("close breaker of %s: %w", destination, err)
 	}
 	return nil
 }
 
 // OldestDue is the effect that waits longest for its attempt at a destination,
-// for a probe to send. It is false when none is due.
-func (o *Outbox) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
+// for a probe to send. It is false when none is due. Errors: ErrUnavailable.
+func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
 	var id identity.EffectID
-	err := o.pool.QueryRow(ctx, o.sql.oldestDue, destination).Scan(&id.Scope, &id.Key, &id.Generation)
+	err := l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
+		return pool.QueryRow(ctx, l.sql.oldestDue, destination).Scan(&id.Scope, &id.Key, &id.Generation)
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return identity.EffectID{}, false, nil
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
 // Claim asks for the right to start one attempt (T3).
@@ -86,16 +88,17 @@ func (c Claim) validate() error {
 // Claim starts an attempt, in a transaction that it may share with others: the
 // lease and the number of the attempt are committed when it returns. The
 // commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed.
-func (o *Outbox) Claim(ctx context.Context, c Claim) (Claimed, error) {
+func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
 	}
-	claimed, err := o.claims.submit(context.WithoutCancel(ctx), c)
+	claimed, err := l.claims.Submit(context.WithoutCancel(ctx), c)
 	if err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
 	}
 	if claimed.Status == ClaimGranted {
-		if err := o.loadBody(ctx, o.pool, &claimed.Effect); err != nil {
+		err := l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, &claimed.Effect) })
+		if err != nil {
 			return claimed, fmt.Errorf("claim effect: %w", err)
 		}
 	}
@@ -109,30 +112,30 @@ type rowQuerier interface {
 
 // loadBody fills in a body that claim.sql left out. A transaction that 64 effects
 // share reads small ones only, so that what it holds is bounded.
-func (o *Outbox) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
+func (l *Ledger) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
 	if e.bodyApart {
-		if err := db.QueryRow(ctx, o.sql.effectBody, e.Scope, e.Key, e.Generation).Scan(&e.Request.Body); err != nil {
+		if err := db.QueryRow(ctx, l.sql.effectBody, e.Scope, e.Key, e.Generation).Scan(&e.Request.Body); err != nil {
 			return fmt.Errorf("load body of %s: %w", e.EffectID, err)
 		}
 	}
 	if e.Request.FromDelivery {
-		return o.loadDelivery(ctx, db, e)
+		return l.loadDelivery(ctx, db, e)
 	}
 	return nil
 }
 
 // loadDelivery fills in the body of an effect that sends its event as it came.
-func (o *Outbox) loadDelivery(ctx context.Context, db rowQuerier, e *Effect) error {
+func (l *Ledger) loadDelivery(ctx context.Context, db rowQuerier, e *Effect) error {
 	var item, contentType string
 	var body []byte
-	err := db.QueryRow(ctx, o.sql.deliveryOf, e.Event.Source, e.Event.EventID).Scan(&item, &contentType, &body)
+	err := db.QueryRow(ctx, l.sql.deliveryOf, e.Event.Source, e.Event.EventID).Scan(&item, &contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
 	}
 	if err != nil {
 		return fmt.Errorf("load delivery of %s: %w", e.Event, err)
 	}
-	e.Request.Body = partOf(body, item)
+	e.Request.Body = payload.Part(body, item)
 	if e.Request.ContentType == "" {
 		e.Request.ContentType = contentType
 	}

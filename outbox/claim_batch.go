@@ -31,7 +31,7 @@ type claimAnswer struct {
 // claimBatch is the first half of T3 for all claims of a batch. Ordered effects
 // take two rounds: one that locks their rows, and, once their orders are locked
 // too and asked, one that starts those whose turn it is.
-func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
 	distinct := make([]Claim, 0, len(batch))
 	asked := make(map[identity.EffectID]bool, len(batch))
 	for _, c := range batch {
@@ -40,11 +40,11 @@ func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 			distinct = append(distinct, c)
 		}
 	}
-	answers, err := o.claimRound(ctx, tx, distinct, false)
+	answers, err := l.claimRound(ctx, tx, distinct, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.takeTurns(ctx, tx, distinct, answers); err != nil {
+	if err := l.takeTurns(ctx, tx, distinct, answers); err != nil {
 		return nil, err
 	}
 	results := make([]Claimed, len(batch))
@@ -63,7 +63,7 @@ func (o *Outbox) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 
 // claimRound starts what may be started. hasTurn says that the orders of all of
 // them were asked.
-func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
+func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
 	var scopes, keys, methods, urls []string
 	var generations []int
 	var claimIDs []uuid.UUID
@@ -82,7 +82,7 @@ func (o *Outbox) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 		headers, ttls = append(headers, encoded), append(ttls, c.KeyTTL.Seconds())
 		probes, turns = append(probes, c.Probe), append(turns, hasTurn)
 	}
-	rows, err := tx.Query(ctx, o.sql.claim, scopes, keys, generations, claimIDs, leases, jobIDs, methods, urls, headers, ttls, probes, turns)
+	rows, err := tx.Query(ctx, l.sql.claim, scopes, keys, generations, claimIDs, leases, jobIDs, methods, urls, headers, ttls, probes, turns)
 	if err != nil {
 		return nil, fmt.Errorf("claim effects: %w", err)
 	}

@@ -19,7 +19,7 @@ type turn struct {
 
 // takeTurns asks the orders of the effects whose rows claimRound locked, and
 // starts, parks or cancels those whose turn it is. It changes answers.
-func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
+func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
 	orders := make(map[orderKey]bool)
 	var waiting []Claim
 	for _, c := range batch {
@@ -31,10 +31,10 @@ func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 	if len(waiting) == 0 {
 		return nil
 	}
-	if err := o.lockOrders(ctx, tx, orders); err != nil {
+	if err := l.lockOrders(ctx, tx, orders); err != nil {
 		return err
 	}
-	turns, err := o.turnsOf(ctx, tx, waiting)
+	turns, err := l.turnsOf(ctx, tx, waiting)
 	if err != nil {
 		return err
 	}
@@ -57,11 +57,11 @@ func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 			mine = append(mine, c)
 		}
 	}
-	if err := o.supersede(ctx, tx, superseded, answers); err != nil {
+	if err := l.supersede(ctx, tx, superseded, answers); err != nil {
 		return err
 	}
 	if len(mine) > 0 {
-		granted, err := o.claimRound(ctx, tx, mine, true)
+		granted, err := l.claimRound(ctx, tx, mine, true)
 		if err != nil {
 			return err
 		}
@@ -74,16 +74,16 @@ func (o *Outbox) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 			changed = append(changed, answer.Effect.place())
 		}
 	}
-	return o.wakeNext(ctx, tx, changed, true)
+	return l.wakeNext(ctx, tx, changed, true)
 }
 
-func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[identity.EffectID]turn, error) {
+func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[identity.EffectID]turn, error) {
 	var scopes, keys []string
 	var generations []int
 	for _, c := range waiting {
 		scopes, keys, generations = append(scopes, c.ID.Scope), append(keys, c.ID.Key), append(generations, c.ID.Generation)
 	}
-	rows, err := tx.Query(ctx, o.sql.orderTurns, scopes, keys, generations)
+	rows, err := tx.Query(ctx, l.sql.orderTurns, scopes, keys, generations)
 	if err != nil {
 		return nil, fmt.Errorf("ask orders: %w", err)
 	}
@@ -100,7 +100,7 @@ func (o *Outbox) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[i
 }
 
 // supersede cancels effects by newer ones of the same object.
-func (o *Outbox) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
+func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
 	if len(by) == 0 {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (o *Outbox) supersede(ctx context.Context, tx pgx.Tx, by map[identity.Effec
 	for id, key := range by {
 		scopes, keys, generations, newer = append(scopes, id.Scope), append(keys, id.Key), append(generations, id.Generation), append(newer, key)
 	}
-	rows, err := tx.Query(ctx, o.sql.supersede, scopes, keys, generations, newer)
+	rows, err := tx.Query(ctx, l.sql.supersede, scopes, keys, generations, newer)
 	if err != nil {
 		return fmt.Errorf("supersede effects: %w", err)
 	}

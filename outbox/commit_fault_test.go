@@ -225,10 +225,10 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 	holder, err := g.pool.Begin(t.Context())
 	require.NoError(t, err)
 	all := make(chan error)
-	go func() { _, err := g.submit(context.Background(), 1); all <- err }()
+	go func() { _, err := g.Submit(context.Background(), 1); all <- err }()
 	require.Equal(t, []int{1}, <-g.entered)
 	for n := 2; n <= 4; n++ {
-		go func() { _, err := g.submit(context.Background(), n); all <- err }()
+		go func() { _, err := g.Submit(context.Background(), n); all <- err }()
 	}
 	require.Eventually(t, func() bool {
 		g.mu.Lock()
@@ -258,7 +258,7 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
-	b.claims.timeout = 2 * time.Second
+	b.claims.opts.Timeout = 2 * time.Second
 	id := sound.dispatched(t, "evt_1", AtMostOnce)
 	f.Arm(fault.Hang, 1)
 	_, err := b.Claim(t.Context(), claimOf(id))
@@ -276,8 +276,8 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", AtMostOnce)
-	run, entered, goOn := b.claims.run, make(chan struct{}), make(chan struct{})
-	b.claims.run = func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+	run, entered, goOn := b.claims.opts.Run, make(chan struct{}), make(chan struct{})
+	b.claims.opts.Run = func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
 		entered <- struct{}{}
 		<-goOn
 		return run(ctx, tx, batch)
@@ -285,7 +285,7 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := b.claims.submit(ctx, claimOf(id))
+		_, err := b.claims.Submit(ctx, claimOf(id))
 		left <- err
 	}()
 	<-entered

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // BreakerState is the state of a destination's circuit breaker.
@@ -72,19 +72,19 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 // SetPaused sets or ends an operator's pause. The breaker goes its own way: a
 // destination works when neither holds it. Errors: ErrUnknownDestination,
 // ErrUnavailable.
-func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
-	what := instruction{action: ActionResumeDestination, target: destination}
+func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
+	what := Instruction{Action: ActionResumeDestination, Target: destination}
 	if paused {
-		what.action = ActionPauseDestination
+		what.Action = ActionPauseDestination
 	}
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		came := consequence{result: "it was so already"}
-		known, err := o.applyPause(ctx, tx, destination, func() error {
-			tag, err := tx.Exec(ctx, o.sql.setPaused, destination, paused, by.Who, safetext.Excerpt(by.Reason, maxErrorLen))
+	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came := Consequence{Result: "it was so already"}
+		known, err := l.applyPause(ctx, tx, destination, func() error {
+			tag, err := tx.Exec(ctx, l.sql.setPaused, destination, paused, by.Who, column.Reason(by.Reason))
 			if tag.RowsAffected() > 0 {
-				came = consequence{result: "paused", affected: 1}
+				came = Consequence{Result: "paused", Affected: 1}
 				if !paused {
-					came.result = "resumed"
+					came.Result = "resumed"
 				}
 			}
 			return err
@@ -104,9 +104,9 @@ func (o *Outbox) SetPaused(ctx context.Context, destination string, paused bool,
 // and applies what the row says then to its River queue, in one transaction
 // under the row's lock. All such statements give the same result when they are
 // repeated, so a lost COMMIT answer is harmless.
-func (o *Outbox) changeDestination(ctx context.Context, destination, statement string, args ...any) error {
-	return o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		known, err := o.applyPause(ctx, tx, destination, func() error {
+func (l *Ledger) changeDestination(ctx context.Context, name, destination, statement string, args ...any) error {
+	return l.db.Do(ctx, name, Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		known, err := l.applyPause(ctx, tx, destination, func() error {
 			_, err := tx.Exec(ctx, statement, append([]any{destination}, args...)...)
 			return err
 		})
@@ -119,9 +119,9 @@ func (o *Outbox) changeDestination(ctx context.Context, destination, statement s
 
 // applyPause locks the destination, changes it, and pauses or resumes its queue
 // as it stands afterwards. It reports whether there is such a destination.
-func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
+func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
 	var locked string
-	err := tx.QueryRow(ctx, o.sql.lockDestination, destination).Scan(&locked)
+	err := tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -133,18 +133,18 @@ func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 	}
 	var queue string
 	var pause, isPaused bool
-	if err := tx.QueryRow(ctx, o.sql.pauseOf, destination).Scan(&queue, &pause, &isPaused); err != nil {
+	if err := tx.QueryRow(ctx, l.sql.pauseOf, destination).Scan(&queue, &pause, &isPaused); err != nil {
 		return false, fmt.Errorf("look up pause: %w", err)
 	}
 	switch {
 	case pause && !isPaused:
 		// A queue that no worker serves yet has no row to pause.
-		if _, err := tx.Exec(ctx, o.sql.createQueue, queue); err != nil {
+		if _, err := tx.Exec(ctx, l.sql.createQueue, queue); err != nil {
 			return false, fmt.Errorf("create queue %s: %w", queue, err)
 		}
-		err = o.jobs.PauseQueue(ctx, tx, queue)
+		err = l.jobs.PauseQueue(ctx, tx, queue)
 	case !pause && isPaused:
-		err = o.jobs.ResumeQueue(ctx, tx, queue)
+		err = l.jobs.ResumeQueue(ctx, tx, queue)
 	}
 	if err != nil {
 		return false, fmt.Errorf("apply pause to queue %s: %w", queue, err)
@@ -153,8 +153,8 @@ func (o *Outbox) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 }
 
 // Destinations lists all destinations that were ever registered, by name.
-func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listDestinations, presumedGone.Seconds())
+func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
+	rows, err := l.read.Query(ctx, l.sql.listDestinations, presumedGone.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}
@@ -176,19 +176,23 @@ func (o *Outbox) Destinations(ctx context.Context) ([]DestinationState, error) {
 
 // SyncPauses makes the River queues agree with the destinations, which are the
 // truth: River forgets the queue of a worker that was away for a day, and
-// people pause and resume queues in River UI. Call it every 10 seconds.
-func (o *Outbox) SyncPauses(ctx context.Context) error {
-	rows, err := o.pool.Query(ctx, o.sql.wrongPauses)
-	if err != nil {
-		return fmt.Errorf("sync pauses: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+// people pause and resume queues in River UI. Call it every 10 seconds. Errors:
+// ErrUnavailable.
+func (l *Ledger) SyncPauses(ctx context.Context) error {
+	var names []string
+	err := l.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
+		rows, err := pool.Query(ctx, l.sql.wrongPauses)
+		if err == nil {
+			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("sync pauses: %w", err)
 	}
 	for _, name := range names {
-		if err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-			_, err := o.applyPause(ctx, tx, name, func() error { return nil })
+		if err := l.db.Do(ctx, "sync_pause", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			_, err := l.applyPause(ctx, tx, name, func() error { return nil })
 			return err
 		}); err != nil {
 			return fmt.Errorf("sync pause of %s: %w", name, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Dispatch is the plan of one event: what its dispatch commits (T2).
@@ -35,6 +35,28 @@ type Dispatched struct {
 }
 
 func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
+
+// plan is what passes the fence.
+func (d Dispatch) plan() Plan {
+	return Plan{Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent()}
+}
+
+// dispatched is what became of d once its plan is written.
+func (d Dispatch) dispatched(p Planned) Dispatched {
+	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed}
+}
+
+// causeOf is what the ledger knows of an event; nil of none.
+func causeOf(e *Event) *Cause {
+	if e == nil {
+		return nil
+	}
+	c := Cause{EventRef: e.EventRef, Type: e.Type, AcceptSeq: e.AcceptSeq, Generation: e.Generation, OccurredAt: e.OccurredAt}
+	if column.KnownTime(c.OccurredAt) == nil {
+		c.OccurredAt = e.ReceivedAt
+	}
+	return &c
+}
 
 func (d Dispatch) outcome() EventOutcome {
 	if len(d.Effects) == 0 && !d.Handled {
@@ -70,7 +92,7 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
-	dispatched, err := o.dispatches.submit(context.WithoutCancel(ctx), d)
+	dispatched, err := o.dispatches.Submit(context.WithoutCancel(ctx), d)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
@@ -98,18 +120,18 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 			return Dispatched{}, err
 		}
 	}
-	dispatched, err := o.createEffects(ctx, tx, []Dispatch{d}, true)
+	planned, err := o.CreateTx(ctx, tx, []Plan{d.plan()}, true)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
-	return dispatched[0], nil
+	return d.dispatched(planned[0]), nil
 }
 
 // FailDispatch records that the last attempt to dispatch the event failed.
 // Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, safetext.Excerpt(reason, maxErrorLen))
+	err := o.db.Do(ctx, "fail_dispatch", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, column.Reason(reason))
 		return err
 	})
 	if err != nil {
@@ -129,20 +151,20 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 		return nil, err
 	}
 	results := make([]Dispatched, len(batch))
-	var passed []Dispatch
+	var passed []Plan
 	var at []int
 	for i, d := range batch {
 		if fenced[d.Event.EventRef] {
 			delete(fenced, d.Event.EventRef) // a second plan for the event does not pass
-			passed, at = append(passed, d), append(at, i)
+			passed, at = append(passed, d.plan()), append(at, i)
 		}
 	}
-	dispatched, err := o.createEffects(ctx, tx, passed, false)
+	planned, err := o.CreateTx(ctx, tx, passed, false)
 	if err != nil {
 		return nil, err
 	}
-	for i, d := range dispatched {
-		results[at[i]] = d
+	for i, p := range planned {
+		results[at[i]] = batch[at[i]].dispatched(p)
 	}
 	return results, nil
 }

@@ -26,7 +26,7 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 		if e.Status != Duplicate {
 			continue
 		}
-		if !o.duplicates.offer(duplicateNote{ref: identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
+		if !o.duplicates.Offer(duplicateNote{ref: identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, e.Source), slog.String(logkey.EventID, e.EventID))
 		}
 	}

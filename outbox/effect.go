@@ -16,7 +16,6 @@ import (
 const (
 	maxKeyLen     = 255
 	maxExcerptLen = 2 << 10
-	maxErrorLen   = 2 << 10
 )
 
 // wireKey is the key of an effect after so many rotations: the number is added,

@@ -45,8 +45,8 @@ func (e *StateError) Error() string {
 // at_most_once too (I8), and key_ttl counts anew. An effect that could not be
 // rendered is not retried: its event is replayed. Errors: ErrNotFound,
 // *StateError, ErrUnavailable.
-func (o *Outbox) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
-	if err := o.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
+func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
 	}
 	return nil
@@ -55,8 +55,8 @@ func (o *Outbox) Retry(ctx context.Context, idempotencyKey string, by Operator) 
 // Cancel gives an effect up that is not done. An attempt that runs may still be
 // applied, but settles nothing. Errors: ErrNotFound, *StateError,
 // ErrUnavailable.
-func (o *Outbox) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
-	if err := o.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
+func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
 	}
 	return nil
@@ -65,8 +65,8 @@ func (o *Outbox) Cancel(ctx context.Context, idempotencyKey string, by Operator)
 // Park puts an unfinished effect aside until a person retries or cancels it. An
 // attempt that runs may still be applied, but settles nothing. Errors:
 // ErrNotFound, *StateError, ErrUnavailable.
-func (o *Outbox) Park(ctx context.Context, idempotencyKey string, by Operator) error {
-	if err := o.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
+func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
 	}
 	return nil
@@ -87,20 +87,20 @@ func StatesFor(action Action) []EffectState {
 	return nil
 }
 
-func (o *Outbox) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
-	what := instruction{action: action, target: unrotated(idempotencyKey)}
-	return o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		came, err := o.change(ctx, tx, action, chosenEffects{keys: []string{what.target}, states: StatesFor(action)}, by)
-		if err == nil && came.affected == 0 {
-			err = o.wrongState(ctx, tx, action, idempotencyKey)
+func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
+	what := Instruction{Action: action, Target: unrotated(idempotencyKey)}
+	return l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came, err := l.change(ctx, tx, action, chosenEffects{keys: []string{what.Target}, states: StatesFor(action)}, by)
+		if err == nil && came.Affected == 0 {
+			err = l.wrongState(ctx, tx, action, idempotencyKey)
 		}
 		return came, err
 	})
 }
 
 // wrongState is why a statement did not find an effect in a state it is for.
-func (o *Outbox) wrongState(ctx context.Context, tx pgx.Tx, action Action, idempotencyKey string) error {
-	e, err := o.effect(ctx, tx, idempotencyKey)
+func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idempotencyKey string) error {
+	e, err := l.effect(ctx, tx, idempotencyKey)
 	if err != nil {
 		return err
 	}
@@ -116,30 +116,30 @@ type chosenEffects struct {
 }
 
 // change does an action to effects and says what came of it.
-func (o *Outbox) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, by Operator) (consequence, error) {
+func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, by Operator) (Consequence, error) {
 	var result string
 	var affected int
 	var err error
 	switch action {
 	case ActionRetryEffect:
 		result = "tried again"
-		affected, err = o.reopen(ctx, tx, chosen, by.did("retried"))
+		affected, err = l.reopen(ctx, tx, chosen, by.Did("retried"))
 	case ActionCancelEffect:
 		result = "cancelled"
-		affected, err = o.putAside(ctx, tx, o.sql.cancelEffects, chosen, by.did(result))
+		affected, err = l.putAside(ctx, tx, l.sql.cancelEffects, chosen, by.Did(result))
 	case ActionParkEffect:
 		result = "parked"
-		affected, err = o.putAside(ctx, tx, o.sql.parkEffects, chosen, by.did(result))
+		affected, err = l.putAside(ctx, tx, l.sql.parkEffects, chosen, by.Did(result))
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}
-	return consequence{result: result, affected: int64(affected)}, err
+	return Consequence{Result: result, Affected: int64(affected)}, err
 }
 
 // reopen counts the effects it opened again. Each has a job, or waits for its
 // turn.
-func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.reopenEffects, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
+func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
+	rows, err := tx.Query(ctx, l.sql.reopenEffects, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
 	if err != nil {
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
@@ -147,12 +147,12 @@ func (o *Outbox) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, wh
 	if err != nil {
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
-	return len(reopened), o.startReopened(ctx, tx, reopened)
+	return len(reopened), l.startReopened(ctx, tx, reopened)
 }
 
-// reopenOfEvent opens what did not succeed of an event again.
-func (o *Outbox) reopenOfEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.keysOfEvent, ref.Source, ref.EventID)
+// ReopenTx opens what did not succeed of an event again.
+func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
+	rows, err := tx.Query(ctx, l.sql.keysOfEvent, ref.Source, ref.EventID)
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
@@ -160,22 +160,22 @@ func (o *Outbox) reopenOfEvent(ctx context.Context, tx pgx.Tx, ref identity.Even
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
-	return o.reopen(ctx, tx, chosenEffects{keys: keys, states: StatesFor(ActionRetryEffect)}, why)
+	return l.reopen(ctx, tx, chosenEffects{keys: keys, states: StatesFor(ActionRetryEffect)}, why)
 }
 
 // startReopened inserts the jobs of effects that were opened again, except of
 // those that wait for their turn in an order.
-func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) error {
+func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) error {
 	orders := make(map[orderKey]bool)
 	for _, e := range reopened {
 		if e.order != "" {
 			orders[e.key()] = true
 		}
 	}
-	if err := o.lockOrders(ctx, tx, orders); err != nil {
+	if err := l.lockOrders(ctx, tx, orders); err != nil {
 		return err
 	}
-	heads, err := o.headsOf(ctx, tx, orders)
+	heads, err := l.headsOf(ctx, tx, orders)
 	if err != nil {
 		return err
 	}
@@ -189,12 +189,12 @@ func (o *Outbox) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 			jobs = append(jobs, e.job)
 		}
 	}
-	return o.jobs.InsertEffects(ctx, tx, jobs)
+	return l.jobs.InsertEffects(ctx, tx, jobs)
 }
 
 // putAside runs a statement that ends effects by a person's order, counts them,
 // and wakes what waited behind them.
-func (o *Outbox) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
+func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
 	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
 	if err != nil {
 		return 0, fmt.Errorf("put effects aside: %w", err)
@@ -207,5 +207,5 @@ func (o *Outbox) putAside(ctx context.Context, tx pgx.Tx, statement string, chos
 	if err != nil {
 		return 0, fmt.Errorf("put effects aside: %w", err)
 	}
-	return len(places), o.wakeNext(ctx, tx, places, false)
+	return len(places), l.wakeNext(ctx, tx, places, false)
 }

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,23 +14,46 @@ import (
 // locks is small.
 const maxOrderLocks = 128
 
-// createEffects writes the effects of plans that passed the fence, and the jobs
-// of the new ones. alone tells that the transaction is somebody else's.
-func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch, alone bool) ([]Dispatched, error) {
+// Cause is the event that makes effects.
+type Cause struct {
+	identity.EventRef
+
+	Type       string
+	AcceptSeq  int64
+	Generation int       // of its dispatch: above 1 it is replayed
+	OccurredAt time.Time // when it happened, or else was received
+}
+
+// Plan is what one event leads to.
+type Plan struct {
+	Cause   Cause
+	Effects []NewEffect
+	// Traceparent is the W3C trace context of the span that creates the effects.
+	Traceparent string
+}
+
+// Planned says which effects of a Plan are its own.
+type Planned struct {
+	Created    []identity.EffectID // new effects; each has its job, or waits for its turn
+	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
+}
+
+// CreateTx writes the effects of plans that passed the fence, and the jobs of the
+// new ones. alone says that the transaction is a caller's own and may last.
+func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
 	// again are the effects of replayed plans only: what an earlier plan of theirs
 	// could not render becomes what they say, not what a neighbour says.
 	var rows, again effectRows
-	results := make([]Dispatched, len(plans))
-	for i, d := range plans {
-		results[i] = Dispatched{Fenced: true, Outcome: d.outcome()}
-		for _, e := range d.Effects {
-			if err := rows.add(e, d.Event, d.traceparent()); err != nil {
+	results := make([]Planned, len(plans))
+	for _, p := range plans {
+		for _, e := range p.Effects {
+			if err := rows.add(e, &p.Cause, p.Traceparent); err != nil {
 				return nil, err
 			}
-			if d.Event.Generation == 1 {
+			if p.Cause.Generation == 1 {
 				continue
 			}
-			if err := again.add(e, d.Event, d.traceparent()); err != nil {
+			if err := again.add(e, &p.Cause, p.Traceparent); err != nil {
 				return nil, err
 			}
 		}
@@ -37,43 +61,43 @@ func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, plans []Dispatch,
 	if len(rows.scopes) == 0 {
 		return results, nil
 	}
-	created, err := rows.insert(ctx, tx, o.sql.createEffects)
+	created, err := rows.insert(ctx, tx, l.sql.createEffects)
 	if err != nil {
 		return nil, err
 	}
 	rendered := make(map[identity.EffectID]bool)
 	if len(again.scopes) > 0 {
-		if rendered, err = again.render(ctx, tx, o.sql.renderEffects); err != nil {
+		if rendered, err = again.render(ctx, tx, l.sql.renderEffects); err != nil {
 			return nil, err
 		}
 	}
-	jobs, err := o.jobsOfNew(ctx, tx, &rows, created, alone)
+	jobs, err := l.jobsOfNew(ctx, tx, &rows, created, alone)
 	if err != nil {
 		return nil, err
 	}
-	more, err := o.jobsOfNew(ctx, tx, &again, rendered, alone)
+	more, err := l.jobsOfNew(ctx, tx, &again, rendered, alone)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.jobs.InsertEffects(ctx, tx, append(jobs, more...)); err != nil {
+	if err := l.jobs.InsertEffects(ctx, tx, append(jobs, more...)); err != nil {
 		return nil, err
 	}
-	for i, d := range plans {
-		results[i].share(d, created, rendered)
+	for i, p := range plans {
+		results[i].share(p, created, rendered)
 	}
 	return results, nil
 }
 
-// share says which effects of d are its own. What is in created goes to the
+// share says which effects of p are its own. What is in created goes to the
 // first event that names it, the next one with its key is suppressed; what was
 // rendered again belongs to a replayed one.
-func (r *Dispatched) share(d Dispatch, created, rendered map[identity.EffectID]bool) {
-	for _, e := range d.Effects {
+func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
+	for _, e := range p.Effects {
 		switch {
 		case created[e.EffectID]:
 			delete(created, e.EffectID)
 			r.Created = append(r.Created, e.EffectID)
-		case d.Event.Generation > 1 && rendered[e.EffectID]:
+		case p.Cause.Generation > 1 && rendered[e.EffectID]:
 			delete(rendered, e.EffectID)
 			r.Created = append(r.Created, e.EffectID)
 		default:
@@ -87,7 +111,7 @@ func (r *Dispatched) share(d Dispatch, created, rendered map[identity.EffectID]b
 // waiting: in a transaction of somebody else's (alone), which may last, or while
 // another holds the order, every new effect gets one. Its claim then says that it
 // is not its turn.
-func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
+func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for i := range rows.scopes {
 		if rows.orderKeys[i] != "" && created[rows.id(i)] {
@@ -97,7 +121,7 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	if alone || len(orders) > maxOrderLocks {
 		clear(orders)
 	}
-	heads, err := o.newHeads(ctx, tx, orders)
+	heads, err := l.newHeads(ctx, tx, orders)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +140,14 @@ func (o *Outbox) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 
 // newHeads locks the orders that nobody else holds, forgets the others, and
 // returns the first effects of those it got.
-func (o *Outbox) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
+func (l *Ledger) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
 	if len(orders) == 0 {
 		return nil, nil
 	}
-	if err := o.tryLockOrders(ctx, tx, orders); err != nil {
+	if err := l.tryLockOrders(ctx, tx, orders); err != nil {
 		return nil, err
 	}
-	heads, err := o.headsOf(ctx, tx, orders)
+	heads, err := l.headsOf(ctx, tx, orders)
 	if err != nil {
 		return nil, err
 	}

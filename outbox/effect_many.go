@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,11 +57,11 @@ type EffectsPace struct {
 
 // PreviewEffects counts what an order would be done to, and shows some of it. It
 // changes nothing. Progress may be nil.
-func (o *Outbox) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
+func (l *Ledger) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
 	var seen EffectsProgress
 	err := s.validate(action)
 	if err == nil {
-		err = o.walk(ctx, action, s, &seen, math.MaxInt, func([]SelectedEffect) error {
+		err = l.walk(ctx, action, s, &seen, math.MaxInt, func([]SelectedEffect) error {
 			if progress != nil {
 				progress(seen)
 			}
@@ -77,7 +78,7 @@ func (o *Outbox) PreviewEffects(ctx context.Context, action Action, s EffectSele
 // were made, in batches that are each a transaction with its row of the operator
 // log. It ends when all are through or ctx is done; what was done by then stays
 // done, and the same call with the same AsOf goes on with the rest.
-func (o *Outbox) ActOnEffects(ctx context.Context, action Action, s EffectSelection, by Operator, pace EffectsPace) (EffectsProgress, error) {
+func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelection, by Operator, pace EffectsPace) (EffectsProgress, error) {
 	var seen EffectsProgress
 	err := errors.Join(s.validate(action), by.validate())
 	if err == nil && s.InDoubt && strings.TrimSpace(by.Reason) == "" {
@@ -89,7 +90,7 @@ func (o *Outbox) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	if s, err = o.fixed(ctx, s); err != nil {
+	if s, err = l.fixed(ctx, s); err != nil {
 		return seen, fmt.Errorf("%s: %w", action, err)
 	}
 	size := orderBatch
@@ -98,12 +99,12 @@ func (o *Outbox) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	}
 	throttle := newThrottle(pace.PerSecond / float64(size))
 	defer throttle.stop()
-	err = o.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
+	err = l.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
 		if len(batch) > 0 {
 			if err := throttle.wait(ctx); err != nil {
 				return err
 			}
-			changed, err := o.actOnBatch(ctx, action, s, by, batch)
+			changed, err := l.actOnBatch(ctx, action, s, by, batch)
 			if err != nil {
 				return err
 			}
@@ -123,8 +124,8 @@ func (o *Outbox) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 
 // walk calls do with the effects an action is to be done to, at most size at a
 // time, and once with none after each slice. It counts into seen before.
-func (o *Outbox) walk(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, size int, do func([]SelectedEffect) error) error {
-	s, err := o.fixed(ctx, s)
+func (l *Ledger) walk(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, size int, do func([]SelectedEffect) error) error {
+	s, err := l.fixed(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -132,11 +133,11 @@ func (o *Outbox) walk(ctx context.Context, action Action, s EffectSelection, see
 	at := position{at: s.From}
 	for more := true; more; {
 		var found []SelectedEffect
-		if found, at, more, err = o.slice(ctx, s, at); err != nil {
+		if found, at, more, err = l.slice(ctx, s, at); err != nil {
 			return err
 		}
 		for batch := range slices.Chunk(found, min(size, selectionSlice)) {
-			taken, err := o.take(ctx, action, s, seen, batch)
+			taken, err := l.take(ctx, action, s, seen, batch)
 			if err != nil {
 				return err
 			}
@@ -155,23 +156,21 @@ func (o *Outbox) walk(ctx context.Context, action Action, s EffectSelection, see
 }
 
 // take counts what was selected, and returns what is left of it.
-func (o *Outbox) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, found []SelectedEffect) ([]SelectedEffect, error) {
+func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, found []SelectedEffect) ([]SelectedEffect, error) {
 	var taken []SelectedEffect
 	for _, e := range found {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		if s.Match != nil {
-			yes, err := o.matches(ctx, e.Event, s.Match)
-			if unclear, ok := errors.AsType[*unclearError](err); ok {
-				seen.Unclear++
-				if seen.WhyUnclear == nil {
-					seen.WhyUnclear = unclear.err
-				}
-				continue
-			}
+			yes, unclear, err := l.matches(ctx, e.Event, s.Match)
 			if err != nil {
 				return nil, err
+			}
+			if unclear != nil {
+				seen.Unclear++
+				seen.WhyUnclear = cmp.Or(seen.WhyUnclear, unclear)
+				continue
 			}
 			if !yes {
 				continue
@@ -196,27 +195,11 @@ func (o *Outbox) take(ctx context.Context, action Action, s EffectSelection, see
 	return taken, nil
 }
 
-// unclearError is a condition that could not be evaluated for an event.
-type unclearError struct{ err error }
-
-func (e *unclearError) Error() string { return e.err.Error() }
-
-func (o *Outbox) matches(ctx context.Context, ref identity.EventRef, match func(*Event) (bool, error)) (bool, error) {
+func (l *Ledger) matches(ctx context.Context, ref identity.EventRef, match MatchFunc) (yes bool, unclear, err error) {
 	if ref == (identity.EventRef{}) {
-		return false, nil
+		return false, nil, nil
 	}
-	e, err := o.event(ctx, o.readPool, ref)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	yes, err := match(e)
-	if err != nil {
-		return false, &unclearError{err}
-	}
-	return yes, nil
+	return match(ctx, ref)
 }
 
 // errNothingLeft rolls a batch back that changed nothing, with its record.
@@ -224,22 +207,22 @@ var errNothingLeft = errors.New("all of them moved on")
 
 // actOnBatch does an action to effects in one transaction and counts those that
 // were still what they were when they were selected.
-func (o *Outbox) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
+func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
 	chosen := chosenEffects{states: s.States, asOf: s.AsOf}
 	for _, e := range batch {
 		chosen.keys = append(chosen.keys, e.IdempotencyKey)
 	}
-	what := instruction{action: action, target: chosen.keys[0], filter: s.record()}
+	what := Instruction{Action: action, Target: chosen.keys[0], Filter: s.record()}
 	if len(batch) > 1 {
-		what.target += fmt.Sprintf(" and the next %d", len(batch)-1)
+		what.Target += fmt.Sprintf(" and the next %d", len(batch)-1)
 	}
 	var changed int64
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		came, err := o.change(ctx, tx, action, chosen, by)
-		if err == nil && came.affected == 0 {
+	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came, err := l.change(ctx, tx, action, chosen, by)
+		if err == nil && came.Affected == 0 {
 			err = errNothingLeft
 		}
-		changed = came.affected
+		changed = came.Affected
 		return came, err
 	})
 	if err != nil && !errors.Is(err, errNothingLeft) {

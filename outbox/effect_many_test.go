@@ -153,7 +153,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		"route":       {EffectSelection{States: failed, Route: e.Route}, 2, 0},
 		"source":      {EffectSelection{States: failed, Source: "stripe"}, 2, 0},
 		"no source":   {EffectSelection{States: failed, Source: "github"}, 0, 0},
-		"match":       {EffectSelection{States: failed, Match: match}, 1, 1},
+		"match":       {EffectSelection{States: failed, Match: b.Matching(match)}, 1, 1},
 		"from":        {EffectSelection{States: failed, From: e.CreatedAt}, 3, 0},
 		"from later":  {EffectSelection{States: failed, From: e.CreatedAt.Add(time.Microsecond)}, 2, 0},
 		"until":       {EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
@@ -180,10 +180,10 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	b := setup(t)
 	ids := b.line(t, 3, nil)
 	first := 2
-	waiting := EffectSelection{States: []EffectState{EffectPending, EffectStarted}, Match: func(*Event) (bool, error) {
+	waiting := EffectSelection{States: []EffectState{EffectPending, EffectStarted}, Match: b.Matching(func(*Event) (bool, error) {
 		first--
 		return first >= 0, nil
-	}}
+	})}
 	done, err := b.ActOnEffects(t.Context(), ActionParkEffect, waiting, because("wait"), EffectsPace{PerSecond: 100})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), done.Changed)
@@ -256,7 +256,7 @@ func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 			tx := b.begin(t)
 			came, err := b.change(t.Context(), tx, action, chosenEffects{keys: []string{id.IdempotencyKey()}, states: states, asOf: c.asOf}, ann)
 			require.NoError(t, err)
-			require.EqualValues(t, c.n, came.affected, action)
+			require.EqualValues(t, c.n, came.Affected, action)
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
 	}

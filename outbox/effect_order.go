@@ -43,12 +43,10 @@ func (e NewEffect) onPark() OnPark {
 }
 
 // occurred is when what e is about happened, or nil when nothing says so.
-func (e NewEffect) occurred(event *Event) *time.Time {
+func (e NewEffect) occurred(cause *Cause) *time.Time {
 	at := column.KnownTime(e.OccurredAt)
-	if event != nil && at == nil {
-		if at = column.KnownTime(event.OccurredAt); at == nil {
-			at = column.KnownTime(event.ReceivedAt)
-		}
+	if cause != nil && at == nil {
+		at = column.KnownTime(cause.OccurredAt)
 	}
 	return at
 }

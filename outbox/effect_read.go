@@ -14,8 +14,8 @@ import (
 
 // Effect loads the effect of an idempotency key, or of a rotated one. Errors:
 // ErrNotFound.
-func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
-	e, err := o.effect(ctx, o.readPool, idempotencyKey)
+func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
+	e, err := l.effect(ctx, l.read, idempotencyKey)
 	if err != nil {
 		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
 	}
@@ -25,9 +25,9 @@ func (o *Outbox) Effect(ctx context.Context, idempotencyKey string) (Effect, err
 // EffectBody is the body that the attempts of e send. Nil: it is rendered at
 // the first attempt. Errors: ErrNotFound when it sends a delivery that is no
 // longer stored.
-func (o *Outbox) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
+func (l *Ledger) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
 	if e.Request.FromDelivery {
-		if err := o.loadDelivery(ctx, o.readPool, &e); err != nil {
+		if err := l.loadDelivery(ctx, l.read, &e); err != nil {
 			return nil, err
 		}
 	}
@@ -39,8 +39,8 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func (o *Outbox) effect(ctx context.Context, db querier, idempotencyKey string) (Effect, error) {
-	rows, err := db.Query(ctx, o.sql.effectByKey, idempotencyKey)
+func (l *Ledger) effect(ctx context.Context, db querier, idempotencyKey string) (Effect, error) {
+	rows, err := db.Query(ctx, l.sql.effectByKey, idempotencyKey)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -63,8 +63,8 @@ type EffectFilter struct {
 }
 
 // Effects lists effects, the newest first, without their bodies.
-func (o *Outbox) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, column.Limit(f.Limit),
+func (l *Ledger) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
+	rows, err := l.read.Query(ctx, l.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, column.Limit(f.Limit),
 		f.Route, f.Source, column.TimeOrNull(f.Since))
 	if err != nil {
 		return nil, fmt.Errorf("list effects: %w", err)
@@ -92,8 +92,8 @@ type Attempt struct {
 }
 
 // Attempts lists the ended attempts of an effect, the first first.
-func (o *Outbox) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.effectAttempts, id.Scope, id.Key, id.Generation)
+func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
+	rows, err := l.read.Query(ctx, l.sql.effectAttempts, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -125,15 +125,16 @@ type EventEffect struct {
 
 // EffectsOfEvent lists what an event led to, also the effects its keys were
 // suppressed by.
-func (o *Outbox) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.effectsOfEvent, ref.Source, ref.EventID)
+func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
+	rows, err := l.read.Query(ctx, l.sql.effectsOfEvent, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
 	}
 	links, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventEffect, error) {
-		var l EventEffect
-		err := row.Scan(&l.Scope, &l.Key, &l.Generation, &l.Suppressed, &l.IdempotencyKey, &l.Destination, &l.State, &l.Attempt)
-		return l, err
+		var link EventEffect
+		err := row.Scan(&link.Scope, &link.Key, &link.Generation, &link.Suppressed,
+			&link.IdempotencyKey, &link.Destination, &link.State, &link.Attempt)
+		return link, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)

@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
-// reconcileEffects enqueues up to limit unfinished effects again that have had no
+// ReconcileTx enqueues up to limit unfinished effects again that have had no
 // live job for longer than grace, and counts them.
-func (o *Outbox) reconcileEffects(ctx context.Context, tx pgx.Tx, grace time.Duration, limit int) (int, error) {
-	rows, err := tx.Query(ctx, o.sql.effectsWithoutJob, grace.Seconds(), limit)
+func (l *Ledger) ReconcileTx(ctx context.Context, tx pgx.Tx, grace time.Duration, limit int) (int, error) {
+	rows, err := tx.Query(ctx, l.sql.effectsWithoutJob, grace.Seconds(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("find effects without a job: %w", err)
 	}
@@ -26,5 +26,5 @@ func (o *Outbox) reconcileEffects(ctx context.Context, tx pgx.Tx, grace time.Dur
 	if err != nil {
 		return 0, fmt.Errorf("find effects without a job: %w", err)
 	}
-	return len(jobs), o.jobs.InsertEffects(ctx, tx, jobs)
+	return len(jobs), l.jobs.InsertEffects(ctx, tx, jobs)
 }

@@ -40,14 +40,14 @@ type effectRows struct {
 	index                map[identity.EffectID]int
 }
 
-// add appends e, unless the batch has its key already, and links event to it.
-// event is nil for an effect the application enqueues.
+// add appends e, unless the batch has its key already, and links its cause to it.
+// cause is nil for an effect the application enqueues.
 // traceparent is that of the span which creates it.
-func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
+func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
-	if event != nil {
-		r.linkSources = append(r.linkSources, event.Source)
-		r.linkIDs = append(r.linkIDs, event.EventID)
+	if cause != nil {
+		r.linkSources = append(r.linkSources, cause.Source)
+		r.linkIDs = append(r.linkIDs, cause.EventID)
 		r.linkScopes = append(r.linkScopes, e.Scope)
 		r.linkKeys = append(r.linkKeys, e.Key)
 		r.linkGenerations = append(r.linkGenerations, e.Generation)
@@ -74,8 +74,8 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	r.policies = append(r.policies, string(e.policy()))
 	var source, id, eventType string
 	var seq *int64
-	if event != nil {
-		source, id, eventType, seq = event.Source, event.EventID, event.Type, &event.AcceptSeq
+	if cause != nil {
+		source, id, eventType, seq = cause.Source, cause.EventID, cause.Type, &cause.AcceptSeq
 	}
 	r.sources = append(r.sources, source)
 	r.eventIDs = append(r.eventIDs, id)
@@ -90,9 +90,9 @@ func (r *effectRows) add(e NewEffect, event *Event, traceparent string) error {
 	r.orderKeys = append(r.orderKeys, e.orderKey())
 	r.onParks = append(r.onParks, string(e.onPark()))
 	r.latestKeys = append(r.latestKeys, e.LatestKey)
-	r.occurredAts = append(r.occurredAts, e.occurred(event))
+	r.occurredAts = append(r.occurredAts, e.occurred(cause))
 	r.renderings = append(r.renderings, e.rendering())
-	r.parked = append(r.parked, safetext.Excerpt(e.Parked, maxErrorLen))
+	r.parked = append(r.parked, column.Reason(e.Parked))
 	return nil
 }
 

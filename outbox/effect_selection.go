@@ -36,10 +36,15 @@ type EffectSelection struct {
 	InDoubt bool
 	// Match decides by the event of an effect, its body included. An effect that
 	// no event made is left out, and so is one for which Match fails.
-	Match func(*Event) (bool, error)
+	Match MatchFunc
 	// When is how Match was written, for the record.
 	When string
 }
+
+// MatchFunc decides by an event, its body included, whether what belongs to it is
+// selected. unclear is why that cannot be decided: it is left out then, and
+// counted. An error ends the walk.
+type MatchFunc func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error)
 
 func (s EffectSelection) validate(action Action) error {
 	allowed := StatesFor(action)
@@ -83,11 +88,11 @@ func (s EffectSelection) record() json.RawMessage {
 }
 
 // fixed is the selection with its end set.
-func (o *Outbox) fixed(ctx context.Context, s EffectSelection) (EffectSelection, error) {
+func (l *Ledger) fixed(ctx context.Context, s EffectSelection) (EffectSelection, error) {
 	if !s.AsOf.IsZero() {
 		return s, nil
 	}
-	if err := o.readPool.QueryRow(ctx, o.sql.databaseClock).Scan(&s.AsOf); err != nil {
+	if err := l.read.QueryRow(ctx, l.sql.databaseClock).Scan(&s.AsOf); err != nil {
 		return s, fmt.Errorf("ask the database for the time: %w", err)
 	}
 	return s, nil
@@ -118,12 +123,12 @@ type position struct {
 
 // slice reads the selected ones among the next effects, and where it ended. It
 // reports false when there are no more.
-func (o *Outbox) slice(ctx context.Context, s EffectSelection, after position) ([]SelectedEffect, position, bool, error) {
+func (l *Ledger) slice(ctx context.Context, s EffectSelection, after position) ([]SelectedEffect, position, bool, error) {
 	end := s.AsOf
 	if !s.Until.IsZero() && s.Until.Before(end) {
 		end = s.Until.Add(-time.Microsecond) // the database counts in these
 	}
-	rows, err := o.readPool.Query(ctx, o.sql.selectEffects, after.at, after.key, end, selectionSlice,
+	rows, err := l.read.Query(ctx, l.sql.selectEffects, after.at, after.key, end, selectionSlice,
 		s.States, s.AsOf, s.Destination, s.Route, s.Source)
 	if err != nil {
 		return nil, after, false, fmt.Errorf("select effects: %w", err)

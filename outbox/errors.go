@@ -18,6 +18,6 @@ var (
 	ErrUnknownDestination = errors.New("unknown destination")
 )
 
-// errTryAgain: a row changed between two statements; the same transaction may
+// ErrTryAgain: a row changed between two statements; the same transaction may
 // succeed now.
-var errTryAgain = errors.New("changed meanwhile")
+var ErrTryAgain = errors.New("changed meanwhile")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
@@ -15,9 +16,14 @@ import (
 )
 
 // Event loads an event and the delivery it came in. Headers and Body are nil
-// when retention has removed the delivery. Errors: ErrNotFound.
+// when retention has removed the delivery. Errors: ErrNotFound, ErrUnavailable.
 func (o *Outbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
-	return o.event(ctx, o.pool, ref)
+	var e *Event
+	err := o.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
+		e, err = o.event(ctx, pool, ref)
+		return err
+	})
+	return e, err
 }
 
 func (o *Outbox) event(ctx context.Context, db querier, ref identity.EventRef) (*Event, error) {
@@ -104,4 +110,20 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 		shown.BodyBytes = &size
 	}
 	return plainjson.Marshal(shown)
+}
+
+// Matching lets a condition on events select effects: by the event that made
+// them, its body included. An event that is gone matches nothing.
+func (o *Outbox) Matching(match func(*Event) (bool, error)) MatchFunc {
+	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
+		e, err := o.event(ctx, o.readPool, ref)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil, nil
+		}
+		if err != nil {
+			return false, nil, err
+		}
+		yes, unclear = match(e)
+		return yes && unclear == nil, unclear, nil
+	}
 }

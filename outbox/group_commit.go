@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
@@ -21,31 +21,26 @@ const (
 	maxBatchBytes   = 4 << 20
 )
 
-// groupCommit lets concurrent members share transactions. While a commit is in
+const (
+	defaultCommitters = 2
+	// defaultQueueCap bounds how many members wait. At 64 a batch that is 64
+	// batches, more than a member has time for.
+	defaultQueueCap = 4096
+)
+
+// Group lets concurrent members share transactions. While a commit is in
 // flight the next batch collects; there is no timer, so a lone member has the
 // latency of a transaction of its own. T1, T2 and T3 are three of these.
 //
-// A member M is committed by run together with others and gets its R only
+// A member M is committed by Run together with others and gets its R only
 // after their COMMIT succeeded. One bad member never fails its neighbours: a
 // batch that fails for a reason of its data is bisected, one that waits for
 // somebody's lock leaves the committers alone (group_commit_blocked.go).
-type groupCommit[M, R any] struct {
-	commitOptions
-
+type Group[M, R any] struct {
+	db   *DB
 	name string
+	opts GroupOptions[M, R]
 	kind metric.MeasurementOption
-
-	// run writes all members inside tx and returns one result for each, in
-	// order. It may be called again with the same members, or some of them,
-	// after a failure or an unknown outcome: it must recognise its own rows.
-	run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
-	// weigh returns how many items and bytes a member adds to a batch.
-	weigh func(M) (items, bytes int)
-	// release is told once of every submitted member that it is no longer held.
-	release func(M)
-	// unheard is told of every member that may be committed without its submitter
-	// knowing, once its transactions have ended.
-	unheard func(M)
 
 	blocked chan struct{} // slots of the lane for members that wait for a lock
 
@@ -61,9 +56,9 @@ type groupCommit[M, R any] struct {
 type waiting[M, R any] struct {
 	member   M // zero once it is released
 	deadline time.Time
-	taken    bool // a committer has it; guarded by groupCommit.mu
-	given    bool // its submitter gave up before that; guarded by groupCommit.mu
-	left     bool // its submitter went while it was taken; guarded by groupCommit.mu
+	taken    bool // a committer has it; guarded by Group.mu
+	given    bool // its submitter gave up before that; guarded by Group.mu
+	left     bool // its submitter went while it was taken; guarded by Group.mu
 	doubt    bool // a COMMIT of it has an unknown outcome
 	done     chan outcome[R]
 }
@@ -73,46 +68,69 @@ type outcome[R any] struct {
 	err    error
 }
 
-// commitOptions are the bounds of one groupCommit.
-type commitOptions struct {
-	pool       *pgxpool.Pool
-	committers int           // group commits in flight at once
-	queueCap   int           // members that may wait
-	timeout    time.Duration // of a member, waiting included
-	batchSize  metric.Int64Histogram
+// GroupOptions configure a Group.
+type GroupOptions[M, R any] struct {
+	// Run writes all members inside tx and returns one result for each, in
+	// order. It may be called again with the same members, or some of them,
+	// after a failure or an unknown outcome: it must recognise its own rows.
+	// Required.
+	Run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
+	// Weigh returns how many items and bytes a member adds to a batch. Nil: each
+	// is one item.
+	Weigh func(M) (items, bytes int)
+	// Release is told once of every submitted member that it is no longer held.
+	// Nil: nothing is told.
+	Release func(M)
+	// Unheard is told of every member that may be committed without its submitter
+	// knowing, once its transactions have ended. Nil: nothing is told.
+	Unheard func(M)
+
+	Committers int           // group commits in flight at once, each on a connection; defaults to 2
+	QueueCap   int           // members that may wait; defaults to 4096
+	Timeout    time.Duration // of a member, waiting included; defaults to 10 seconds
 }
 
-func newGroupCommit[M, R any](
-	name string,
-	opts commitOptions,
-	run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error),
-	weigh func(M) (items, bytes int),
-) *groupCommit[M, R] {
-	g := &groupCommit[M, R]{
-		commitOptions: opts,
-		name:          name,
-		run:           run,
-		weigh:         weigh,
-		release:       func(M) {},
-		unheard:       func(M) {},
-		kind:          metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
-		blocked:       make(chan struct{}, maxBlockedLanes),
+func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
+	opts.Committers = cmp.Or(opts.Committers, defaultCommitters)
+	opts.QueueCap = cmp.Or(opts.QueueCap, defaultQueueCap)
+	opts.Timeout = cmp.Or(opts.Timeout, doTimeout)
+	if opts.Weigh == nil {
+		opts.Weigh = func(M) (items, bytes int) { return 1, 0 }
+	}
+	if opts.Release == nil {
+		opts.Release = func(M) {}
+	}
+	if opts.Unheard == nil {
+		opts.Unheard = func(M) {}
+	}
+	return opts
+}
+
+// NewGroup returns a Group of the transactions of one name. It starts nothing:
+// committers run only while there is something to commit.
+func NewGroup[M, R any](db *DB, name string, opts GroupOptions[M, R]) *Group[M, R] {
+	g := &Group[M, R]{
+		db:      db,
+		name:    name,
+		opts:    opts.withDefaults(),
+		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
+		blocked: make(chan struct{}, maxBlockedLanes),
 	}
 	g.idle = sync.NewCond(&g.mu)
 	return g
 }
 
-// submit waits until m is committed, refused, or its time is over. When ctx
+// Submit waits until m is committed, refused, or its time is over. When ctx
 // ends first the member stays in the queue and is committed all the same: the
 // caller only does not learn of it.
-func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
+func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
-	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.timeout), done: make(chan outcome[R], 1)}
+	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
 	if err := g.enqueue(w); err != nil {
 		g.forget(w)
 		return none, err
 	}
-	timer := time.NewTimer(g.timeout)
+	timer := time.NewTimer(g.opts.Timeout)
 	defer timer.Stop()
 	var gone error
 	select {
@@ -121,9 +139,9 @@ func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
 	case <-ctx.Done():
 		gone = fmt.Errorf("%w: outcome not awaited: %w", ErrUnavailable, context.Cause(ctx))
 	case <-timer.C:
-		gone = fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.timeout)
+		gone = fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.opts.Timeout)
 		if g.giveUp(w) {
-			return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.timeout)
+			return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.opts.Timeout)
 		}
 	}
 	g.mu.Lock()
@@ -139,7 +157,7 @@ func (g *groupCommit[M, R]) submit(ctx context.Context, m M) (R, error) {
 
 // giveUp takes a member out that no committer has taken. It reports whether it
 // did.
-func (g *groupCommit[M, R]) giveUp(w *waiting[M, R]) bool {
+func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	g.mu.Lock()
 	w.given = !w.taken
 	g.mu.Unlock()
@@ -149,23 +167,23 @@ func (g *groupCommit[M, R]) giveUp(w *waiting[M, R]) bool {
 	return w.given
 }
 
-// offer commits m some time later without telling anybody. It reports whether
+// Offer commits m some time later without telling anybody. It reports whether
 // there was room for it.
-func (g *groupCommit[M, R]) offer(m M) bool {
-	return g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.timeout), done: make(chan outcome[R], 1)}) == nil
+func (g *Group[M, R]) Offer(m M) bool {
+	return g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}) == nil
 }
 
-func (g *groupCommit[M, R]) enqueue(w *waiting[M, R]) error {
+func (g *Group[M, R]) enqueue(w *waiting[M, R]) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return ErrClosed
 	}
-	if len(g.queue) >= g.queueCap {
+	if len(g.queue) >= g.opts.QueueCap {
 		return fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
 	}
 	g.queue = append(g.queue, w)
-	if g.active < g.committers {
+	if g.active < g.opts.Committers {
 		g.active++
 		g.running++
 		go g.commitUntilEmpty()
@@ -174,8 +192,8 @@ func (g *groupCommit[M, R]) enqueue(w *waiting[M, R]) error {
 }
 
 // commitUntilEmpty is one committer. It ends when nothing waits, so an idle
-// groupCommit has no goroutine.
-func (g *groupCommit[M, R]) commitUntilEmpty() {
+// Group has no goroutine.
+func (g *Group[M, R]) commitUntilEmpty() {
 	for {
 		batch := g.take()
 		if len(batch) == 0 {
@@ -187,7 +205,7 @@ func (g *groupCommit[M, R]) commitUntilEmpty() {
 
 // take removes the next batch from the queue. It returns none, and counts the
 // committer out in the same critical section, when the queue is empty.
-func (g *groupCommit[M, R]) take() []*waiting[M, R] {
+func (g *Group[M, R]) take() []*waiting[M, R] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var batch []*waiting[M, R]
@@ -197,7 +215,7 @@ func (g *groupCommit[M, R]) take() []*waiting[M, R] {
 			used++
 			continue
 		}
-		n, b := g.weigh(w.member)
+		n, b := g.opts.Weigh(w.member)
 		if len(batch) > 0 && (len(batch) == maxBatchMembers || items+n > maxBatchItems || size+b > maxBatchBytes) {
 			break
 		}
@@ -216,7 +234,7 @@ func (g *groupCommit[M, R]) take() []*waiting[M, R] {
 }
 
 // leave counts one goroutine out. The caller holds mu.
-func (g *groupCommit[M, R]) leave() {
+func (g *Group[M, R]) leave() {
 	g.running--
 	if g.running == 0 {
 		g.idle.Broadcast()
@@ -224,8 +242,8 @@ func (g *groupCommit[M, R]) leave() {
 }
 
 // commit brings every member of the batch to its end.
-func (g *groupCommit[M, R]) commit(batch []*waiting[M, R]) {
-	g.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
+func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
+	g.db.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
 	results, err := g.transact(batch, lockTimeout)
 	switch {
 	case err == nil:
@@ -245,7 +263,7 @@ func (g *groupCommit[M, R]) commit(batch []*waiting[M, R]) {
 	}
 }
 
-func (g *groupCommit[M, R]) fail(batch []*waiting[M, R], err error) {
+func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 	var none R
 	for _, w := range batch {
 		g.finish(w, none, err)
@@ -254,10 +272,10 @@ func (g *groupCommit[M, R]) fail(batch []*waiting[M, R], err error) {
 
 // transact commits the batch in one transaction, which it tries again on a
 // fresh connection after a transient fault or an unknown outcome, until the last
-// member's time is over. That is safe because run recognises its own rows.
+// member's time is over. That is safe because Run recognises its own rows.
 //
 // It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
-func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) ([]R, error) {
+func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) ([]R, error) {
 	deadline := batch[0].deadline
 	members := make([]M, len(batch))
 	for i, w := range batch {
@@ -270,40 +288,22 @@ func (g *groupCommit[M, R]) transact(batch []*waiting[M, R], lockWait time.Durat
 	defer cancel()
 	settings := shared(lockWait)
 	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
-	for pause := firstRetryPause; ; pause = min(2*pause, maxRetryPause) {
-		results, err := g.transactOnce(ctx, members, settings)
-		if err == nil || !isTransient(err) {
-			return results, err
-		}
-		if isAmbiguous(err) {
-			settings.confirm = true
+	var results []R
+	err := g.db.untilKnown(ctx, &settings, attempts{
+		run: func(tx pgx.Tx) error {
+			var err error
+			results, err = g.opts.Run(ctx, tx, members)
+			if err == nil && len(results) != len(members) {
+				err = fmt.Errorf("%d results for %d members", len(results), len(members))
+			}
+			return err
+		},
+		again: isTransient,
+		doubt: func() {
 			for _, w := range batch {
 				w.doubt = true
 			}
-		}
-		if isReadOnly(err) {
-			// The server was demoted: every pooled connection still points at it.
-			g.pool.Reset()
-		}
-		timer := time.NewTimer(jitter(pause))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, err
-		}
-	}
-}
-
-func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, settings txSettings) ([]R, error) {
-	var results []R
-	err := inTransaction(ctx, g.pool, settings, func(tx pgx.Tx) error {
-		var err error
-		results, err = g.run(ctx, tx, members)
-		if err == nil && len(results) != len(members) {
-			err = fmt.Errorf("%d results for %d members", len(results), len(members))
-		}
-		return err
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.name, err)
@@ -312,7 +312,7 @@ func (g *groupCommit[M, R]) transactOnce(ctx context.Context, members []M, setti
 }
 
 // finish brings a member that a committer took to its end.
-func (g *groupCommit[M, R]) finish(w *waiting[M, R], result R, err error) {
+func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	m := w.member
 	g.forget(w)
 	g.mu.Lock()
@@ -320,21 +320,21 @@ func (g *groupCommit[M, R]) finish(w *waiting[M, R], result R, err error) {
 	unheard := w.left && err == nil || w.doubt && err != nil
 	g.mu.Unlock()
 	if unheard {
-		g.unheard(m)
+		g.opts.Unheard(m)
 	}
 }
 
 // forget lets go of a member that will not be committed any more, while the
 // queue or a batch may still hold w.
-func (g *groupCommit[M, R]) forget(w *waiting[M, R]) {
+func (g *Group[M, R]) forget(w *waiting[M, R]) {
 	var none M
 	m := w.member
 	w.member = none
-	g.release(m)
+	g.opts.Release(m)
 }
 
-// stop refuses new members and waits until the others are at their end.
-func (g *groupCommit[M, R]) stop(ctx context.Context) error {
+// Stop refuses new members and waits until the others are at their end.
+func (g *Group[M, R]) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()

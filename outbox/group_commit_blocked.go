@@ -17,7 +17,7 @@ const (
 // sideline takes a batch that waited too long for somebody's lock away from
 // its committer: a lane finds the blocked members by bisection, commits the
 // others and lets the blocked ones wait until their time is over.
-func (g *groupCommit[M, R]) sideline(batch []*waiting[M, R], cause error) {
+func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {
 	select {
 	case g.blocked <- struct{}{}:
 	default:
@@ -44,7 +44,7 @@ func (g *groupCommit[M, R]) sideline(batch []*waiting[M, R], cause error) {
 
 // bisect commits what can be committed at once and collects in stuck the
 // members that wait for a lock.
-func (g *groupCommit[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
+func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 	results, err := g.transact(batch, probeLockTimeout)
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func (g *groupCommit[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, 
 }
 
 // await tries one blocked member until it is through or its time is over.
-func (g *groupCommit[M, R]) await(w *waiting[M, R]) {
+func (g *Group[M, R]) await(w *waiting[M, R]) {
 	one := []*waiting[M, R]{w}
 	for {
 		results, err := g.transact(one, lockTimeout)

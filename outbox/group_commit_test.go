@@ -10,37 +10,41 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// gate is a groupCommit over a table of numbers whose transactions wait for a
+// gate is a Group over a table of numbers whose transactions wait for a
 // signal, so that a test decides what shares a batch.
 type gate struct {
-	*groupCommit[int, int]
+	*Group[int, int]
 
 	pool    *pgxpool.Pool
 	entered chan []int    // members of each transaction that began
 	open    chan struct{} // one receive lets one transaction go on; closed: all
 }
 
-func newGate(t *testing.T, change func(*commitOptions)) *gate {
+func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
 	t.Helper()
 	g := &gate{pool: pgtest.New(t), entered: make(chan []int, 1000), open: make(chan struct{})}
 	_, err := g.pool.Exec(t.Context(), `CREATE TABLE numbers (n integer PRIMARY KEY CHECK (n <> 13))`)
 	require.NoError(t, err)
-	opts := commitOptions{pool: g.pool, committers: 1, queueCap: 100, timeout: 20 * time.Second, batchSize: noop.Int64Histogram{}}
+	opts := GroupOptions[int, int]{
+		Run: func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
+			g.entered <- members
+			<-g.open
+			_, err := tx.Exec(ctx, `INSERT INTO numbers SELECT unnest($1::integer[]) ON CONFLICT DO NOTHING`, members)
+			return members, err
+		},
+		Committers: 1, QueueCap: 100, Timeout: 20 * time.Second,
+	}
 	if change != nil {
 		change(&opts)
 	}
-	g.groupCommit = newGroupCommit("test", opts, func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
-		g.entered <- members
-		<-g.open
-		_, err := tx.Exec(ctx, `INSERT INTO numbers SELECT unnest($1::integer[]) ON CONFLICT DO NOTHING`, members)
-		return members, err
-	}, one[int])
-	t.Cleanup(func() { require.NoError(t, g.stop(context.Background())) })
+	db, err := NewDB(DBOptions{Pool: g.pool})
+	require.NoError(t, err)
+	g.Group = NewGroup(db, "test", opts)
+	t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })
 	return g
 }
 
@@ -53,7 +57,7 @@ func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 	var all sync.WaitGroup
 	submit := func(n int) {
 		all.Go(func() {
-			got, err := g.submit(context.Background(), n)
+			got, err := g.Submit(context.Background(), n)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil && got != n {
@@ -93,7 +97,7 @@ func TestGroupCommitSharesOneTransaction(t *testing.T) {
 func TestGroupCommitBoundsABatch(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
-	g.weigh = func(n int) (int, int) {
+	g.opts.Weigh = func(n int) (int, int) {
 		if n == 3 {
 			return 1, 2 * maxBatchBytes // goes alone
 		}
@@ -135,13 +139,13 @@ func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	blocked := make(chan error, 1)
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, err := g.submit(context.Background(), 3)
+		_, err := g.Submit(context.Background(), 3)
 		blocked <- err
 	})
 	require.Equal(t, []int{3}, <-g.entered)
 	for _, n := range []int{1, 2, 4, 5} {
 		all.Go(func() {
-			if _, err := g.submit(context.Background(), n); err != nil {
+			if _, err := g.Submit(context.Background(), n); err != nil {
 				t.Errorf("neighbour %d: %v", n, err)
 			}
 			through <- struct{}{}
@@ -169,12 +173,12 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 	require.NoError(t, err)
 	blocked := make(chan error, maxBlockedLanes)
 	for n := range maxBlockedLanes {
-		go func() { _, err := g.submit(context.Background(), n+1); blocked <- err }()
+		go func() { _, err := g.Submit(context.Background(), n+1); blocked <- err }()
 		require.Eventually(t, func() bool { return len(g.blocked) == n+1 }, 10*time.Second, time.Millisecond)
 	}
-	_, err = g.submit(t.Context(), 5)
+	_, err = g.Submit(t.Context(), 5)
 	require.ErrorIs(t, err, ErrBusy)
-	_, err = g.submit(t.Context(), 6)
+	_, err = g.Submit(t.Context(), 6)
 	require.NoError(t, err, "others go on")
 	require.NoError(t, holder.Rollback(t.Context()))
 	for range maxBlockedLanes {
@@ -184,9 +188,9 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 
 func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(opts *commitOptions) { opts.queueCap = 2 })
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap = 2 })
 	var all sync.WaitGroup
-	submit := func(n int) { all.Go(func() { _, _ = g.submit(context.Background(), n) }) }
+	submit := func(n int) { all.Go(func() { _, _ = g.Submit(context.Background(), n) }) }
 	submit(0)
 	<-g.entered
 	submit(1)
@@ -196,7 +200,7 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 		defer g.mu.Unlock()
 		return len(g.queue) == 2
 	}, 10*time.Second, time.Millisecond)
-	_, err := g.submit(t.Context(), 3)
+	_, err := g.Submit(t.Context(), 3)
 	require.ErrorIs(t, err, ErrBusy)
 	close(g.open)
 	all.Wait()
@@ -206,16 +210,16 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 // with a neighbour that came later and still has time.
 func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(opts *commitOptions) { opts.timeout = 200 * time.Millisecond })
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 200 * time.Millisecond })
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = g.submit(context.Background(), 1) })
+	all.Go(func() { _, _ = g.Submit(context.Background(), 1) })
 	<-g.entered
-	_, err := g.submit(t.Context(), 2) // the committer is held: its time runs out in the queue
+	_, err := g.Submit(t.Context(), 2) // the committer is held: its time runs out in the queue
 	require.ErrorIs(t, err, ErrBusy)
-	require.True(t, g.offer(3))
+	require.True(t, g.Offer(3))
 	close(g.open)
 	all.Wait()
-	require.NoError(t, g.stop(t.Context()))
+	require.NoError(t, g.Stop(t.Context()))
 	require.Equal(t, []int{3}, <-g.entered)
 	var stored int
 	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n NOT IN (1, 3)`).Scan(&stored))
@@ -229,7 +233,7 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, err := g.submit(ctx, 7)
+		_, err := g.Submit(ctx, 7)
 		if err == nil {
 			t.Error("the caller was gone")
 		}
@@ -238,7 +242,7 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	cancel()
 	all.Wait()
 	close(g.open)
-	require.NoError(t, g.stop(t.Context()))
+	require.NoError(t, g.Stop(t.Context()))
 	var stored int
 	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 7`).Scan(&stored))
 	require.Equal(t, 1, stored)

@@ -19,7 +19,7 @@ const (
 // and returns how many were missing.
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := o.db.Do(ctx, "make_partitions", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return tx.QueryRow(ctx, o.sql.makePartitions, partitionDaysAhead).Scan(&made)
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 // server cannot, and checks that at least 2 days of delivery partitions lie
 // ahead. /readyz asks it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
-	err := inTransaction(ctx, o.acceptPool, shared(lockTimeout), func(tx pgx.Tx) error {
+	err := o.acceptDB.Do(ctx, "can_commit", Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var readOnly, written bool
 		var daysAhead int
 		if err := tx.QueryRow(ctx, o.sql.canCommit).Scan(&readOnly, &daysAhead, &written); err != nil {

@@ -24,17 +24,17 @@ func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by Operator
 }
 
 func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
-	what := instruction{action: ActionReleaseEvent, target: ref.String(), filter: filter}
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+	what := Instruction{Action: ActionReleaseEvent, Target: ref.String(), Filter: filter}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
 		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return Consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
 		if err != nil {
-			return consequence{}, err
+			return Consequence{}, err
 		}
-		return consequence{affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
+		return Consequence{Affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 	})
 	if err != nil {
 		return fmt.Errorf("release event %s: %w", ref, err)
@@ -50,16 +50,16 @@ func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by Operator) e
 }
 
 func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
-	what := instruction{action: ActionDropEvent, target: ref.String(), filter: filter}
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.did("dropped"))
+	what := Instruction{Action: ActionDropEvent, Target: ref.String(), Filter: filter}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.Did("dropped"))
 		if err != nil {
-			return consequence{}, err
+			return Consequence{}, err
 		}
 		if tag.RowsAffected() == 0 {
-			return consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return Consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
-		return consequence{affected: 1}, nil
+		return Consequence{Affected: 1}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("drop event %s: %w", ref, err)

@@ -22,7 +22,7 @@ var ErrLate = errors.New("the attempt has lost its lease")
 // returns the effect with its request. A worker that dies before this has called
 // nobody, so the next attempt starts without doubt. Errors: ErrLate,
 // ErrUnavailable.
-func (o *Outbox) FixRequest(ctx context.Context, e Effect, r Request) (Effect, error) {
+func (l *Ledger) FixRequest(ctx context.Context, e Effect, r Request) (Effect, error) {
 	if e.claimID == uuid.Nil || r.FromDelivery || r.Late {
 		return Effect{}, errors.New("fix request: it must be complete, and the effect claimed")
 	}
@@ -32,8 +32,8 @@ func (o *Outbox) FixRequest(ctx context.Context, e Effect, r Request) (Effect, e
 	}
 	var stored []byte
 	fixed := Request{}
-	err = o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		err := tx.QueryRow(ctx, o.sql.fixRequest, e.Scope, e.Key, e.Generation, e.Attempt, e.claimID,
+	err = l.db.Do(ctx, "fix_request", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		err := tx.QueryRow(ctx, l.sql.fixRequest, e.Scope, e.Key, e.Generation, e.Attempt, e.claimID,
 			safetext.Storable(r.Method), safetext.Storable(r.URL), headers, safetext.Storable(r.ContentType), r.body()).
 			Scan(&fixed.Method, &fixed.URL, &stored, &fixed.ContentType, &fixed.Body)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -131,12 +131,12 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 		}},
 		"create effects": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
 			return func(ctx context.Context, tx pgx.Tx) error {
-				var plans []Dispatch
+				var plans []Plan
 				for _, i := range places {
 					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
-					plans = append(plans, Dispatch{Event: e, Effects: []NewEffect{planned(e, lineKey(i))}})
+					plans = append(plans, Dispatch{Event: e, Effects: []NewEffect{planned(e, lineKey(i))}}.plan())
 				}
-				_, err := b.createEffects(ctx, tx, plans, true)
+				_, err := b.CreateTx(ctx, tx, plans, true)
 				return err
 			}
 		}},

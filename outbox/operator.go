@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Operator is the person who orders an action. Whatever a person orders is
@@ -53,13 +52,13 @@ func (by Operator) validate() error {
 	return nil
 }
 
-// did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
-func (by Operator) did(what string) string {
+// Did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
+func (by Operator) Did(what string) string {
 	text := what + " by " + by.Who
 	if by.Reason != "" {
 		text += ": " + by.Reason
 	}
-	return safetext.Excerpt(text, maxErrorLen)
+	return column.Reason(text)
 }
 
 // Action is what a person can order.
@@ -78,37 +77,37 @@ const (
 	ActionRetireDestination Action = "destination.retire"
 )
 
-// instruction is one action on one target, for the operator log.
-type instruction struct {
-	action Action
-	target string
-	filter any // encoded as JSON; nil when the target was named
+// Instruction is one action on one target, for the operator log.
+type Instruction struct {
+	Action Action
+	Target string
+	Filter any // encoded as JSON; nil when the target was named
 }
 
-// consequence is what came of it.
-type consequence struct {
-	result   string
-	affected int64
+// Consequence is what came of it.
+type Consequence struct {
+	Result   string
+	Affected int64
 }
 
-// act runs what by ordered and records both in one transaction, tried again as
+// Act runs what by ordered and records both in one transaction, tried again as
 // transact does. A try that finds an earlier one committed does nothing, so f
 // never runs after its own effects: it keeps what it found out only once it
 // returns nil.
-func (o *Outbox) act(ctx context.Context, by Operator, what instruction, f func(ctx context.Context, tx pgx.Tx) (consequence, error)) error {
+func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.validate(); err != nil {
 		return err
 	}
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	return o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		if _, err := tx.Exec(ctx, o.sql.lockRequest, by.RequestID); err != nil {
+	return l.db.Do(ctx, string(what.Action), Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		if _, err := tx.Exec(ctx, l.sql.lockRequest, by.RequestID); err != nil {
 			return fmt.Errorf("lock request: %w", err)
 		}
 		if repeated {
 			var committed bool
-			if err := tx.QueryRow(ctx, o.sql.operatorDid, by.RequestID, what.action, what.target).Scan(&committed); err != nil {
+			if err := tx.QueryRow(ctx, l.sql.operatorDid, by.RequestID, what.Action, what.Target).Scan(&committed); err != nil {
 				return fmt.Errorf("look up action: %w", err)
 			}
 			if committed {
@@ -119,18 +118,18 @@ func (o *Outbox) act(ctx context.Context, by Operator, what instruction, f func(
 		if err != nil {
 			return err
 		}
-		return o.logAction(ctx, tx, by, what, came)
+		return l.logAction(ctx, tx, by, what, came)
 	})
 }
 
 // logAction writes the row of the operator log, in the transaction of the action.
-func (o *Outbox) logAction(ctx context.Context, tx pgx.Tx, by Operator, what instruction, came consequence) error {
-	filter := what.filter
+func (l *Ledger) logAction(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
+	filter := what.Filter
 	if filter == nil {
 		filter = struct{}{}
 	}
-	if _, err := tx.Exec(ctx, o.sql.logOperator, by.Who, by.Role, by.Via, what.action, what.target, filter,
-		safetext.Excerpt(by.Reason, maxErrorLen), safetext.Excerpt(came.result, maxErrorLen), came.affected, by.RequestID); err != nil {
+	if _, err := tx.Exec(ctx, l.sql.logOperator, by.Who, by.Role, by.Via, what.Action, what.Target, filter,
+		column.Reason(by.Reason), column.Reason(came.Result), came.Affected, by.RequestID); err != nil {
 		return fmt.Errorf("record action: %w", err)
 	}
 	return nil

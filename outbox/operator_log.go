@@ -31,8 +31,8 @@ type OperatorFilter struct {
 }
 
 // OperatorLog lists what people ordered, the newest first.
-func (o *Outbox) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.operatorLog, column.TimeOrNull(f.Since), column.Limit(f.Limit))
+func (l *Ledger) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
+	rows, err := l.read.Query(ctx, l.sql.operatorLog, column.TimeOrNull(f.Since), column.Limit(f.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

@@ -50,21 +50,21 @@ func columns(orders map[orderKey]bool) (scopes, keys []string) {
 // lockOrders waits for the orders. They come after every row lock of the
 // transaction, so that two of them cannot deadlock; what is read afterwards, by
 // another statement, includes what the last holder committed.
-func (o *Outbox) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
+func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	if len(orders) == 0 {
 		return nil
 	}
 	scopes, keys := columns(orders)
-	if _, err := tx.Exec(ctx, o.sql.orderLock, scopes, keys); err != nil {
+	if _, err := tx.Exec(ctx, l.sql.orderLock, scopes, keys); err != nil {
 		return fmt.Errorf("lock orders: %w", err)
 	}
 	return nil
 }
 
 // tryLockOrders removes from orders those that somebody else holds.
-func (o *Outbox) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
+func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	scopes, keys := columns(orders)
-	rows, err := tx.Query(ctx, o.sql.orderTryLock, scopes, keys)
+	rows, err := tx.Query(ctx, l.sql.orderTryLock, scopes, keys)
 	if err != nil {
 		return fmt.Errorf("lock orders: %w", err)
 	}
@@ -83,12 +83,12 @@ func (o *Outbox) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderK
 
 // headsOf returns the first effects of locked orders. An order whose first one
 // is parked or at work has none.
-func (o *Outbox) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
+func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
 	if len(orders) == 0 {
 		return nil, nil
 	}
 	scopes, keys := columns(orders)
-	rows, err := tx.Query(ctx, o.sql.orderHeads, scopes, keys)
+	rows, err := tx.Query(ctx, l.sql.orderHeads, scopes, keys)
 	if err != nil {
 		return nil, fmt.Errorf("find first of orders: %w", err)
 	}
@@ -115,7 +115,7 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 // there was an unfinished one before it; the last of these to change is in
 // changed of the transaction that sees none left, because all of them look under
 // the lock. locked tells that the caller holds the orders already.
-func (o *Outbox) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
+func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)
 	for _, p := range changed {
@@ -128,11 +128,11 @@ func (o *Outbox) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locke
 		return nil
 	}
 	if !locked {
-		if err := o.lockOrders(ctx, tx, orders); err != nil {
+		if err := l.lockOrders(ctx, tx, orders); err != nil {
 			return err
 		}
 	}
-	heads, err := o.headsOf(ctx, tx, orders)
+	heads, err := l.headsOf(ctx, tx, orders)
 	if err != nil {
 		return err
 	}
@@ -145,5 +145,5 @@ func (o *Outbox) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locke
 			}
 		}
 	}
-	return o.jobs.InsertEffects(ctx, tx, jobs)
+	return l.jobs.InsertEffects(ctx, tx, jobs)
 }

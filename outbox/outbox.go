@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -17,20 +16,8 @@ import (
 )
 
 const (
-	// meterName is the scope of our metrics.
-	meterName = "github.com/hooklatch/hooklatch/outbox"
-
 	defaultAcceptTimeout = 2 * time.Second
-	defaultCommitters    = 2
-
-	// workTimeout bounds one dispatch, claim or settlement. Nobody outside
-	// waits for them, so they may outlast a short outage.
-	workTimeout = 10 * time.Second
-	noteTimeout = 5 * time.Second
-
-	// maxWaiting bounds how many members wait for a group commit. At 64 a
-	// batch that is 64 batches, more than AcceptTimeout has time for.
-	maxWaiting = 4096
+	noteTimeout          = 5 * time.Second
 )
 
 // Options configure an Outbox.
@@ -71,14 +58,8 @@ func (opts Options) withDefaults() Options {
 	if opts.AcceptTimeout == 0 {
 		opts.AcceptTimeout = defaultAcceptTimeout
 	}
-	if opts.Committers == 0 {
-		opts.Committers = defaultCommitters
-	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.MeterProvider == nil {
-		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	return opts
 }
@@ -99,24 +80,23 @@ func (opts Options) validate() error {
 	return nil
 }
 
-// Outbox is the inbox and the ledger of effects in one Postgres schema. It is
-// safe for concurrent use.
+// Outbox is the inbox of events and the front door to the ledger of their effects,
+// in one Postgres schema. It is safe for concurrent use.
 type Outbox struct {
-	pool       *pgxpool.Pool // for work
-	acceptPool *pgxpool.Pool // for T1
-	readPool   *pgxpool.Pool // for people
-	schema     schema.Name
-	sql        statements
-	jobs       *riverjob.Inserter
-	logger     *slog.Logger
+	*Ledger
 
-	accepts     *groupCommit[arrival, Acceptance]
-	duplicates  *groupCommit[duplicateNote, struct{}]
-	senderKeys  *groupCommit[SenderKey, struct{}]
-	dispatches  *groupCommit[Dispatch, Dispatched]
-	claims      *groupCommit[Claim, Claimed]
-	settlements *groupCommit[Settlement, Settled]
-	unanswered  *unanswered
+	db       *DB           // for work
+	acceptDB *DB           // for T1
+	readPool *pgxpool.Pool // for people
+	schema   schema.Name
+	sql      statements
+	jobs     *riverjob.Inserter
+	logger   *slog.Logger
+
+	accepts    *Group[arrival, Acceptance]
+	duplicates *Group[duplicateNote, struct{}]
+	senderKeys *Group[SenderKey, struct{}]
+	dispatches *Group[Dispatch, Dispatched]
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers
@@ -126,60 +106,53 @@ func New(opts Options) (*Outbox, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("outbox options: %w", err)
 	}
-	sql, err := loadStatements(opts.Schema)
+	o := &Outbox{readPool: opts.ReadPool, schema: opts.Schema, logger: opts.Logger}
+	var err error
+	if o.sql, err = loadStatements(opts.Schema); err != nil {
+		return nil, err
+	}
+	if o.db, err = NewDB(DBOptions{Pool: opts.Pool, MeterProvider: opts.MeterProvider}); err != nil {
+		return nil, err
+	}
+	if o.acceptDB, err = NewDB(DBOptions{Pool: opts.AcceptPool, MeterProvider: opts.MeterProvider}); err != nil {
+		return nil, err
+	}
+	o.jobs, err = riverjob.NewInserter(riverjob.InserterOptions{
+		Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := riverjob.NewInserter(riverjob.InserterOptions{Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger})
+	o.Ledger, err = NewLedger(LedgerOptions{
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Committers: opts.Committers, Logger: opts.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}
-	batchSize, err := opts.MeterProvider.Meter(meterName).Int64Histogram("hooklatch.batch.size",
-		metric.WithUnit("{member}"),
-		metric.WithDescription("Members of one group commit."),
-		metric.WithExplicitBucketBoundaries(1, 2, 4, 8, 16, 32, 64))
-	if err != nil {
-		return nil, fmt.Errorf("batch size metric: %w", err)
-	}
-	o := &Outbox{
-		pool:       opts.Pool,
-		acceptPool: opts.AcceptPool,
-		readPool:   opts.ReadPool,
-		schema:     opts.Schema,
-		sql:        sql,
-		jobs:       jobs,
-		logger:     opts.Logger,
-	}
-	common := commitOptions{pool: opts.Pool, committers: opts.Committers, queueCap: maxWaiting, timeout: workTimeout, batchSize: batchSize}
-	accepting := common
-	accepting.pool, accepting.timeout = opts.AcceptPool, opts.AcceptTimeout
-	noting := accepting
-	noting.committers, noting.timeout = 1, noteTimeout
-	o.accepts = newGroupCommit("accept", accepting, o.acceptBatch, arrival.weigh)
-	o.accepts.release = func(a arrival) { a.release() }
-	o.duplicates = newGroupCommit("note_duplicates", noting, o.noteDuplicateBatch, one[duplicateNote])
-	o.senderKeys = newGroupCommit("keep_sender_keys", noting, o.keepSenderKeyBatch, one[SenderKey])
-	o.dispatches = newGroupCommit("dispatch", common, o.dispatchBatch, Dispatch.weigh)
-	o.claims = newGroupCommit("claim", common, o.claimBatch, one[Claim])
-	o.unanswered = newUnanswered(o.takeBack, opts.Logger)
-	o.claims.unheard = o.unanswered.add
-	o.settlements = newGroupCommit("settle", common, o.settleBatch, one[Settlement])
+	o.accepts = NewGroup(o.acceptDB, "accept", GroupOptions[arrival, Acceptance]{
+		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
+		Committers: opts.Committers, Timeout: opts.AcceptTimeout,
+	})
+	o.duplicates = NewGroup(o.acceptDB, "note_duplicates", GroupOptions[duplicateNote, struct{}]{
+		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
+	})
+	o.senderKeys = NewGroup(o.acceptDB, "keep_sender_keys", GroupOptions[SenderKey, struct{}]{
+		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
+	})
+	o.dispatches = NewGroup(o.db, "dispatch", GroupOptions[Dispatch, Dispatched]{
+		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers,
+	})
 	return o, nil
 }
-
-// one weighs members that are all alike.
-func one[M any](M) (items, size int) { return 1, 0 }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.
 func (o *Outbox) Stop(ctx context.Context) error {
 	return errors.Join(
-		o.accepts.stop(ctx),
-		o.dispatches.stop(ctx),
-		o.claims.stop(ctx),
-		o.unanswered.stop(ctx),
-		o.settlements.stop(ctx),
-		o.duplicates.stop(ctx),
-		o.senderKeys.stop(ctx),
+		o.accepts.Stop(ctx),
+		o.dispatches.Stop(ctx),
+		o.Ledger.Stop(ctx),
+		o.duplicates.Stop(ctx),
+		o.senderKeys.Stop(ctx),
 	)
 }

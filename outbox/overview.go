@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
@@ -32,36 +30,4 @@ func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	}
 	v.OldestReceived, v.OldestDue = column.OrZero(oldestReceived), column.OrZero(oldestDue)
 	return v, nil
-}
-
-// Unsuccessful counts the effects that wait for a person at one destination.
-type Unsuccessful struct {
-	Failed int64 `json:"failed"` // refused, or turned away to the last attempt
-	Parked int64 `json:"parked"`
-}
-
-// Unsuccessful counts effects by destination; one without any is left out. It
-// reads the whole table.
-func (o *Outbox) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.countUnsuccessful)
-	if err != nil {
-		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
-	}
-	counts := make(map[string]Unsuccessful)
-	var destination string
-	var state EffectState
-	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&destination, &state, &n}, func() error {
-		count := counts[destination]
-		if state == EffectFailed {
-			count.Failed = n
-		} else {
-			count.Parked = n
-		}
-		counts[destination] = count
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
-	}
-	return counts, nil
 }

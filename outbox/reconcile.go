@@ -36,9 +36,8 @@ func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 
 func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
 	var done Reconciled
-	settings := shared(lockTimeout)
-	settings.statement = reconcileTimeout
-	err := inTransaction(ctx, o.pool, settings, func(tx pgx.Tx) error {
+	limits := Limits{Timeout: reconcileTimeout, Statement: reconcileTimeout}
+	err := o.db.Do(ctx, "reconcile", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
 		if err := tx.QueryRow(ctx, o.sql.tryLock, string(o.schema)+".reconcile").Scan(&locked); err != nil {
 			return fmt.Errorf("lock: %w", err)
@@ -53,7 +52,7 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 		if err := o.jobs.InsertDispatches(ctx, tx, events); err != nil {
 			return err
 		}
-		effects, err := o.reconcileEffects(ctx, tx, grace, reconcileLimit)
+		effects, err := o.ReconcileTx(ctx, tx, grace, reconcileLimit)
 		done = Reconciled{Events: len(events), Effects: effects}
 		return err
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // ErrNotReplayable means that the event waits for its dispatch already, or for
@@ -37,14 +36,14 @@ type Replayed struct {
 // ErrNotReplayable, ErrUnavailable.
 func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
-	what := instruction{action: ActionReplayEvent, target: ref.String()}
-	err := o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
+	what := Instruction{Action: ActionReplayEvent, Target: ref.String()}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
 		r, err := o.replay(ctx, tx, ref, by, opts)
 		if err != nil {
-			return consequence{}, err
+			return Consequence{}, err
 		}
 		replayed = r
-		return consequence{result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), affected: 1}, nil
+		return Consequence{Result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), Affected: 1}, nil
 	})
 	if err != nil {
 		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)
@@ -55,7 +54,7 @@ func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by Operator,
 func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
-	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, safetext.Excerpt(by.Reason, maxErrorLen)).
+	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, column.Reason(by.Reason)).
 		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, o.whyNotReplayed(ctx, tx, ref)
@@ -67,7 +66,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, b
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = o.reopenOfEvent(ctx, tx, ref, by.did("replayed"))
+		r.Reopened, err = o.ReopenTx(ctx, tx, ref, by.Did("replayed"))
 	}
 	return r, err
 }

@@ -174,18 +174,13 @@ func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64,
 		for _, next := range page {
 			after = next.acceptSeq
 			yes := true
-			var unclear *unclearError
+			var unclear error
 			if f.Match != nil {
-				yes, err = o.matches(ctx, next.ref, f.Match)
-				if err != nil && !errors.As(err, &unclear) {
+				if yes, unclear, err = o.Matching(f.Match)(ctx, next.ref); err != nil {
 					return err
 				}
 			}
-			var why error
-			if unclear != nil {
-				why = unclear.err
-			}
-			if err := do(next.ref, yes, why); err != nil {
+			if err := do(next.ref, yes, unclear); err != nil {
 				return err
 			}
 		}
@@ -212,36 +207,4 @@ func (o *Outbox) replayable(ctx context.Context, f ReplayFilter, after, last int
 		return nil, fmt.Errorf("find events to replay: %w", err)
 	}
 	return page, nil
-}
-
-// throttle lets one through at once and the next when its time has come.
-type throttle struct {
-	ticker *time.Ticker
-	first  bool
-}
-
-func newThrottle(perSecond float64) *throttle {
-	if perSecond <= 0 {
-		return &throttle{}
-	}
-	return &throttle{ticker: time.NewTicker(max(time.Duration(float64(time.Second)/perSecond), time.Microsecond)), first: true}
-}
-
-func (t *throttle) wait(ctx context.Context) error {
-	if t.ticker == nil || t.first {
-		t.first = false
-		return context.Cause(ctx)
-	}
-	select {
-	case <-t.ticker.C:
-		return context.Cause(ctx)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (t *throttle) stop() {
-	if t.ticker != nil {
-		t.ticker.Stop()
-	}
 }

@@ -25,8 +25,8 @@ type Waiting struct {
 }
 
 // Waiting counts what waits. It reads all unfinished effects.
-func (o *Outbox) Waiting(ctx context.Context) ([]Waiting, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.waitingEffects)
+func (l *Ledger) Waiting(ctx context.Context) ([]Waiting, error) {
+	rows, err := l.read.Query(ctx, l.sql.waitingEffects)
 	if err != nil {
 		return nil, fmt.Errorf("count waiting effects: %w", err)
 	}
@@ -47,24 +47,24 @@ func (o *Outbox) Waiting(ctx context.Context) ([]Waiting, error) {
 // rest. A worker that has the destination again when it starts registers it
 // anew. Progress may be nil. Errors: ErrServed, ErrUnknownDestination,
 // ErrUnavailable.
-func (o *Outbox) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
+func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
-	what := instruction{action: ActionRetireDestination, target: destination}
-	err = o.act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (consequence, error) {
-		known, err := o.forget(ctx, tx, destination)
+	what := Instruction{Action: ActionRetireDestination, Target: destination}
+	err = l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		known, err := l.forget(ctx, tx, destination)
 		switch {
 		case err != nil:
-			return consequence{}, err
+			return Consequence{}, err
 		case known:
-			return consequence{result: "retired", affected: 1}, nil
+			return Consequence{Result: "retired", Affected: 1}, nil
 		}
-		return consequence{result: "it was so already"}, nil
+		return Consequence{Result: "it was so already"}, nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("retire %s: %w", destination, err)
 	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
-	done, err := o.ActOnEffects(ctx, ActionParkEffect,
+	done, err := l.ActOnEffects(ctx, ActionParkEffect,
 		EffectSelection{Destination: destination, States: StatesFor(ActionParkEffect)}, by, EffectsPace{Progress: progress})
 	if err != nil {
 		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
@@ -74,12 +74,12 @@ func (o *Outbox) Retire(ctx context.Context, destination string, by Operator, pr
 
 // forget removes a destination and reports whether it was there. One that was
 // removed before must have something that waits for it.
-func (o *Outbox) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
+func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
-	err = tx.QueryRow(ctx, o.sql.lockDestination, destination).Scan(&locked)
+	err = tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		var waits bool
-		if err := tx.QueryRow(ctx, o.sql.waitsFor, destination).Scan(&waits); err != nil {
+		if err := tx.QueryRow(ctx, l.sql.waitsFor, destination).Scan(&waits); err != nil {
 			return false, fmt.Errorf("look for waiting effects: %w", err)
 		}
 		if !waits {
@@ -90,7 +90,7 @@ func (o *Outbox) forget(ctx context.Context, tx pgx.Tx, destination string) (kno
 	if err != nil {
 		return false, fmt.Errorf("lock destination: %w", err)
 	}
-	tag, err := tx.Exec(ctx, o.sql.retireDestination, destination, presumedGone.Seconds())
+	tag, err := tx.Exec(ctx, l.sql.retireDestination, destination, presumedGone.Seconds())
 	if err != nil {
 		return false, fmt.Errorf("remove destination: %w", err)
 	}

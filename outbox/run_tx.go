@@ -11,6 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// runSlack is how long a transaction of RunTx may take beside the lease: to claim,
+// to settle and to be tried again.
+const runSlack = 10 * time.Second
+
 // errRolledBack ends the transaction of RunTx whose effect was not done.
 var errRolledBack = errors.New("rolled back")
 
@@ -23,7 +27,7 @@ var errRolledBack = errors.New("rolled back")
 // not applied. It must stay within the claim's lease, which bounds its
 // statements. It is not called for an effect whose Request.Late is set, which is
 // recorded as not applied. Errors: ErrUnavailable.
-func (o *Outbox) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
+func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
 	}
@@ -31,13 +35,13 @@ func (o *Outbox) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	var settled Settled
 	var settlement Settlement
 	var failure error
-	err := o.transact(ctx, c.Lease+workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+	err := l.db.Do(ctx, "run_effect", Limits{Timeout: c.Lease + runSlack}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			if committed, err := o.ranBefore(ctx, tx, c); err != nil || committed {
+			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
 				return err // claimed and settled are what that try made them
 			}
 		}
-		answers, err := o.claimBatch(ctx, tx, []Claim{c})
+		answers, err := l.claimBatch(ctx, tx, []Claim{c})
 		if err != nil {
 			return err
 		}
@@ -45,11 +49,11 @@ func (o *Outbox) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 		if claimed.Status != ClaimGranted {
 			return nil
 		}
-		settlement, failure = o.runGranted(ctx, tx, c, &claimed.Effect, run)
+		settlement, failure = l.runGranted(ctx, tx, c, &claimed.Effect, run)
 		if failure != nil || settlement.Verdict != VerdictDone {
 			return errRolledBack // unless the connection is lost: then all of it is tried again
 		}
-		results, err := o.settleBatch(ctx, tx, []Settlement{settlement})
+		results, err := l.settleBatch(ctx, tx, []Settlement{settlement})
 		if err != nil {
 			return err
 		}
@@ -58,7 +62,7 @@ func (o *Outbox) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	})
 	switch {
 	case errors.Is(err, errRolledBack):
-		return o.settleRolledBack(ctx, c, settlement, failure)
+		return l.settleRolledBack(ctx, c, settlement, failure)
 	case err != nil:
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
 	}
@@ -66,15 +70,15 @@ func (o *Outbox) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 }
 
 // runGranted calls run with the request complete, in time for the lease.
-func (o *Outbox) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Settlement, error) {
+func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Settlement, error) {
 	if e.Request.Late {
 		return Settlement{}, errors.New("its request is not rendered")
 	}
-	if err := o.loadBody(ctx, tx, e); err != nil {
+	if err := l.loadBody(ctx, tx, e); err != nil {
 		return Settlement{}, err
 	}
 	limit := strconv.FormatInt(max(c.Lease.Milliseconds(), 1), 10)
-	if _, err := tx.Exec(ctx, o.sql.limitStatements, limit); err != nil {
+	if _, err := tx.Exec(ctx, l.sql.limitStatements, limit); err != nil {
 		return Settlement{}, err
 	}
 	start := time.Now()
@@ -91,30 +95,30 @@ func (o *Outbox) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 
 // ranBefore tells whether an earlier try of this claim, whose COMMIT answer was
 // lost, was committed all the same. It waits for one that is still at it.
-func (o *Outbox) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error) {
-	if _, err := tx.Exec(ctx, o.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
+func (l *Ledger) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error) {
+	if _, err := tx.Exec(ctx, l.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
 		return false, fmt.Errorf("lock effect: %w", err)
 	}
 	var committed bool
-	if err := tx.QueryRow(ctx, o.sql.attemptOfClaim, c.ID.Scope, c.ID.Key, c.ID.Generation, c.ClaimID).Scan(&committed); err != nil {
+	if err := tx.QueryRow(ctx, l.sql.attemptOfClaim, c.ID.Scope, c.ID.Key, c.ID.Generation, c.ClaimID).Scan(&committed); err != nil {
 		return false, fmt.Errorf("look up attempt: %w", err)
 	}
 	return committed, nil
 }
 
 // settleRolledBack records an attempt that left nothing behind.
-func (o *Outbox) settleRolledBack(ctx context.Context, c Claim, s Settlement, failure error) (Claimed, Settled, error) {
+func (l *Ledger) settleRolledBack(ctx context.Context, c Claim, s Settlement, failure error) (Claimed, Settled, error) {
 	var claimed Claimed
 	var settled Settled
 	// A claim of its own, so that it does not meet that of a try that was lost.
 	c.ClaimID = uuid.New()
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+	err := l.db.Do(ctx, "settle_rolled_back", Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			if committed, err := o.ranBefore(ctx, tx, c); err != nil || committed {
+			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
 				return err
 			}
 		}
-		answers, err := o.claimBatch(ctx, tx, []Claim{c})
+		answers, err := l.claimBatch(ctx, tx, []Claim{c})
 		if err != nil {
 			return err
 		}
@@ -129,7 +133,7 @@ func (o *Outbox) settleRolledBack(ctx context.Context, c Claim, s Settlement, fa
 		if failure != nil && s.Error == "" {
 			s.Error = failure.Error()
 		}
-		results, err := o.settleBatch(ctx, tx, []Settlement{s})
+		results, err := l.settleBatch(ctx, tx, []Settlement{s})
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
@@ -27,16 +28,20 @@ type SenderKey struct {
 
 // SenderKeys returns the keys that are kept of a source, the newest first.
 func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, error) {
-	rows, err := o.acceptPool.Query(ctx, o.sql.senderKeys, source)
-	if err != nil {
-		return nil, fmt.Errorf("read sender keys: %w", err)
-	}
-	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (SenderKey, error) {
-		k := SenderKey{Source: source}
-		var age float64
-		err := row.Scan(&k.ID, &k.Document, &age)
-		k.Age = time.Duration(age * float64(time.Second))
-		return k, err
+	var keys []SenderKey
+	err := o.acceptDB.Statement("sender_keys", func(pool *pgxpool.Pool) error {
+		rows, err := pool.Query(ctx, o.sql.senderKeys, source)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (SenderKey, error) {
+			k := SenderKey{Source: source}
+			var age float64
+			err := row.Scan(&k.ID, &k.Document, &age)
+			k.Age = time.Duration(age * float64(time.Second))
+			return k, err
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read sender keys: %w", err)
@@ -48,7 +53,7 @@ func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, er
 // Losing one is harmless: the sender is asked for it again.
 func (o *Outbox) KeepSenderKey(k SenderKey) {
 	go func() {
-		if _, err := o.senderKeys.submit(context.Background(), k); err != nil {
+		if _, err := o.senderKeys.Submit(context.Background(), k); err != nil {
 			o.logger.Warn("key of the sender not kept", slog.String(logkey.Source, k.Source), slog.Any(logkey.Err, err))
 		}
 	}()

@@ -12,7 +12,7 @@ import (
 func keep(t *testing.T, b *bundle, keys ...SenderKey) {
 	t.Helper()
 	for _, k := range keys {
-		_, err := b.senderKeys.submit(t.Context(), k)
+		_, err := b.senderKeys.Submit(t.Context(), k)
 		require.NoError(t, err)
 	}
 }

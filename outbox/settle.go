@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -91,11 +92,11 @@ func (s Settlement) validate() error {
 // Settle records the outcome of an attempt, in a transaction that it may share
 // with others. The commit does not depend on ctx: the job's may be over.
 // Errors: ErrBusy, ErrUnavailable, ErrClosed.
-func (o *Outbox) Settle(ctx context.Context, s Settlement) (Settled, error) {
+func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	if err := s.validate(); err != nil {
 		return Settled{}, fmt.Errorf("settle effect: %w", err)
 	}
-	settled, err := o.settlements.submit(context.WithoutCancel(ctx), s)
+	settled, err := l.settlements.Submit(context.WithoutCancel(ctx), s)
 	if err != nil {
 		return Settled{}, fmt.Errorf("settle effect: %w", err)
 	}
@@ -114,7 +115,7 @@ func (s Settlement) attempt() attemptID {
 }
 
 // settleBatch is the second half of T3 for all settlements of a batch.
-func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
+func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
 	var scopes, keys, states, applieds, excerpts, errs []string
 	var generations, attempts []int
 	var statuses []*int
@@ -133,9 +134,9 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		states, applieds = append(states, string(state)), append(applieds, applied)
 		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
 		statuses, rotations, unauthorized = append(statuses, status), append(rotations, s.RotateKey), append(unauthorized, s.Unauthorized)
-		excerpts, errs = append(excerpts, safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, safetext.Excerpt(s.Error, maxErrorLen))
+		excerpts, errs = append(excerpts, safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, column.Reason(s.Error))
 	}
-	rows, err := tx.Query(ctx, o.sql.settle,
+	rows, err := tx.Query(ctx, l.sql.settle,
 		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations, unauthorized)
 	if err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
@@ -150,11 +151,11 @@ func (o *Outbox) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			ended = append(ended, s.Effect.place())
 		}
 	}
-	if err := o.wakeNext(ctx, tx, ended, false); err != nil {
+	if err := l.wakeNext(ctx, tx, ended, false); err != nil {
 		return nil, err
 	}
 	if len(settled) < len(batch) {
-		rows, err := tx.Query(ctx, o.sql.settledBefore, scopes, keys, generations, attempts)
+		rows, err := tx.Query(ctx, l.sql.settledBefore, scopes, keys, generations, attempts)
 		if err != nil {
 			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
 		}

@@ -116,7 +116,7 @@ func isTransient(err error) bool {
 		}
 		return false
 	}
-	return errors.Is(err, errTryAgain)
+	return errors.Is(err, ErrTryAgain)
 }
 
 func isReadOnly(err error) bool {

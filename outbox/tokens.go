@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // TakeTokens takes n tokens of a destination's rate, which holds for all
@@ -17,12 +19,16 @@ import (
 // the server let a burst through at worst.
 //
 // It is the generic cell rate algorithm by the database's clock (ITU-T I.371).
-func (o *Outbox) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
+// Errors: ErrUnavailable.
+func (l *Ledger) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
 	if perSecond <= 0 || n <= 0 {
 		return 0, nil
 	}
 	var seconds float64
-	if err := o.pool.QueryRow(ctx, o.sql.takeTokens, destination, 1/perSecond, max(burst, n), n).Scan(&seconds); err != nil {
+	err = l.db.Statement("take_tokens", func(pool *pgxpool.Pool) error {
+		return pool.QueryRow(ctx, l.sql.takeTokens, destination, 1/perSecond, max(burst, n), n).Scan(&seconds)
+	})
+	if err != nil {
 		return 0, fmt.Errorf("take tokens of %s: %w", destination, err)
 	}
 	return time.Duration(math.Ceil(seconds * float64(time.Second))), nil

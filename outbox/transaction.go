@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -19,9 +18,6 @@ const (
 	statementTimeout = 5 * time.Second
 
 	rollbackTimeout = time.Second
-
-	firstRetryPause = 10 * time.Millisecond
-	maxRetryPause   = 250 * time.Millisecond
 )
 
 // txSettings are what a transaction of ours begins with. A zero limit is the
@@ -122,10 +118,4 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	_ = tx.Rollback(ctx) // the transaction's own error is the one to report
-}
-
-// jitter spreads d over 50 to 150 %, so that those who failed together do not
-// come back together.
-func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d) //nolint:gosec // no secret depends on it
 }

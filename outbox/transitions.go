@@ -22,8 +22,8 @@ type Transition struct {
 
 // Transitions lists what an effect went through, its creation first. The
 // database itself records them and refuses illegal ones.
-func (o *Outbox) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.effectTransitions, id.Scope, id.Key, id.Generation)
+func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
+	rows, err := l.read.Query(ctx, l.sql.effectTransitions, id.Scope, id.Key, id.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)
 	}

@@ -122,25 +122,25 @@ func (u *unanswered) stop(ctx context.Context) error {
 // takeBack settles the attempt of a claim that was not answered as one that was
 // not applied. The row's lock is had only when no transaction of the claim is
 // under way any more.
-func (o *Outbox) takeBack(ctx context.Context, c Claim) error {
+func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
-	err := o.transact(ctx, workTimeout, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		if _, err := tx.Exec(ctx, o.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
+	err := l.db.Do(ctx, "take_back_claim", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		if _, err := tx.Exec(ctx, l.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
 			return err
 		}
-		e, err := o.effect(ctx, tx, c.ID.IdempotencyKey())
+		e, err := l.effect(ctx, tx, c.ID.IdempotencyKey())
 		if err != nil || e.State != EffectStarted {
 			return err
 		}
 		e.claimID = c.ClaimID // of another claim, nothing is settled
-		settled, err := o.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
+		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
 		if err == nil {
 			taken = !settled[0].Late
 		}
 		return err
 	})
 	if taken && err == nil {
-		o.logger.WarnContext(ctx, "claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
+		l.logger.WarnContext(ctx, "claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
 	}
 	return err
 }

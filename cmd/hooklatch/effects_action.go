@@ -107,6 +107,9 @@ func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by 
 		return err
 	}
 	return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+		if f.match != nil {
+			s.Match = o.Matching(f.match)
+		}
 		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s, asJSON: asJSON}
 		if !f.yes {
 			return run.preview(cmd.Context(), o)

@@ -19,6 +19,8 @@ type effectsFlags struct {
 	when, asOf                               string
 	rate                                     float64
 	inDoubt, yes                             bool
+
+	match func(*outbox.Event) (bool, error) // what when says; nil without it
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
@@ -82,7 +84,7 @@ func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Ti
 		return s, misused("--since %s is not before --until %s", f.since, f.until)
 	}
 	if f.when != "" {
-		if s.Match, err = route.CompileCondition(f.when); err != nil {
+		if f.match, err = route.CompileCondition(f.when); err != nil {
 			return s, misused("--when: %s", err)
 		}
 	}
