@@ -2,11 +2,19 @@ package proof
 
 import (
 	"cmp"
+	"context"
+	"crypto"
+	"crypto/ed25519"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // WebhookNames and svixNames are the two families of headers of the scheme.
@@ -60,36 +68,38 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 	if spelling == string(Raw) {
 		key = KeySpelling{Encoding: Raw}
 	}
-	s := StandardScheme(key, Tolerance(o, StandardTolerance), headers...)
+	s := standardSchemes(key, Tolerance(o, StandardTolerance), headers...)
 	return &provider.Provider{
 		Name:  "standard-webhooks",
 		Title: "Standard Webhooks",
 		About: provider.About{
 			Confirmed: provider.Confirmed,
 			Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`; " +
-				"or the same with `svix-`. The secret is base64 behind `whsec_`; `secret_encoding: raw` takes it as it stands.",
+				"or the same with `svix-`. The secret is base64 behind `whsec_`; `secret_encoding: raw` takes it as it stands. Or Ed25519 over " +
+				"the same text, as `v1a`: the secret is the sender's public key then, base64 behind `whpk_`.",
 			KeyRule: "The header `webhook-id` (or `svix-id`), which is signed and the same for every retry.",
 			Setup: []string{
 				"Give the sender {url} as the URL of an endpoint.",
-				"Copy the signing secret of that endpoint (`whsec_...`).",
+				"Copy the signing secret of that endpoint (`whsec_...`), or the public key of the sender (`whpk_...`).",
 			},
 			Notes: []string{
 				"Many senders use this scheme; those with a name of their own in this list have their own windows.",
+				"Secrets and public keys may stand together, and a sender may sign with several: one signature of one of them is enough.",
 				"Some senders do not decode their own secret. If all signatures are wrong, try `secret_encoding: raw`.",
 				"Senders that keep messages for long can replay them for longer than the floor: raise the retention for those.",
 			},
 			Backfill: "The sender's own, where it has one.",
 			Docs:     "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
 		},
-		Verify: s.Verify,
+		Verify: s.verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			// The id of the family whose signature was verified.
-			id := Verbatim(Field{Header: s.Names(r.Header).Id})
+			id := Verbatim(Field{Header: s.shared.Names(r.Header).Id})
 			return Facts{Id: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},
 		Methods:     []string{http.MethodPost},
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
+		CheckSecret: s.checkSecret,
+		Sign:        s.sign,
 		Sample: func(eventType, id string, now time.Time) *provider.Request {
 			d := newDraft()
 			d.put(At("/data"), Object{"id": "user_1", "email": "ada@example.com", "name": "Ada Lovelace"})
@@ -100,8 +110,129 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			d.putTime(occurred, now)
 			return d.request()
 		},
-		ReplayToken: s.ReplayToken,
+		ReplayToken: s.replayToken,
 		Deadline:    15 * time.Second,
 		RetryWindow: 75*time.Hour + 35*time.Minute, // the longest schedule of the specification; senders differ
 	}, nil
+}
+
+// How Standard Webhooks spells the keys of a pair.
+const (
+	whpkPrefix = "whpk_" // the public one, which a source is configured with
+	whskPrefix = "whsk_" // the private one, which only the sender has
+)
+
+// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and
+// Ed25519 (v1a), which sign the same text and stand side by side in one header.
+// Which of them a secret is for, its prefix says.
+type standardSigned struct {
+	shared *Scheme // v1
+	paired *Scheme // v1a
+}
+
+// standardSchemes declares both for some families of headers.
+func standardSchemes(key KeySpelling, tolerance time.Duration, headers ...HeaderNames) *standardSigned {
+	shared := StandardScheme(key, tolerance, headers...)
+	paired := *shared
+	paired.Pairs = &Pairs{Separator: " ", Assign: ",", Signature: "v1a"}
+	paired.Hash, paired.Secret, paired.Public = nil, KeySpelling{}, standardKeys()
+	return &standardSigned{shared: shared, paired: &paired}
+}
+
+// isPaired tells whether a secret is half of a key pair.
+func isPaired(s secret.Value) bool {
+	return strings.HasPrefix(s.Reveal(), whpkPrefix) || strings.HasPrefix(s.Reveal(), whskPrefix)
+}
+
+// of is the scheme a secret is for.
+func (s *standardSigned) of(v secret.Value) *Scheme {
+	if isPaired(v) {
+		return s.paired
+	}
+	return s.shared
+}
+
+// verify tries the secrets of both schemes. Where both refuse, the one that
+// found a signature of its own says why, and before it one that proved it.
+func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	var refused error
+	for _, scheme := range []*Scheme{s.shared, s.paired} {
+		var own []secret.Value
+		var index []int
+		for i, v := range secrets {
+			if s.of(v) == scheme {
+				own, index = append(own, v), append(index, i)
+			}
+		}
+		if len(own) == 0 && (len(secrets) > 0 || scheme == s.paired) {
+			continue
+		}
+		verified, err := scheme.Verify(ctx, r, own, now)
+		if err == nil {
+			verified.SecretIndex = index[verified.SecretIndex]
+			return verified, nil
+		}
+		if refused == nil || isReason(refused, provider.ReasonMissingSignature, provider.ReasonWrongSignature) && !isReason(err, provider.ReasonMissingSignature) {
+			refused = err
+		}
+	}
+	return provider.Verified{}, refused
+}
+
+func isReason(err error, reasons ...provider.Reason) bool {
+	refused, ok := errors.AsType[*provider.VerifyError](err)
+	return ok && slices.Contains(reasons, refused.Reason)
+}
+
+func (s *standardSigned) checkSecret(v secret.Value) error {
+	if isPaired(v) {
+		return s.paired.CheckSecret(v)
+	}
+	return s.shared.Secret.Check(v)
+}
+
+func (s *standardSigned) sign(r *provider.Request, key secret.Value, now time.Time) error {
+	return s.of(key).Sign(r, key, now)
+}
+
+// replayToken is the same for both schemes: they sign the same.
+func (s *standardSigned) replayToken(r *provider.Request) string {
+	if token := s.shared.ReplayToken(r); token != "" {
+		return token
+	}
+	return s.paired.ReplayToken(r)
+}
+
+// standardKeys declares Ed25519 with the spelling of Standard Webhooks. A
+// private key is its seed, or that and the public key behind it.
+func standardKeys() *keyPair {
+	public, private := KeySpelling{Encoding: Base64, Prefix: whpkPrefix}, KeySpelling{Encoding: Base64, Prefix: whskPrefix}
+	pair := Ed25519Keys(public)
+	pair.Read = func(v secret.Value) (any, error) {
+		if !strings.HasPrefix(v.Reveal(), whskPrefix) {
+			return readPublicKey(public, v)
+		}
+		key, err := private.Key(v)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(key) == ed25519.SeedSize:
+			return ed25519.NewKeyFromSeed(key), nil
+		case len(key) == ed25519.PrivateKeySize && ed25519.NewKeyFromSeed(key[:ed25519.SeedSize]).Equal(ed25519.PrivateKey(key)):
+			return ed25519.PrivateKey(key), nil
+		}
+		return nil, errors.New("the secret is no Ed25519 private key behind whsk_")
+	}
+	return pair
+}
+
+func readPublicKey(spelling KeySpelling, v secret.Value) (crypto.PublicKey, error) {
+	key, err := spelling.Key(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("the key has %d bytes; an Ed25519 public key has %d", len(key), ed25519.PublicKeySize)
+	}
+	return ed25519.PublicKey(key), nil
 }
