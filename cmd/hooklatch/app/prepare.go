@@ -4,26 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-)
-
-// How often a database that is away is tried again.
-const (
-	firstRetry = 500 * time.Millisecond
-	maxRetry   = 5 * time.Second
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
 // gate refuses deliveries until the database was seen migrated: before, it is
@@ -44,11 +34,11 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 	return g.accepter.Accept(ctx, d)
 }
 
-// prepare waits for the database, checks its schema and starts the worker. What
-// waiting cannot cure goes to failed.
+// prepare waits for the database, checks its schema and starts the worker. An
+// error that waiting does not end goes to failed.
 func (a *App) prepare(ctx context.Context) {
-	wait := firstRetry
-	for waited := false; ; waited = true {
+	waited := false
+	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {
 		err := a.prepareOnce(ctx)
 		switch {
 		case err == nil:
@@ -59,19 +49,12 @@ func (a *App) prepare(ctx context.Context) {
 			return
 		case ctx.Err() != nil:
 			return
-		case !Passing(err):
+		case !sqlstate.Away(err):
 			a.failed <- err
 			return
 		}
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, wait.Seconds()))
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-		wait = min(2*wait, maxRetry)
+		waited = true
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, pause.Seconds()))
 	}
 }
 
@@ -112,25 +95,4 @@ func (a *App) Ready(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", admin.ErrStarting, err)
 	}
 	return fmt.Errorf("%w: the database has not been seen migrated yet", admin.ErrStarting)
-}
-
-// passing are SQLSTATEs, and classes of them, of a server that will be back:
-// connection exceptions, too many connections, shutting down, starting up,
-// read-only in the middle of a failover, a lost race. A wrong password (28), a
-// database that is not there (3D) and a missing right (42501) do not go
-// away by themselves.
-var passing = []string{"08", "53", "57", "25006", "40"}
-
-// Passing tells whether a database that answered err may be fine a moment later.
-func Passing(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.ContainsFunc(passing, func(prefix string) bool { return strings.HasPrefix(pg.Code, prefix) })
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -3,12 +3,9 @@ package app_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
@@ -34,19 +31,6 @@ func TestTeardownIsLastInFirstOut(t *testing.T) {
 	require.Equal(t, []string{"third", "second", "first"}, order)
 	require.NoError(t, down.Run(t.Context()))
 	require.Len(t, order, 3)
-}
-
-func TestPassing(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]bool{
-		"08006": true, "53300": true, "57P03": true, "57P01": true, "25006": true,
-		"28P01": false, "28000": false, "3D000": false, "42501": false, "42P01": false,
-	} {
-		require.Equal(t, want, app.Passing(fmt.Errorf("connect: %w", &pgconn.PgError{Code: code})), code)
-	}
-	require.True(t, app.Passing(fmt.Errorf("query: %w", io.ErrUnexpectedEOF)))
-	require.True(t, app.Passing(context.DeadlineExceeded))
-	require.False(t, app.Passing(errors.New("schema is not ready")))
 }
 
 // The error of a URL that cannot be read never quotes it (I12).
