@@ -34,9 +34,11 @@ type origin struct {
 }
 
 // flights counts the deliveries that are being read, committed or answered,
-// and bounds them. A mutex keeps counts and draining together: between the last
-// departure and the end of a drain nobody can be admitted.
+// and bounds them. A mutex keeps counts and draining together: once a drain has
+// begun, none is admitted.
 type flights struct {
+	underway sync.WaitGroup // of the deliveries that are counted
+
 	mu        sync.Mutex
 	limits    flightLimits
 	count     int
@@ -44,7 +46,6 @@ type flights struct {
 	byAddress map[netip.Prefix]int // not proven yet
 	byOrigin  map[origin]int       // not proven yet
 	draining  bool
-	drained   chan struct{} // closed once draining and count is zero
 }
 
 func newFlights(limits flightLimits) *flights {
@@ -53,7 +54,6 @@ func newFlights(limits flightLimits) *flights {
 		bySource:  make(map[string]int),
 		byAddress: make(map[netip.Prefix]int),
 		byOrigin:  make(map[origin]int),
-		drained:   make(chan struct{}),
 	}
 }
 
@@ -72,6 +72,7 @@ func (f *flights) enter(from origin) admission {
 		return refusedAddress
 	}
 	f.count++
+	f.underway.Add(1)
 	f.bySource[from.source]++
 	if from.address.IsValid() {
 		f.byAddress[from.address]++
@@ -96,7 +97,7 @@ func (f *flights) leave(from origin, proven bool) {
 	}
 	decrement(f.bySource, from.source)
 	f.count--
-	f.closeIfDrained()
+	f.underway.Done()
 }
 
 func (f *flights) forgetAddress(from origin) {
@@ -117,22 +118,11 @@ func decrement[K comparable](counts map[K]int, key K) {
 // half is what one may take where none may take all, and never nothing.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
-// drain refuses everybody from now on. The channel is closed when the last one
-// has left.
-func (f *flights) drain() <-chan struct{} {
+// close refuses all from now on, so that underway comes to its end.
+func (f *flights) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.draining {
-		f.draining = true
-		f.closeIfDrained()
-	}
-	return f.drained
-}
-
-func (f *flights) closeIfDrained() {
-	if f.draining && f.count == 0 {
-		close(f.drained)
-	}
+	f.draining = true
 }
 
 func (f *flights) inFlight() int64 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/hooklatch/hooklatch/outbox/drain"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -130,17 +131,14 @@ func (g *Gateway) Addr() net.Addr {
 // and returns an error that says how many there were; what their transactions
 // committed stays committed. It may be called again, and before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
-	drained := g.flights.drain()
+	g.flights.close()
 	g.stopListening()
 
 	// Not Shutdown at once: it closes the connections of requests that arrive
 	// from now on without an answer.
-	var err error
-	select {
-	case <-drained: // also those that came through Handler
+	err := drain.Wait(ctx, &g.flights.underway) // also for those that came through Handler
+	if err == nil {
 		err = ignoreClosed(g.server.Shutdown(ctx))
-	case <-ctx.Done():
-		err = ctx.Err()
 	}
 	if err != nil {
 		err = fmt.Errorf("drain gateway, %d deliveries in flight: %w", g.flights.inFlight(), err)
