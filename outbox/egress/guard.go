@@ -180,12 +180,20 @@ func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 		return nil
 	}
 	if isMetadataService(ip) && !g.alone[ip.WithZone("")] {
-		return &BlockedError{host: host, why: fmt.Sprintf("%s is the metadata service of a cloud, and allow_private does not name it alone", ip)}
+		return g.blocked(host, ip, "is the metadata service of a cloud", " alone")
 	}
 	if g.addresses.SafeAddr(ip.WithZone("")) != nil {
-		return &BlockedError{host: host, why: fmt.Sprintf("%s is not a global address, and allow_private does not name it", ip)}
+		return g.blocked(host, ip, "is not a global address", "")
 	}
 	return nil
+}
+
+func (g *Guard) blocked(host string, ip netip.Addr, what, alone string) error {
+	why := ip.String() + " " + what
+	if g.only == "" { // a public guard has no such option
+		why += ", and allow_private does not name it" + alone
+	}
+	return &BlockedError{host: host, why: why}
 }
 
 // CanonicalHost is the one spelling of a host's name: in lower case, without the

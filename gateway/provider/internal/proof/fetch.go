@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -14,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"code.dny.dev/ssrf"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
 // Limits of one fetch. A sender waits for our answer meanwhile, and is told to
@@ -98,9 +97,8 @@ func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 // GuardedTransport connects to public addresses and to port 443 only. It keeps
 // no connection: fetches are rare.
 func GuardedTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: FetchTimeout, Control: ssrf.New(ssrf.WithPorts(443)).Safe}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            egress.Public("443").DialContext,
 		DisableKeepAlives:      true,
 		TLSHandshakeTimeout:    FetchTimeout,
 		ResponseHeaderTimeout:  FetchTimeout,

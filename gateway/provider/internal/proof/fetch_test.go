@@ -169,7 +169,7 @@ func TestFetchReachesNoPrivateAddress(t *testing.T) {
 	f := NewFetcher(provider.Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")
 	for _, host := range []string{"localhost", "127.0.0.1", "169.254.169.254", "10.0.0.1"} {
 		_, err := f.Fetch(t.Context(), "https://"+host+"/", prooftest.Now())
-		require.ErrorContains(t, err, "prohibited", host)
+		require.ErrorContains(t, err, "egress guard refused", host)
 	}
 }
 
