@@ -57,10 +57,16 @@ func (c *connections) leave(peer netip.Prefix) {
 	}
 }
 
-func (c *connections) counts() (open, refused int64) {
+func (c *connections) open() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return int64(c.count), c.refused
+	return int64(c.count)
+}
+
+func (c *connections) turnedAway() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
 }
 
 // limitedListener accepts what its connections have a place for.

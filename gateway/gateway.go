@@ -164,7 +164,9 @@ func New(opts Options) (*Gateway, error) {
 	if err := g.SetSources(opts.Sources); err != nil {
 		return nil, err
 	}
-	meters, err := newMeters(opts.MeterProvider, gauges{inFlight: g.flights.inFlight, buffered: g.memory.reserved, connections: g.connections.counts})
+	meters, err := newMeters(opts.MeterProvider, gauges{
+		inFlight: g.flights.inFlight, buffered: g.memory.reserved, connections: g.connections.open, refused: g.connections.turnedAway,
+	})
 	if err != nil {
 		return nil, err
 	}

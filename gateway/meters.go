@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/instrument"
 )
 
 // result is what became of a request, as the metrics count it.
@@ -87,57 +87,36 @@ type meters struct {
 
 // gauges are asked for what is there at the moment.
 type gauges struct {
-	inFlight, buffered func() int64
-	connections        func() (open, refused int64)
+	inFlight, buffered, connections, refused func() int64
 }
 
 func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) {
-	meter := meterProvider.Meter(scopeName)
-	m := &meters{nowhere: newCountedAs(sourceLabels(noSource, noSource), 0)}
-	var errs [15]error
-	m.deliveries, errs[0] = meter.Int64Counter("hooklatch.deliveries", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Requests to sources, by what became of them."))
-	m.events, errs[1] = meter.Int64Counter("hooklatch.events.accepted", metric.WithUnit("{event}"),
-		metric.WithDescription("Events that were committed for the first time."))
-	m.duplicates, errs[2] = meter.Int64Counter("hooklatch.duplicates", metric.WithUnit("{event}"),
-		metric.WithDescription("Events that came again."))
-	m.rejected, errs[3] = meter.Int64Counter("hooklatch.rejected", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Requests that got no 2xx, by reason."))
-	m.acceptDuration, errs[4] = meter.Float64Histogram("hooklatch.accept.duration", metric.WithUnit("s"),
-		metric.WithDescription("From the header of a request to its answer, the sender's own pace included."),
-		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10))
-	m.duplicateDelay, errs[5] = meter.Float64Histogram("hooklatch.duplicate.delay", metric.WithUnit("s"),
-		metric.WithDescription("How long after the first delivery of an event a duplicate came."),
-		metric.WithExplicitBucketBoundaries(0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000))
-	m.replays, errs[8] = meter.Int64Counter("hooklatch.replays", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Deliveries with new ids under a proof that had come before, accepted as suspect, held or refused."))
-	m.held, errs[14] = meter.Int64Counter("hooklatch.events.held", metric.WithUnit("{event}"),
-		metric.WithDescription("Events that a replay guard keeps back until a person decides."))
-	m.retries, errs[9] = meter.Int64Counter("hooklatch.provider.retries", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Proven deliveries that their sender calls a retry, by its reason."))
-	m.secretsMatched, errs[10] = meter.Int64Counter("hooklatch.secrets.matched", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Proven deliveries, by the place in the configuration of the secret that proved them."))
-	inFlight, err := meter.Int64ObservableUpDownCounter("hooklatch.inflight", metric.WithUnit("{delivery}"),
-		metric.WithDescription("Deliveries that are being read, committed or answered."))
-	errs[6] = err
-	buffered, err := meter.Int64ObservableUpDownCounter("hooklatch.buffered", metric.WithUnit("By"),
-		metric.WithDescription("Memory reserved for bodies beyond the first 64 KiB of each; gateway.max_buffered is its limit."))
-	errs[11] = err
-	connections, err := meter.Int64ObservableUpDownCounter("hooklatch.connections", metric.WithUnit("{connection}"),
-		metric.WithDescription("Connections that are open."))
-	errs[12] = err
-	refused, err := meter.Int64ObservableCounter("hooklatch.connections.refused", metric.WithUnit("{connection}"),
-		metric.WithDescription("Connections that were closed as they came, because there were too many."))
-	errs[13] = err
-	m.callback, errs[7] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		o.ObserveInt64(inFlight, now.inFlight())
-		o.ObserveInt64(buffered, now.buffered())
-		opened, turnedAway := now.connections()
-		o.ObserveInt64(connections, opened)
-		o.ObserveInt64(refused, turnedAway)
-		return nil
-	}, inFlight, buffered, connections, refused)
-	if err := errors.Join(errs[:]...); err != nil {
+	in := instrument.NewMaker(meterProvider.Meter(scopeName))
+	m := &meters{
+		nowhere:    newCountedAs(sourceLabels(noSource, noSource), 0),
+		deliveries: in.Counter("hooklatch.deliveries", "{delivery}", "Requests to sources, by what became of them."),
+		events:     in.Counter("hooklatch.events.accepted", "{event}", "Events that were committed for the first time."),
+		duplicates: in.Counter("hooklatch.duplicates", "{event}", "Events that came again."),
+		rejected:   in.Counter("hooklatch.rejected", "{delivery}", "Requests that got no 2xx, by reason."),
+		replays: in.Counter("hooklatch.replays", "{delivery}",
+			"Deliveries with new ids under a proof that had come before, accepted as suspect, held or refused."),
+		held:    in.Counter("hooklatch.events.held", "{event}", "Events that a replay guard keeps back until a person decides."),
+		retries: in.Counter("hooklatch.provider.retries", "{delivery}", "Proven deliveries that their sender calls a retry, by its reason."),
+		secretsMatched: in.Counter("hooklatch.secrets.matched", "{delivery}",
+			"Proven deliveries, by the place in the configuration of the secret that proved them."),
+		acceptDuration: in.Seconds("hooklatch.accept.duration", "From the header of a request to its answer, the sender's own pace included.",
+			0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+		duplicateDelay: in.Seconds("hooklatch.duplicate.delay", "How long after the first delivery of an event a duplicate came.",
+			0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000),
+	}
+	in.Level("hooklatch.inflight", "{delivery}", "Deliveries that are being read, committed or answered.", now.inFlight)
+	in.Level("hooklatch.buffered", "By",
+		"Memory reserved for bodies beyond the first 64 KiB of each; gateway.max_buffered is its limit.", now.buffered)
+	in.Level("hooklatch.connections", "{connection}", "Connections that are open.", now.connections)
+	in.Total("hooklatch.connections.refused", "{connection}",
+		"Connections that were closed as they came, because there were too many.", now.refused)
+	m.callback = in.Observe()
+	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("gateway: make metrics: %w", err)
 	}
 	return m, nil
@@ -169,5 +148,5 @@ func (m *meters) proven(ctx context.Context, src *source, position int, retry pr
 	}
 }
 
-// stop takes the gauge away from a meter provider that outlives the gateway.
+// stop takes the callback away from a meter provider that outlives the gateway.
 func (m *meters) stop() error { return m.callback.Unregister() }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -14,6 +13,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/outbox/instrument"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
@@ -61,31 +61,23 @@ type telemetry struct {
 }
 
 // durationBuckets are bounds in seconds, from a local call to a long time-out.
-var durationBuckets = metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
+var durationBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func newTelemetry(o Options) (*telemetry, error) {
-	meter := o.MeterProvider.Meter(instrumentationName)
-	t := &telemetry{logger: o.Logger, tracer: o.TracerProvider.Tracer(instrumentationName)}
-	var errs []error
-	counter := func(name, unit, description string) metric.Int64Counter {
-		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
-		errs = append(errs, err)
-		return c
+	in := instrument.NewMaker(o.MeterProvider.Meter(instrumentationName))
+	t := &telemetry{
+		logger: o.Logger, tracer: o.TracerProvider.Tracer(instrumentationName),
+		dispatches: in.Counter("hooklatch.dispatch.attempts", "{attempt}", "Attempts to dispatch an event, by source, outcome and first_attempt."),
+		handlers:   in.Counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt."),
+		effects: in.Counter("hooklatch.effect.attempts", "{attempt}",
+			"Attempts of effects, and effects parked or superseded without one, by destination, outcome and first_attempt."),
+		rescued:        in.Counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind."),
+		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind."),
+		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination."),
+		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
+		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),
 	}
-	histogram := func(name, description string) metric.Float64Histogram {
-		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), durationBuckets)
-		errs = append(errs, err)
-		return h
-	}
-	t.dispatches = counter("hooklatch.dispatch.attempts", "{attempt}", "Attempts to dispatch an event, by source, outcome and first_attempt.")
-	t.handlers = counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt.")
-	t.effects = counter("hooklatch.effect.attempts", "{attempt}", "Attempts of effects, and effects parked or superseded without one, by destination, outcome and first_attempt.")
-	t.rescued = counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind.")
-	t.reconciled = counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind.")
-	t.trips = counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination.")
-	t.effectDuration = histogram("hooklatch.effect.duration", "How long attempts took at the destination.")
-	t.queueWait = histogram("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.")
-	if err := errors.Join(errs...); err != nil {
+	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("make instruments: %w", err)
 	}
 	return t, nil
