@@ -76,7 +76,7 @@ func (d Destination) WithDefaults() Destination {
 	if d.Rate > 0 {
 		d.Burst = cmp.Or(d.Burst, max(1, int(d.Rate)))
 	}
-	if sender, ok := d.Sender.(interface{ Timeout() time.Duration }); ok {
+	if sender, ok := d.Sender.(destination.TimeLimited); ok {
 		d.Timeout = cmp.Or(d.Timeout, sender.Timeout())
 	}
 	d.Timeout = cmp.Or(d.Timeout, destination.DefaultTimeout)

@@ -78,7 +78,7 @@ func (m *Email) GoString() string { return m.String() }
 // Kind implements Sender.
 func (m *Email) Kind() string { return "email" }
 
-// Timeout is the longest an attempt takes.
+// Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
 // FirstRequest implements Sender: the sender's address. It is the same for

@@ -94,8 +94,7 @@ func fetchHeader() http.Header {
 	return http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}}
 }
 
-// Fetch reads what is at the URL, or says what that makes of the attempt it was
-// for.
+// Fetch implements StateReader.
 func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, f.transport, f.timeout, target, func(u *url.URL) http.Header {
 		header := f.header.Clone()
@@ -106,9 +105,9 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// Fetch reads the JSON at the URL as the destination's effects would be sent
-// there: with its credentials if it leads to the destination's own origin,
-// through its guard and within its time-out.
+// Fetch implements StateReader. It goes where the destination's effects would be
+// sent: with the destination's credentials if that is its own origin, through
+// its guard and within its time-out.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, func(u *url.URL) http.Header {
 		header := fetchHeader()

@@ -170,17 +170,23 @@ func (h *HTTP) String() string { return "http destination " + h.name }
 // GoString does the same for %#v.
 func (h *HTTP) GoString() string { return h.String() }
 
-// SignsWebhooks tells whether the destination sets the headers of Standard
+// signsWebhooks says whether the destination sets the headers of Standard
 // Webhooks, so that no request can bring others.
-func (h *HTTP) SignsWebhooks() bool { return len(h.signer.keys) > 0 }
+func (h *HTTP) signsWebhooks() bool { return len(h.signer.keys) > 0 }
 
-// IdempotencyHeader is the header of the effect's key, in canonical form.
-func (h *HTTP) IdempotencyHeader() string { return h.idempotencyHeader }
+// OwnHeaders implements HeaderOwner: the header of the idempotency key, and
+// those of a signature.
+func (h *HTTP) OwnHeaders() []string {
+	if !h.signsWebhooks() {
+		return []string{h.idempotencyHeader}
+	}
+	return []string{h.idempotencyHeader, headerWebhookID, headerWebhookTimestamp, headerWebhookSignature}
+}
 
 // Kind implements Sender.
 func (h *HTTP) Kind() string { return "http" }
 
-// Timeout is the longest an attempt takes.
+// Timeout implements TimeLimited.
 func (h *HTTP) Timeout() time.Duration { return h.timeout }
 
 // Close closes the connections that wait for a request. A Send in progress

@@ -57,8 +57,7 @@ func (h *HTTP) completed(r outbox.Request) outbox.Request {
 	return r
 }
 
-// CheckHeader says why a request may not bring a header of its own, so that
-// this is found out when a configuration is loaded.
+// CheckHeader implements HeaderChecker.
 func (h *HTTP) CheckHeader(name, value string) error {
 	if _, ok := h.secretHeaders[http.CanonicalHeaderKey(name)]; ok {
 		return fmt.Errorf("header %s is a secret of the destination, a request may not set it", http.CanonicalHeaderKey(name))
@@ -73,7 +72,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 		return fmt.Errorf("header name %q is not valid", safetext.Line(name, 64))
 	case canonical == HeaderReceivedAt:
 		return checkHeaderValue(canonical, value)
-	case isWebhookHeader(canonical) && len(h.signer.keys) == 0:
+	case isWebhookHeader(canonical) && !h.signsWebhooks():
 		// The provider's own signature, which a forward passes on.
 		return checkHeaderValue(canonical, value)
 	case reservedHeader(canonical) || isWebhookHeader(canonical) || canonical == h.idempotencyHeader:
@@ -141,7 +140,7 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 		header.Set(headerEventType, headerText(e.EventType))
 		header.Set(headerEventSource, headerText(e.Event.Source))
 	}
-	if h.SignsWebhooks() {
+	if h.signsWebhooks() {
 		if err := h.checkSigned(target); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
 // Package destination sends effects: it makes one attempt at a time, reaches
-// only addresses the operator allowed, and tells what came of the attempt.
+// only addresses the operator allowed, and says what came of the attempt.
 package destination
 
 import (
@@ -7,10 +7,15 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Sender performs one attempt of an effect. It is safe for concurrent use.
+// Sender performs one attempt of an effect. It is safe for concurrent use. What
+// else it can do it says by implementing any of the interfaces below; each is
+// asked for where it says so, and only there. A Sender that wraps another must
+// implement those that it wants to pass on.
 type Sender interface {
 	// Kind is what sort of destination it is: "http", "email" or "sql".
 	Kind() string
@@ -22,9 +27,73 @@ type Sender interface {
 	Send(ctx context.Context, e *outbox.Effect) Outcome
 }
 
+// TimeLimited is a Sender that knows how long an attempt may take. Asked when a
+// worker is made, for a destination that has no time-out of its own there.
+type TimeLimited interface {
+	// Timeout is the longest an attempt takes.
+	Timeout() time.Duration
+}
+
+// HeaderOwner is a Sender that sets headers itself. Asked when routes are
+// compiled: a delivery that is forwarded does not bring these along.
+type HeaderOwner interface {
+	// OwnHeaders are their names in canonical form.
+	OwnHeaders() []string
+}
+
+// HeaderChecker is a Sender that does not take every header. Asked when routes
+// are compiled, for each header that a route sets.
+type HeaderChecker interface {
+	// CheckHeader says why a request may not bring this header. The value is empty
+	// as long as it is not known.
+	CheckHeader(name, value string) error
+}
+
+// StatementChecker is a Sender that runs statements by name. Asked when routes
+// are compiled, for the statement of each.
+type StatementChecker interface {
+	// CheckStatement returns the name of the statement, which may be given as
+	// empty where there is only one, and says why it cannot run with so many
+	// parameters.
+	CheckStatement(name string, params int) (string, error)
+}
+
+// StateReader is a Sender that can read where it sends, with its own
+// credentials. Asked when routes are compiled, for those that refetch with the
+// credentials of their destination; called before the first attempt.
+type StateReader interface {
+	// Fetch reads the JSON at a URL, or says what that makes of the attempt it was
+	// for.
+	Fetch(ctx context.Context, url string) ([]byte, *Outcome)
+}
+
+// Transactional is a Sender whose effects are applied in the ledger's own
+// Postgres: claim, statement and settlement are one transaction, so that an
+// effect is applied exactly once. Asked for each attempt, in place of Send.
+type Transactional interface {
+	Sender
+	// Run applies the effect with tx and says what came of it. Unless it is done,
+	// tx must be rolled back. An error means that it is not known what came of it,
+	// because tx is lost.
+	Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error)
+}
+
+// What the senders of this package can do.
 var (
-	_ Sender = (*HTTP)(nil)
-	_ Sender = (*Email)(nil)
+	_ Sender        = (*HTTP)(nil)
+	_ TimeLimited   = (*HTTP)(nil)
+	_ HeaderOwner   = (*HTTP)(nil)
+	_ HeaderChecker = (*HTTP)(nil)
+	_ StateReader   = (*HTTP)(nil)
+
+	_ Sender      = (*Email)(nil)
+	_ TimeLimited = (*Email)(nil)
+
+	_ Transactional    = (*SQL)(nil)
+	_ TimeLimited      = (*SQL)(nil)
+	_ StatementChecker = (*SQL)(nil)
+
+	_ StateReader = (*Fetcher)(nil)
 )
 
 // Outcome is what one attempt came to.

@@ -19,19 +19,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Transactional is a Sender whose effects are applied in the ledger's own
-// Postgres: claim, statement and settlement are one transaction, so that an
-// effect is applied exactly once.
-type Transactional interface {
-	Sender
-	// Run applies the effect with tx and tells what came of it. Unless it is
-	// done, tx must be rolled back. An error means that nobody knows what came
-	// of it, because tx is lost.
-	Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error)
-}
-
-var _ Transactional = (*SQL)(nil)
-
 // SQL runs effects of kind "sql". The body of the request is a Statement.
 type SQL struct {
 	name       string
@@ -77,7 +64,7 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 // Kind implements Sender.
 func (s *SQL) Kind() string { return "sql" }
 
-// Timeout is the longest a statement takes.
+// Timeout implements TimeLimited.
 func (s *SQL) Timeout() time.Duration { return s.timeout }
 
 // FirstRequest implements Sender: there is nothing to add.
@@ -88,8 +75,7 @@ func (s *SQL) Send(context.Context, *outbox.Effect) Outcome {
 	return refused("a statement runs in the transaction of its claim only")
 }
 
-// CheckStatement returns the name of the statement, which may be empty where
-// there is only one, and says why it cannot run with so many parameters.
+// CheckStatement implements StatementChecker.
 func (s *SQL) CheckStatement(name string, params int) (string, error) {
 	names := slices.Sorted(maps.Keys(s.statements))
 	if name == "" && len(names) == 1 {

@@ -69,11 +69,8 @@ func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRe
 	for source, names := range f.Families {
 		compiled.families[source] = headerPatterns("forward.families", names, true, fail)
 	}
-	if own, ok := to.(interface{ IdempotencyHeader() string }); ok {
-		compiled.taken[own.IdempotencyHeader()] = true
-	}
-	if own, ok := to.(interface{ SignsWebhooks() bool }); ok && own.SignsWebhooks() {
-		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+	if owner, ok := to.(destination.HeaderOwner); ok {
+		for _, name := range owner.OwnHeaders() {
 			compiled.taken[name] = true
 		}
 	}

@@ -36,11 +36,6 @@ var methods = map[string]bool{
 	http.MethodPatch:  true,
 }
 
-// headerChecker is a destination that knows which headers a route may set.
-type headerChecker interface {
-	CheckHeader(name, value string) error
-}
-
 // forwardType is the content type of what FromDelivery sends.
 func forwardType(e *outbox.Event) string {
 	if e.Item != "" {
@@ -73,7 +68,7 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 	}
 	compiled.url = compile("http.url", r.URL, wantText)
 	compiled.body = compile("http.body", r.Body, wantAny)
-	checker, checks := to.(headerChecker)
+	checker, checks := to.(destination.HeaderChecker)
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		field, text := "http.headers."+name, r.Headers[name]
 		var err error

@@ -40,15 +40,10 @@ type Refetch struct {
 	AllowPrivate []netip.Prefix
 }
 
-// fetcher reads what is at a URL, or says what that makes of the attempt.
-type fetcher interface {
-	Fetch(ctx context.Context, url string) ([]byte, *destination.Outcome)
-}
-
 // refetch is a Refetch, compiled.
 type refetch struct {
 	url  *expression
-	from fetcher
+	from destination.StateReader
 }
 
 func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc) *refetch {
@@ -72,7 +67,7 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	switch r.Refetch.Auth {
 	case "":
 	case RefetchAuthDestination:
-		from, ok := to.(fetcher)
+		from, ok := to.(destination.StateReader)
 		if !ok {
 			fail("refetch.auth", "", fmt.Errorf("is %s, but destination %q of kind %s has no credentials for it", RefetchAuthDestination, r.To, to.Kind()))
 		}

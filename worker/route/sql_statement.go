@@ -23,11 +23,6 @@ type SQLStatement struct {
 	Params []string
 }
 
-// statementChecker is a destination that knows its statements.
-type statementChecker interface {
-	CheckStatement(name string, params int) (string, error)
-}
-
 // sqlRequest is an SQLStatement, compiled.
 type sqlRequest struct {
 	statement string
@@ -36,7 +31,7 @@ type sqlRequest struct {
 
 func compileSQL(env *cel.Env, s *SQLStatement, to destination.Sender, fail failFunc) *sqlRequest {
 	compiled := &sqlRequest{statement: s.Statement}
-	if checker, ok := to.(statementChecker); ok {
+	if checker, ok := to.(destination.StatementChecker); ok {
 		name, err := checker.CheckStatement(s.Statement, len(s.Params))
 		if err != nil {
 			fail("sql.statement", s.Statement, err)
