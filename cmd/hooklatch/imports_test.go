@@ -24,6 +24,9 @@ type layer struct {
 
 const oneWay = "imports point one way: cmd -> gateway, worker -> outbox -> schema"
 
+// senders is the package with one file for each sender.
+const senders = module + "/gateway/provider/internal/sender"
+
 var layers = []layer{
 	{"schema", map[string]string{
 		module + "/outbox":  oneWay,
@@ -46,6 +49,12 @@ var layers = []layer{
 		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
 		module + "/cmd":                oneWay,
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
+	}},
+	{"gateway/provider/internal/proof", map[string]string{
+		senders: "the engine knows no sender",
+		module + "/gateway/provider/internal/graphapi":    "the engine knows no sender",
+		module + "/gateway/provider/internal/plaidkeys":   "the engine knows no sender",
+		module + "/gateway/provider/internal/twilioforms": "the engine knows no sender",
 	}},
 	{"worker", map[string]string{
 		module + "/gateway":            "gateway and worker meet in the outbox only, so that each runs without the other",
@@ -92,6 +101,21 @@ func TestImportsPointOneWay(t *testing.T) {
 			}
 			require.NotZero(t, found, "no package below %s", l.packages)
 		})
+	}
+}
+
+// Whoever wants a provider asks the catalog for it by name, and the gateway takes
+// any provider, also one that is declared elsewhere.
+func TestOnlyTheCatalogNamesSenders(t *testing.T) {
+	t.Parallel()
+	const catalog = module + "/gateway/provider/catalog"
+	packages := listPackages(t)
+	require.Contains(t, packages[catalog].Imports, senders)
+	for path, p := range packages {
+		require.False(t, path != catalog && slices.Contains(p.Imports, senders), "%s imports %s: only the catalog names senders", path, senders)
+	}
+	for _, path := range []string{module + "/gateway", module + "/gateway/provider", senders} {
+		require.False(t, slices.Contains(packages[path].Deps, catalog), "%s depends on %s: it must do with any provider", path, catalog)
 	}
 }
 

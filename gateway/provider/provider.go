@@ -1,5 +1,6 @@
-// Package provider knows the senders of webhooks: how each signs, what makes
-// two of its deliveries the same event, and which answer it wants.
+// Package provider is responsible for what gateway and senders agree on: what a
+// provider declares, which options a source may set for it, what an event is,
+// and why a request is refused. Package catalog makes the providers there are.
 package provider
 
 import (

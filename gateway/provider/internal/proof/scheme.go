@@ -1,5 +1,6 @@
 // Package proof is the engine of the providers: schemes that prove who sent a
-// request, rules that find its events and their keys, and what both are made of.
+// request, rules that find its events and what makes two of them the same, and
+// what senders are declared with.
 package proof
 
 import (
