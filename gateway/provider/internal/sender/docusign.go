@@ -3,18 +3,24 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/elements"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
 // DocuSign knows DocuSign Connect with JSON bodies (SIM, "send individual
-// messages"). Every key of the account signs in a header of its own.
-// Source: developers.docusign.com/platform/webhooks/connect.
+// messages"), and with the XML of older configurations. Every key of the
+// account signs in a header of its own, whatever the body is.
+// Source: developers.docusign.com/platform/webhooks/connect, .../validate and
+// .../legacy-message-formats.
 func DocuSign(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: http.CanonicalHeaderKey("X-DocuSign-Signature")}},
@@ -43,14 +49,18 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			Confirmed: provider.Unconfirmed,
 			Signing:   "HMAC-SHA256 of the body by each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One is enough.",
 			KeyRule: "DocuSign sends no event id: a hash of the event, the time it was generated, the configuration, the account, the envelope and " +
-				"the recipient. retryCount does not count.",
+				"the recipient. retryCount does not count. Of XML the envelope, TimeGenerated and the envelope's status.",
 			Setup: []string{
 				"Open Settings, Connect in DocuSign eSignature, Connect Keys, add a key and use it, as it is shown, for the secret of the source.",
-				"Add a custom configuration with the URL {url}, the data format REST v2.1 and the event message delivery mode Send Individual Messages.",
+				"Add a custom configuration with the URL {url}, the data format REST v2.1 and the event message delivery mode Send Individual Messages. " +
+					"Older configurations may keep the data format XML.",
 				"Turn on Include HMAC Signature and Require Acknowledgement: without the latter nothing is sent again.",
 			},
 			Notes: []string{
-				"XML and aggregate messages are refused: choose individual messages as JSON.",
+				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
+				"XML tells the state of an envelope, not what has changed: the type of its events is envelope- and that state (envelope-sent, " +
+					"envelope-completed, ...), also when only a recipient has done something.",
+				"Unconfirmed: that XML which is sent again keeps its TimeGenerated.",
 				"With the documents included a body can be large: raise max_body of the source, or fetch the documents by the API.",
 				"Sources disagree on retries: 45 attempts in 7 days, or 15 days (unconfirmed). The longer one counts here.",
 				"Unconfirmed: the deadline of 100 seconds.",
@@ -58,8 +68,13 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /restapi/v2.1/accounts/{id}/connect/failures, and envelopes by from_date (unconfirmed).",
 			Docs:     "https://developers.docusign.com/platform/webhooks/connect/",
 		},
-		Verify:      s.Verify,
-		Events:      f.Events,
+		Verify: s.Verify,
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			if elements.IsXML(r.Body) {
+				return docusignXML(r)
+			}
+			return f.Events(r)
+		},
 		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
@@ -80,4 +95,48 @@ func sampleDocuSign(eventType, id string, now time.Time) *provider.Request {
 			"envelopeId": cmp.Or(id, uuid.NewString()),
 		},
 	})
+}
+
+// Where the older format of Connect has what the events are made of. It is the
+// state of an envelope: what of it has just changed is not said.
+// Source: developers.docusign.com/platform/webhooks/connect/legacy-message-formats.
+const (
+	docusignEnvelope = "DocuSignEnvelopeInformation/EnvelopeStatus/EnvelopeID"
+	docusignStatus   = "DocuSignEnvelopeInformation/EnvelopeStatus/Status"
+	docusignTime     = "DocuSignEnvelopeInformation/EnvelopeStatus/TimeGenerated"
+	docusignOffset   = "DocuSignEnvelopeInformation/TimeZoneOffset" // in hours
+)
+
+// docusignXML describes a message in XML. Its type is that which the
+// newer format has for an envelope in this state.
+func docusignXML(r *provider.Request) ([]provider.Event, error) {
+	found, err := elements.Read(r.Body, docusignEnvelope, docusignStatus, docusignTime, docusignOffset)
+	if err != nil {
+		return nil, err
+	}
+	var parts [3]string
+	for i, path := range []string{docusignEnvelope, docusignTime, docusignStatus} {
+		if parts[i], err = found.Text(path); err != nil {
+			return nil, err
+		}
+	}
+	return []provider.Event{{
+		ID:         proof.Join(parts[:]...),
+		Type:       "envelope-" + strings.ToLower(parts[2]),
+		OccurredAt: docusignClock(parts[1], found[docusignOffset]),
+	}}, nil
+}
+
+// docusignClock reads a local time and how far its zone is from UTC. Without a
+// usable offset there is no time: an error of some hours would be worse.
+func docusignClock(local, offset string) time.Time {
+	t, err := time.Parse("2006-01-02T15:04:05.999999999", local)
+	if err != nil || t.Year() < 1970 {
+		return time.Time{}
+	}
+	east, err := strconv.ParseFloat(offset, 64)
+	if err != nil || !(math.Abs(east) <= 14) { // also what is no number
+		return time.Time{}
+	}
+	return t.Add(-time.Duration(east * float64(time.Hour)))
 }

@@ -1,0 +1,97 @@
+// Package elements is responsible for reading texts out of XML that a sender
+// has signed: strictly, within bounds, and no more of it than is asked for.
+package elements
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+)
+
+// What a document of a sender may have at most.
+const (
+	maxElements     = 1_000_000
+	maxElementDepth = 100
+)
+
+var (
+	errNoXML      = &provider.EventError{Unreadable: true, Message: "the body is not XML that can be read"}
+	errTooMuchXML = &provider.EventError{Unreadable: true, Message: "the body has more XML elements, or deeper ones, than a sender's"}
+)
+
+// IsXML tells whether a body can be XML: JSON and forms never begin so.
+func IsXML(body []byte) bool {
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // the byte order mark
+	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<"))
+}
+
+// Texts are texts of an XML document, by the path of the element they stand
+// in: the local names from the root on, "order/customer/name". Only those that
+// were asked for, and that are there, are among them.
+type Texts map[string]string
+
+// Read reads the texts at some paths. It reads the document once, from
+// front to back, and keeps nothing else of it. It is strict where two readers
+// could understand a document differently: an element that was asked for may
+// stand there once, and nothing may declare entities. Errors: *provider.EventError.
+func Read(body []byte, paths ...string) (Texts, error) {
+	found := Texts{}
+	at := make([]string, 0, 8)
+	var text strings.Builder
+	decoder := xml.NewDecoder(bytes.NewReader(body))
+	for n := 0; ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errNoXML
+		}
+		switch token := token.(type) {
+		case xml.Directive: // a DTD
+			return nil, errNoXML
+		case xml.StartElement:
+			if n++; n > maxElements || len(at) == maxElementDepth {
+				return nil, errTooMuchXML
+			}
+			at = append(at, token.Name.Local)
+			text.Reset()
+		case xml.CharData:
+			if slices.Contains(paths, strings.Join(at, "/")) {
+				text.Write(token)
+			}
+		case xml.EndElement:
+			path := strings.Join(at, "/")
+			if slices.Contains(paths, path) {
+				if _, twice := found[path]; twice {
+					return nil, &provider.EventError{Message: path + " stands in the body more than once"}
+				}
+				found[path] = strings.TrimSpace(text.String())
+			}
+			at = at[:len(at)-1]
+			text.Reset()
+		}
+	}
+	return found, nil
+}
+
+// Text returns what stands at a path: not empty, and fit to be part of a key.
+// Errors: *provider.EventError.
+func (t Texts) Text(path string) (string, error) {
+	text := t[path]
+	switch {
+	case text == "":
+		return "", &provider.EventError{Message: path + " is missing or empty"}
+	case !proof.Clean(text):
+		return "", &provider.EventError{Message: path + " contains control characters or is not valid UTF-8"}
+	case len(text) > proof.MaxText:
+		return "", &provider.EventError{Message: path + " is longer than 255 bytes"}
+	}
+	return text, nil
+}
