@@ -68,7 +68,7 @@ func newLatencySide(b *testing.B, dead bool) *latencySide {
 		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL})
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, sender.Close()) })
-		opts.Destinations = append(opts.Destinations, Destination{Name: name, Sender: sender, Breaker: Breaker{Probe: time.Second, MaxProbe: time.Second}})
+		opts.Destinations = append(opts.Destinations, DestinationOptions{Name: name, Sender: sender, Breaker: Breaker{Probe: time.Second, MaxProbe: time.Second}})
 		opts.Routes = append(opts.Routes, route.Route{Name: name, From: []string{"*"}, To: name})
 	}
 	add("up", func(_ http.ResponseWriter, r *http.Request) {

@@ -91,14 +91,14 @@ func TestBreakerCounts(t *testing.T) {
 }
 
 // addHTTP adds a destination and a route that sends every event there.
-func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*Destination)) {
+func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
-	d := Destination{Name: name, Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Max: time.Second, Jitter: -1, MaxAttempts: 1000}}
+	d := DestinationOptions{Name: name, Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Max: time.Second, Jitter: -1, MaxAttempts: 1000}}
 	change(&d)
 	b.opts.Destinations = append(b.opts.Destinations, d)
 	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "to-" + name, From: []string{"*"}, To: name})
@@ -118,11 +118,11 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 				if !healthy.Load() {
 					w.WriteHeader(http.StatusInternalServerError)
 				}
-			}, func(d *Destination) {
+			}, func(d *DestinationOptions) {
 				d.Queue = queue
 				d.Breaker = Breaker{Failures: 5, Probe: 200 * time.Millisecond, MaxProbe: 500 * time.Millisecond}
 			})
-			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *Destination) { d.Queue = queue })
+			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Queue = queue })
 			b.start(t, b.worker(t))
 			const events = 40
 			for i := range events {
@@ -162,7 +162,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	b := setup(t)
 	var calls atomic.Int32
 	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) },
-		func(d *Destination) { d.Breaker.Probe = time.Millisecond })
+		func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
@@ -186,7 +186,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var calls atomic.Int32
-	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *Destination) { d.Breaker.Probe = time.Millisecond })
+	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
 	b.opts.Routes = []route.Route{
 		{Name: "ordered", From: []string{"*"}, Types: []string{"ordered"}, To: "app", OrderBy: "'one'"},
 		{Name: "free", From: []string{"*"}, Types: []string{"free"}, To: "app"},

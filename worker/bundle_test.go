@@ -92,7 +92,7 @@ func stop(t *testing.T, w *Worker) {
 
 // to adds an HTTP destination for a receiver, with a route that forwards
 // everything there.
-func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Destination)) {
+func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
@@ -101,7 +101,7 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
-	d := Destination{Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}}
+	d := DestinationOptions{Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}}
 	for _, f := range change {
 		f(&d)
 	}

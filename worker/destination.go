@@ -10,8 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Destination is where effects go.
-type Destination struct {
+// DestinationOptions say of one destination how the worker reaches it, and how
+// often.
+type DestinationOptions struct {
 	// Name is what routes and EnqueueTx call it. Required.
 	Name string `yaml:"-"`
 	// Sender makes the attempts. Required.
@@ -71,7 +72,7 @@ const (
 
 // WithDefaults returns a copy in which what was left out has its default, but
 // for the queue, which depends on the other destinations.
-func (d Destination) WithDefaults() Destination {
+func (d DestinationOptions) WithDefaults() DestinationOptions {
 	d.Concurrency = cmp.Or(d.Concurrency, 10)
 	if d.Rate > 0 {
 		d.Burst = cmp.Or(d.Burst, max(1, int(d.Rate)))
@@ -89,7 +90,7 @@ func (d Destination) WithDefaults() Destination {
 
 // Validate finds what is wrong with a destination that has its defaults, but for
 // its name and its sender. Its error is option.Faults.
-func (d Destination) Validate() error {
+func (d DestinationOptions) Validate() error {
 	var c option.Check
 	c.AtLeast("concurrency", int64(d.Concurrency), 1)
 	c.AtMost("concurrency", int64(d.Concurrency), maxQueueWorkers)

@@ -107,7 +107,7 @@ func TestAttemptsUsedUpAreParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.to(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-		func(d *Destination) { d.Retry.MaxAttempts = 2 })
+		func(d *DestinationOptions) { d.Retry.MaxAttempts = 2 })
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 
@@ -176,7 +176,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b := setup(t)
 			b.opts.JobTimeout, b.opts.RescueAfter = time.Second, 1100*time.Millisecond
 			sender := &stubborn{fakeSender: "http", calls: make(chan int, 10), release: make(chan struct{})}
-			b.opts.Destinations = []Destination{{Name: "app", Sender: sender}}
+			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
 			events := b.start(t, w)
@@ -213,7 +213,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 func TestPanicOfSenderIsInDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.opts.Destinations = []Destination{{Name: "app", Sender: panicking("http"), Policy: outbox.AtMostOnce}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: panicking("http"), Policy: outbox.AtMostOnce}}
 	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)

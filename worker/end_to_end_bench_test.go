@@ -89,7 +89,7 @@ func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string,
 	b.Cleanup(func() { require.NoError(b, sender.Close()) })
 	side.opts = Options{
 		Pool: pool, Outbox: side.outbox,
-		Destinations: []Destination{{Name: name, Sender: sender, Concurrency: 50}},
+		Destinations: []DestinationOptions{{Name: name, Sender: sender, Concurrency: 50}},
 		Routes:       []route.Route{{Name: name, From: []string{name}, To: name}},
 	}
 	return side

@@ -37,7 +37,7 @@ type fleetRate struct {
 	due     time.Time     // of the last token handed out
 }
 
-func newFleetRate(d Destination, take takeTokens) *fleetRate {
+func newFleetRate(d DestinationOptions, take takeTokens) *fleetRate {
 	return &fleetRate{
 		take: func(ctx context.Context, n int) (time.Duration, error) {
 			return take(ctx, d.Name, float64(d.Rate), d.Burst, n)

@@ -26,7 +26,7 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	// A breaker that opens at the first failure: nothing failed at the destination.
-	b.opts.Destinations = []Destination{{Name: "app", Sender: sender, Breaker: Breaker{Failures: 1}}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Breaker: Breaker{Failures: 1}}}
 	b.opts.Routes = []route.Route{{Name: "elsewhere", From: []string{"*"}, To: "app", HTTP: &route.HTTPRequest{URL: `"` + foreign.URL + `/"`}}}
 	w := b.worker(t)
 	events := b.start(t, w)

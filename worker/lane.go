@@ -17,7 +17,7 @@ const refetchSlack = 5 * time.Second
 
 // lane is one destination in this process: its limits and its way out.
 type lane struct {
-	Destination
+	DestinationOptions
 
 	slots   chan struct{}
 	rate    *fleetRate // nil without one
@@ -27,8 +27,8 @@ type lane struct {
 // takeTokens is outbox.Outbox.TakeTokens.
 type takeTokens func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
 
-func newLane(d Destination, take takeTokens) *lane {
-	l := &lane{Destination: d, slots: make(chan struct{}, d.workers()), breaker: newBreaker(d.Breaker, time.Now)}
+func newLane(d DestinationOptions, take takeTokens) *lane {
+	l := &lane{DestinationOptions: d, slots: make(chan struct{}, d.workers()), breaker: newBreaker(d.Breaker, time.Now)}
 	if d.Rate > 0 {
 		l.rate = newFleetRate(d, take)
 	}
@@ -36,7 +36,7 @@ func newLane(d Destination, take takeTokens) *lane {
 }
 
 // workers is how many runs of the destination this process starts at once.
-func (d Destination) workers() int {
+func (d DestinationOptions) workers() int {
 	if d.Rate == 0 {
 		return d.Concurrency
 	}
@@ -44,7 +44,7 @@ func (d Destination) workers() int {
 }
 
 // longestWait is how long a run may wait for its rate token.
-func (d Destination) longestWait() time.Duration {
+func (d DestinationOptions) longestWait() time.Duration {
 	if d.Rate == 0 {
 		return 0
 	}
@@ -54,7 +54,7 @@ func (d Destination) longestWait() time.Duration {
 
 // lease is how long an attempt holds its effect: reading the current state, the
 // call and its settlement.
-func (d Destination) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
+func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
 
 // enter waits for a slot and a rate token. The caller calls leave exactly when
 // it returns nil; any error ends the run, as a snooze or with ctx.

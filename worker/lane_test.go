@@ -35,7 +35,7 @@ func TestLane(t *testing.T) {
 	t.Parallel()
 	t.Run("SnoozesWithoutSlot", func(t *testing.T) {
 		t.Parallel()
-		l := newLane(Destination{Concurrency: 1}, nil)
+		l := newLane(DestinationOptions{Concurrency: 1}, nil)
 		require.NoError(t, l.enter(t.Context()))
 		var snooze *river.JobSnoozeError
 		require.ErrorAs(t, l.enter(t.Context()), &snooze)
@@ -45,7 +45,7 @@ func TestLane(t *testing.T) {
 	t.Run("KeepsTheRate", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 100, Rate: 2, Burst: 1}, localRate())
+			l := newLane(DestinationOptions{Concurrency: 100, Rate: 2, Burst: 1}, localRate())
 			start := time.Now()
 			for range 5 {
 				require.NoError(t, l.enter(t.Context()))
@@ -58,7 +58,7 @@ func TestLane(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			rate := localRate()
-			d := Destination{Concurrency: 20, Rate: 50, Burst: 1}
+			d := DestinationOptions{Concurrency: 20, Rate: 50, Burst: 1}
 			start := time.Now()
 			var runs sync.WaitGroup
 			for range 3 { // processes
@@ -82,7 +82,7 @@ func TestLane(t *testing.T) {
 	t.Run("GivesTheTokenBackWhenCancelled", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
+			l := newLane(DestinationOptions{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
 			require.NoError(t, l.enter(t.Context()))
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Millisecond, cancel)
@@ -96,7 +96,7 @@ func TestLane(t *testing.T) {
 	t.Run("GivesTheTokenBackUnused", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
+			l := newLane(DestinationOptions{Concurrency: 10, Rate: 1, Burst: 1}, localRate())
 			start := time.Now()
 			for range 10 {
 				require.NoError(t, l.enter(t.Context()))
@@ -108,7 +108,7 @@ func TestLane(t *testing.T) {
 	t.Run("SnoozesUntilAFarToken", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			l := newLane(Destination{Concurrency: 10, Rate: 0.01, Burst: 1}, localRate())
+			l := newLane(DestinationOptions{Concurrency: 10, Rate: 0.01, Burst: 1}, localRate())
 			require.Equal(t, 1, cap(l.slots))
 			require.NoError(t, l.enter(t.Context()))
 			l.leave(false)
@@ -135,11 +135,11 @@ func TestQueueNames(t *testing.T) {
 		require.True(t, riverjob.IsQueueName(ownQueue(name)), name)
 	}
 
-	few := make([]Destination, maxOwnQueues)
+	few := make([]DestinationOptions, maxOwnQueues)
 	for i := range few {
 		few[i].Name = fmt.Sprint("d", i)
 	}
-	many := slices.Concat(few, []Destination{{Name: "more"}, {Name: "own", Queue: "own"}})
+	many := slices.Concat(few, []DestinationOptions{{Name: "more"}, {Name: "own", Queue: "own"}})
 	assignQueues(few)
 	require.Equal(t, "dst_d7", few[7].Queue)
 	assignQueues(many)

@@ -165,7 +165,7 @@ func TestNewKeyOnStoredError(t *testing.T) {
 			rw.Header().Set("Idempotent-Replayed", "true")
 			rw.WriteHeader(http.StatusInternalServerError)
 		}
-	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })
+	}, func(d *DestinationOptions) { d.OnStoredError = OnStoredErrorNewKey })
 	events := b.start(t, b.worker(t))
 	b.take(t, incoming{id: "evt_1", body: `{}`})
 	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
@@ -190,7 +190,7 @@ func TestKeyTTLParks(t *testing.T) {
 	b.to(t, func(rw http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		rw.WriteHeader(http.StatusGatewayTimeout)
-	}, func(d *Destination) {
+	}, func(d *DestinationOptions) {
 		d.KeyTTL = time.Minute
 		d.Retry = destination.Schedule{Initial: 20 * time.Minute, Jitter: -1}
 	})

@@ -14,7 +14,7 @@ func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sender := &stubborn{fakeSender: "http", calls: make(chan int, 10)}
-	b.opts.Destinations = []Destination{{Name: "app", Sender: sender, Timeout: time.Minute}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}}
 	w := b.worker(t)
 	l := w.lanes["app"]
 	made := w.attempts.call(t.Context(), l, outbox.Effect{Attempt: 2}, time.Now().Add(time.Minute))

@@ -54,7 +54,7 @@ type Options struct {
 	// Routes say which events lead to which effects.
 	Routes []route.Route
 	// Destinations are where effects go. Every name a route gives must be here.
-	Destinations []Destination
+	Destinations []DestinationOptions
 	// ConfigHash names the configuration the routes are from. It is stored with
 	// every event they dispatch or skip.
 	ConfigHash string
@@ -97,15 +97,9 @@ type Options struct {
 // withDefaults returns a copy with every default filled in.
 func (o Options) withDefaults() Options {
 	o.Schema = o.Schema.OrDefault()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.TracerProvider == nil {
-		o.TracerProvider = otel.GetTracerProvider()
-	}
-	if o.MeterProvider == nil {
-		o.MeterProvider = otel.GetMeterProvider()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
+	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
 	o.DispatchWorkers = cmp.Or(o.DispatchWorkers, defaultDispatchWorkers)
 	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, defaultHandlerWorkers)
 	o.SoftStop = cmp.Or(o.SoftStop, defaultSoftStop)
@@ -130,7 +124,7 @@ func (o Options) table(routes []route.Route, configHash string) route.Options {
 }
 
 // jobTimeout is what a run needs at the slowest destination.
-func jobTimeout(destinations []Destination) time.Duration {
+func jobTimeout(destinations []DestinationOptions) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {
 		longest = max(longest, d.longestWait()+d.lease())

@@ -74,7 +74,7 @@ func TestOrderEndToEnd(t *testing.T) {
 		if completed++; completed == keys*perKey {
 			close(done)
 		}
-	}, func(d *Destination) { d.Concurrency = 20 })
+	}, func(d *DestinationOptions) { d.Concurrency = 20 })
 	b.opts.Routes[0].OrderBy = "body.key"
 	b.start(t, b.worker(t))
 	start := time.Now()

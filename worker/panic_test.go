@@ -12,7 +12,7 @@ import (
 func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.opts.Destinations = []Destination{{Name: "app", Sender: fakeSender("http")}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: fakeSender("http")}}
 	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	b.opts.MaxBody = func(string) int64 { panic("oh no") } // asked by each plan
 	w := b.worker(t)

@@ -27,7 +27,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				if !right.Load() {
 					w.WriteHeader(status)
 				}
-			}, func(d *Destination) {
+			}, func(d *DestinationOptions) {
 				d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 3}
 				d.Breaker = Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
 			})
@@ -60,7 +60,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 		if strings.HasPrefix(r.Header.Get("X-Bad"), "yes") {
 			w.WriteHeader(http.StatusForbidden)
 		}
-	}, func(d *Destination) {
+	}, func(d *DestinationOptions) {
 		d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 5}
 		d.Breaker = Breaker{Probe: 100 * time.Millisecond, MaxProbe: 200 * time.Millisecond}
 	})

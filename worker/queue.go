@@ -27,7 +27,7 @@ var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 const upkeepWorkers = 8
 
 // assignQueues gives a queue to every destination that asks for none.
-func assignQueues(destinations []Destination) {
+func assignQueues(destinations []DestinationOptions) {
 	own := 0
 	for _, d := range destinations {
 		if d.Queue == "" {

@@ -27,7 +27,7 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 		if calls = append(calls, time.Now()); len(calls) == events {
 			close(enough)
 		}
-	}, func(d *Destination) { d.Rate, d.Burst, d.Concurrency = rate, 5, 20 })
+	}, func(d *DestinationOptions) { d.Rate, d.Burst, d.Concurrency = rate, 5, 20 })
 	for i := range events {
 		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 	}

@@ -38,7 +38,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 		if calls.Add(1) <= 2 {
 			w.WriteHeader(http.StatusForbidden)
 		}
-	}, func(d *Destination) {
+	}, func(d *DestinationOptions) {
 		d.Retry = destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 2}
 	})
 	b.opts.Routes[0].OrderBy = `"one"`
@@ -69,7 +69,7 @@ func TestStoredRefusalGetsANewKey(t *testing.T) {
 			w.Header().Set("Idempotent-Replayed", "true")
 			w.WriteHeader(http.StatusNotFound)
 		}
-	}, func(d *Destination) { d.OnStoredError = OnStoredErrorNewKey })
+	}, func(d *DestinationOptions) { d.OnStoredError = OnStoredErrorNewKey })
 	b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)

@@ -26,7 +26,7 @@ type fleet struct {
 	*bundle
 
 	refuse       atomic.Bool // events whose id begins with "refused"
-	destinations []Destination
+	destinations []DestinationOptions
 	routes       []route.Route
 }
 
@@ -50,7 +50,7 @@ func newFleet(t *testing.T, size int) *fleet {
 		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: 5 * time.Second})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, sender.Close()) })
-		f.destinations = append(f.destinations, Destination{
+		f.destinations = append(f.destinations, DestinationOptions{
 			Name: name, Sender: sender, Breaker: Breaker{Off: true}, Retry: destination.Schedule{Initial: 500 * time.Millisecond, Jitter: -1},
 		})
 		f.routes = append(f.routes, route.Route{Name: "to-" + name, From: []string{"*"}, Types: []string{name}, To: name})

@@ -30,7 +30,7 @@ func (b *bundle) books(t *testing.T, role string) {
 		Role:       role, TracerProvider: b.opts.TracerProvider,
 	})
 	require.NoError(t, err)
-	b.opts.Destinations = append(b.opts.Destinations, Destination{
+	b.opts.Destinations = append(b.opts.Destinations, DestinationOptions{
 		Name: "books", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 3},
 	})
 	b.opts.Routes = append(b.opts.Routes, route.Route{
@@ -150,7 +150,7 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 				Name: "marks", Statements: map[string]string{"mark": `INSERT INTO marks (place) VALUES (current_setting('search_path'))`}, SearchPath: one.path,
 			})
 			require.NoError(t, err)
-			b.opts.Destinations = []Destination{{Name: "marks", Sender: sender}}
+			b.opts.Destinations = []DestinationOptions{{Name: "marks", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &route.SQLStatement{}}}
 			events := b.start(t, b.worker(t))
 			b.accept(t, "evt_1", false)

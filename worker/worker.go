@@ -96,7 +96,7 @@ func New(opts Options) (*Worker, error) {
 // transaction. The gateway must be told which sources have handlers
 // (outbox.Delivery.Handlers). With "*", the first event of a source may wait a
 // second or two until its queue is found. It panics after Start.
-func (w *Worker) Handle(source, eventType string, fn func(ctx context.Context, tx pgx.Tx, e outbox.Event) error) {
+func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started {

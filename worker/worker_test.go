@@ -109,7 +109,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *Destination) { d.Queue = "before" })
+	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Queue = "before" })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	b.accept(t, "evt_1", false)
@@ -131,7 +131,7 @@ func TestOptionsRefused(t *testing.T) {
 		RescueAfter: time.Second,
 		SoftStop:    -1,
 		ID:          strings.Repeat("i", 101),
-		Destinations: []Destination{
+		Destinations: []DestinationOptions{
 			{Name: "a"},
 			{Name: "a", Sender: fakeSender("http"), Queue: "Upper"},
 			{Name: "b", Sender: fakeSender("http"), Queue: "upkeep"},

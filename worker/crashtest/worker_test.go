@@ -98,7 +98,7 @@ func startToWork(encoded string) error {
 	}
 	w, err := worker.New(worker.Options{
 		Pool: pool, Outbox: box, Logger: logger,
-		Destinations: []worker.Destination{{
+		Destinations: []worker.DestinationOptions{{
 			Name: destinationName, Sender: &waitingSender{Sender: sender, setting: s, full: make(chan struct{})},
 			Policy: s.Policy, Concurrency: s.Concurrency, Rate: destination.Rate(s.Rate), Burst: s.Burst,
 		}},

@@ -26,7 +26,7 @@ const attemptSlack = time.Second
 
 // destinations are where effects go, and how to close their connections.
 type destinations struct {
-	list    []worker.Destination
+	list    []worker.DestinationOptions
 	closers []func() error
 }
 
@@ -42,7 +42,7 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 			errs = append(errs, cfg.Problem("destinations."+name+"."+d.Kinds()[0], err.Error()))
 			continue
 		}
-		one := d.Destination
+		one := d.DestinationOptions
 		one.Name, one.Sender, one.ConfigHash = name, sender, hash
 		one.Timeout += attemptSlack
 		made.list = append(made.list, one)

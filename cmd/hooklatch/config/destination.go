@@ -18,7 +18,7 @@ type Destination struct {
 	// Runs effects as statements in the same Postgres, exactly once.
 	SQL *destination.SQLOptions `yaml:"sql,omitempty"`
 
-	worker.Destination `yaml:",inline"`
+	worker.DestinationOptions `yaml:",inline"`
 
 	// Statuses after which an HTTP request counts as not applied and is made
 	// again, on the schedule of retry: 400 to 499 without 408, 409, 425 and 429,
@@ -51,7 +51,7 @@ func (dest Destination) Kinds() []string {
 
 func (dest Destination) withDefaults() Destination {
 	off := dest.Breaker.Off
-	dest.Destination = dest.Destination.WithDefaults()
+	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()
 	if off {
 		dest.Breaker = worker.Breaker{Off: true} // the rest means nothing
 	}
@@ -93,7 +93,7 @@ func (dest Destination) validate(name string) error {
 	if dest.SQL != nil {
 		c.Within("sql", dest.SQL.Validate())
 	}
-	c.Within("", dest.Destination.Validate())
+	c.Within("", dest.DestinationOptions.Validate())
 	c.Within("allow_private", destination.CheckAllowPrivate(dest.AllowPrivate))
 	return c.Err()
 }

@@ -206,19 +206,19 @@ type generator struct {
 
 // refinements are merged into the schema of a field.
 var refinements = map[string]object{
-	"Source.Provider":           {"enum": catalog.Names()},
-	"Destination.Policy":        {"enum": policies},
-	"EmailOptions.TLS":          {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
-	"HTTPOptions.Method":        {"enum": methods},
-	"RouteHTTP.Method":          {"enum": methods},
-	"Destination.OnStoredError": {"enum": onStoredErrors},
-	"Route.OnPark":              {"enum": onParks},
-	"Refetch.Auth":              {"enum": []string{route.RefetchAuthDestination}},
-	"RouteForward.Headers":      {"enum": forwardHeaders},
-	"Route.Name":                {"pattern": namePattern.String()},
-	"Options.Tolerance":         {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
-	"Source.ReplayGuard":        {"enum": replayGuards},
-	"Source.Dedup":              {"enum": dedups},
+	"Source.Provider":                  {"enum": catalog.Names()},
+	"DestinationOptions.Policy":        {"enum": policies},
+	"EmailOptions.TLS":                 {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
+	"HTTPOptions.Method":               {"enum": methods},
+	"RouteHTTP.Method":                 {"enum": methods},
+	"DestinationOptions.OnStoredError": {"enum": onStoredErrors},
+	"Route.OnPark":                     {"enum": onParks},
+	"Refetch.Auth":                     {"enum": []string{route.RefetchAuthDestination}},
+	"RouteForward.Headers":             {"enum": forwardHeaders},
+	"Route.Name":                       {"pattern": namePattern.String()},
+	"Options.Tolerance":                {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
+	"Source.ReplayGuard":               {"enum": replayGuards},
+	"Source.Dedup":                     {"enum": dedups},
 }
 
 // requirements are merged into the schema of a struct.

@@ -60,7 +60,7 @@ func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
-	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Destinations: []worker.Destination{{Name: "crm", Sender: sender}}})
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Destinations: []worker.DestinationOptions{{Name: "crm", Sender: sender}}})
 	require.NoError(t, err)
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
