@@ -15,26 +15,29 @@ import (
 
 const module = "github.com/hooklatch/hooklatch"
 
-// layer is a part of the repository and what it must not depend on, directly
-// or through others: import path, those below it included, to the reason.
+// layer is a part of the repository and what it must not depend on: import path,
+// those below it included, to the reason.
 type layer struct {
-	packages string // of the module, as a prefix
-	must     map[string]string
+	packages string            // of the module, as a prefix
+	must     map[string]string // not depend on it, directly or through others
+	direct   map[string]string // not import it, though what it imports may
 }
 
 const oneWay = "imports point one way: cmd -> gateway, worker -> outbox -> schema"
+
+const planIsPure = "a plan is a function of event and routes: check and replay ask for it without a worker or a database"
 
 // senders is the package with one file for each sender.
 const senders = module + "/gateway/provider/internal/sender"
 
 var layers = []layer{
-	{"schema", map[string]string{
+	{packages: "schema", must: map[string]string{
 		module + "/outbox":  oneWay,
 		module + "/gateway": oneWay,
 		module + "/worker":  oneWay,
 		module + "/cmd":     oneWay,
 	}},
-	{"outbox", map[string]string{
+	{packages: "outbox", must: map[string]string{
 		module + "/gateway":            oneWay,
 		module + "/worker":             oneWay,
 		module + "/cmd":                oneWay,
@@ -45,24 +48,29 @@ var layers = []layer{
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 		"database/sql":                 "a lost COMMIT answer makes database/sql run a statement twice; pgx only",
 	}},
-	{"gateway", map[string]string{
+	{packages: "gateway", must: map[string]string{
 		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
 		module + "/cmd":                oneWay,
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 	}},
-	{"gateway/provider/internal/proof", map[string]string{
+	{packages: "gateway/provider/internal/proof", must: map[string]string{
 		senders: "the engine knows no sender",
 		module + "/gateway/provider/internal/graphapi":    "the engine knows no sender",
 		module + "/gateway/provider/internal/plaidkeys":   "the engine knows no sender",
 		module + "/gateway/provider/internal/twilioforms": "the engine knows no sender",
 	}},
-	{"worker", map[string]string{
+	{packages: "worker", must: map[string]string{
 		module + "/gateway":            "gateway and worker meet in the outbox only, so that each runs without the other",
 		module + "/cmd":                oneWay,
 		"github.com/labstack/echo":     "workers serve no HTTP",
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 	}},
-	{"cmd", map[string]string{
+	{packages: "worker/route", direct: map[string]string{
+		"github.com/riverqueue/river": planIsPure,
+		"github.com/jackc/pgx":        planIsPure,
+		"os":                          planIsPure,
+	}},
+	{packages: "cmd", must: map[string]string{
 		"testing":                               "a binary that links testing has its flags and its init",
 		"github.com/stretchr/testify":           "test helpers stay out of programs",
 		module + "/schema/pgtest":               "test helpers stay out of programs",
@@ -94,9 +102,10 @@ func TestImportsPointOneWay(t *testing.T) {
 					if _, exempt := linked[[2]string{l.packages, forbidden}]; exempt {
 						imports = p.Imports
 					}
-					if i := slices.IndexFunc(imports, func(dep string) bool { return within(dep, forbidden) }); i >= 0 {
-						require.Fail(t, "forbidden import", "%s depends on %s: %s\n%s", path, imports[i], reason, chain(packages, path, imports[i]))
-					}
+					refuse(t, packages, path, imports, forbidden, reason)
+				}
+				for forbidden, reason := range l.direct {
+					refuse(t, packages, path, p.Imports, forbidden, reason)
 				}
 			}
 			require.NotZero(t, found, "no package below %s", l.packages)
@@ -117,6 +126,39 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	for _, path := range []string{module + "/gateway", module + "/gateway/provider", senders} {
 		require.False(t, slices.Contains(packages[path].Deps, catalog), "%s depends on %s: it must do with any provider", path, catalog)
 	}
+}
+
+// refuse fails when a package has what is forbidden among its imports.
+func refuse(t *testing.T, packages map[string]goPackage, path string, imports []string, forbidden, reason string) {
+	t.Helper()
+	if i := slices.IndexFunc(imports, func(dep string) bool { return within(dep, forbidden) }); i >= 0 {
+		require.Fail(t, "forbidden import", "%s depends on %s: %s\n%s", path, imports[i], reason, chain(packages, path, imports[i]))
+	}
+}
+
+// parts are the packages below outbox that make it up. All others there are leaves,
+// which gateway and worker import as well.
+var parts = []string{"outbox", "outbox/commit", "outbox/ledger", "outbox/riverjob"}
+
+func TestLeavesImportLeavesOnly(t *testing.T) {
+	t.Parallel()
+	packages := listPackages(t)
+	isLeaf := func(path string) bool {
+		name, ours := strings.CutPrefix(path, module+"/")
+		return ours && within(name, "outbox") && !slices.Contains(parts, name)
+	}
+	leaves := 0
+	for path, p := range packages {
+		if !isLeaf(path) {
+			continue
+		}
+		leaves++
+		for _, dep := range p.Deps {
+			require.True(t, !within(dep, module) || isLeaf(dep), "%s depends on %s: all layers import leaves, so that a leaf can import none of them\n%s",
+				path, dep, chain(packages, path, dep))
+		}
+	}
+	require.NotZero(t, leaves)
 }
 
 // goPackage is what the test needs of `go list -json`.
