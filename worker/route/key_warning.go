@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// KeyWarning tells of a business key that looks as if it swallowed events.
+// KeyWarning is about a business key that looks as if it swallowed events.
 type KeyWarning struct {
 	Route string
 	Key   string // the expression
@@ -74,8 +75,7 @@ func repeatingType(types []string) string {
 		return "events of all types"
 	}
 	for _, t := range types {
-		words := wordsOf(t)
-		if strings.HasSuffix(t, "*") || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(repeating, w) }) {
+		if strings.HasSuffix(t, "*") || hasWord(t, repeating) {
 			return "events of type " + t
 		}
 	}
@@ -113,22 +113,13 @@ func readsOf(compiled *cel.Ast) (reads, varies bool) {
 // fieldVaries goes by the words of a field's name. What was created at some
 // time stays so.
 func fieldVaries(name string) bool {
-	words := wordsOf(name)
-	return !slices.Contains(words, "created") && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(varying, w) })
+	return hasWord(name, varying) && !hasWord(name, []string{"created"})
 }
 
-// wordsOf splits customer.subscription_updated and lastModifiedAt into words.
-func wordsOf(name string) []string {
-	var spaced strings.Builder
-	lower := false
-	for _, c := range name {
-		if upper := c >= 'A' && c <= 'Z'; upper && lower {
-			spaced.WriteByte(' ')
-		}
-		lower = c >= 'a' && c <= 'z'
-		spaced.WriteRune(c)
-	}
-	return strings.FieldsFunc(strings.ToLower(spaced.String()), func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
-	})
+var words = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
+
+// hasWord tells whether one of the words of customer.subscription_updated or
+// lastModifiedAt is on the list.
+func hasWord(name string, list []string) bool {
+	return slices.ContainsFunc(words.FindAllString(name, -1), func(w string) bool { return slices.Contains(list, strings.ToLower(w)) })
 }
