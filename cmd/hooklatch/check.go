@@ -262,9 +262,6 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 }
 
 func (c *checkup) print(asJSON bool) error {
-	for i := range c.findings {
-		c.findings[i].Fix = c.asInvoked(c.findings[i].Fix)
-	}
 	if asJSON {
 		return printJSON(c.stdout, struct {
 			Problems int              `json:"problems"`

@@ -51,7 +51,7 @@ func TestCheckOfAFreshDatabaseSaysHowToFixIt(t *testing.T) {
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
 	require.Contains(t, c.stdout.String(), "FAIL  schema                   migration 0001_inbox of schema \"hooklatch\" is pending\n"+
-		"                               -> run: go run ./cmd/hooklatch migrate up\n")
+		"                               -> run: hooklatch migrate up\n")
 	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // the servers of tests are fast, not safe
 	require.Empty(t, c.stderr.String())
 	asJSON := command{}

@@ -121,7 +121,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	s.configPath = writeConfig(t, pgtest.URL(t, pool))
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("worker")...))
-	require.Contains(t, c.stderr.String(), "run: go run ./cmd/hooklatch migrate up")
+	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
 
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))

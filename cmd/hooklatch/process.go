@@ -40,12 +40,3 @@ func invocation(arg0 string) string {
 	}
 	return base
 }
-
-// asInvoked replaces the installed name in hints of packages that cannot know
-// how they are called.
-func (p *process) asInvoked(text string) string {
-	return strings.NewReplacer(
-		"run: "+programName+" ", "run: "+p.name+" ",
-		"`"+programName+" ", "`"+p.name+" ",
-	).Replace(text)
-}

@@ -51,7 +51,7 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 		return nil, err
 	}
 	if _, missing := config.Find(""); missing == nil {
-		c.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", programName))
+		c.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", c.name))
 	}
 	empty := config.Default()
 	return &empty, nil

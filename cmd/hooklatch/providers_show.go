@@ -19,7 +19,7 @@ const pageWidth = 96
 
 func (c *cli) showProvider(name string, cfg *config.Config, asJSON bool) error {
 	if !slices.Contains(catalog.Names(), name) {
-		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, programName)
+		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, c.name)
 	}
 	d, err := describe(name, cfg)
 	if err != nil {

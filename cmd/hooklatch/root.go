@@ -56,7 +56,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 
 // complain writes an error to stderr, each of its lines with the program's name.
 func (p *process) complain(err error) {
-	for line := range strings.Lines(p.asInvoked(err.Error())) {
+	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))
 	}
 }

@@ -126,7 +126,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	}
 	key, ok := s.CurrentSecret(time.Now())
 	if !ok && len(s.Secrets) > 0 {
-		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, programName)
+		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, c.name)
 	}
 	configFlag := ""
 	if c.configPath != "" {
