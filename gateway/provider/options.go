@@ -53,6 +53,14 @@ type Options struct {
 	// instead of Header.
 	Query string `yaml:"query,omitempty"`
 
+	// AppIDs are the applications of yours that Graph makes validation tokens
+	// for. With them the tokens of a delivery are proven, and one with resource
+	// data must have some. Provider microsoft-graph.
+	AppIDs []string `yaml:"app_ids,omitempty"`
+	// Tenants that validation tokens may come from. Default: any. Provider
+	// microsoft-graph, with AppIDs.
+	Tenants []string `yaml:"tenants,omitempty"`
+
 	// VerifyToken is the token the sender shows when it checks the endpoint, as
 	// it was entered there. Providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`

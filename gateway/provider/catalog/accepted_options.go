@@ -37,6 +37,8 @@ func givenIn(o provider.Options) []given {
 		add("max_age", o.MaxAge.String())
 	}
 	add("query", o.Query)
+	add("app_ids", strings.Join(o.AppIDs, " "))
+	add("tenants", strings.Join(o.Tenants, " "))
 	if !o.VerifyToken.IsZero() {
 		add("verify_token", o.VerifyToken.String())
 	}

@@ -50,7 +50,7 @@ func entries() []entry {
 		{"linear", []string{"tolerance"}, sender.Linear},
 		{"mailgun", []string{"tolerance"}, sender.Mailgun},
 		{"meta", []string{"verify_token"}, sender.Meta},
-		{"microsoft-graph", nil, sender.MicrosoftGraph},
+		{"microsoft-graph", []string{"app_ids", "tenants"}, sender.MicrosoftGraph},
 		{"mollie", nil, sender.Mollie},
 		{"mux", []string{"tolerance"}, sender.Mux},
 		{"okta", []string{"header"}, sender.Okta},

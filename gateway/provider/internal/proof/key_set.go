@@ -25,6 +25,10 @@ type PublishedKey struct {
 	id        string
 	algorithm string // the only one it is for; empty: any that fits its kind
 	key       crypto.PublicKey
+
+	// Issuer is whose tokens it signs, where the set says so: that of Microsoft
+	// does.
+	Issuer string
 }
 
 // KeyFinder returns the keys a token may be signed with, by the key id of its
@@ -129,7 +133,11 @@ func parseKeySet(document []byte) ([]PublishedKey, error) {
 // ParseKey reads the public half of one JSON Web Key. Certificates in it are
 // not looked at: the set itself comes from the sender.
 func ParseKey(text []byte) (PublishedKey, bool) {
-	var given jwkset.JWKMarshal
+	var given struct {
+		jwkset.JWKMarshal
+
+		Issuer string `json:"issuer"`
+	}
 	if err := json.Unmarshal(text, &given); err != nil || given.USE != "" && given.USE != jwkset.UseSig {
 		return PublishedKey{}, false
 	}
@@ -140,7 +148,7 @@ func ParseKey(text []byte) (PublishedKey, bool) {
 	if err != nil || !usable(key.Key()) {
 		return PublishedKey{}, false
 	}
-	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key()}, true
+	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key(), Issuer: given.Issuer}, true
 }
 
 // usable refuses keys that prove nothing: short ones (RFC 7518, 3.3) and

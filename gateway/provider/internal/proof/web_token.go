@@ -99,7 +99,7 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 // Proven checks a token by itself: who signed it, for whom and when. It is
 // also for tokens that stand elsewhere. Errors: as those of Provider.Verify.
 func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
-	token, claims, signature, err := w.read(text)
+	token, claims, signature, err := w.Read(text)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -111,8 +111,8 @@ func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Val
 	return claims, index, w.valid(claims, now)
 }
 
-// read takes a token apart. Nothing in it is proven yet.
-func (w *WebToken) read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) {
+// Read takes a token apart. Nothing in it is proven yet.
+func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) {
 	if len(text) > maxWebToken {
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "longer than 16 KiB"}
 	}
@@ -143,7 +143,7 @@ func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, claims, _, err := w.read(text)
+	_, claims, _, err := w.Read(text)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (w *WebToken) valid(claims jwt.MapClaims, now time.Time) error {
 	if issuer, err := claims.GetIssuer(); err != nil || len(w.Issuers) > 0 && !slices.Contains(w.Issuers, issuer) {
 		return &provider.VerifyError{Reason: provider.ReasonWrongIssuer}
 	}
-	if w.Audience != "" && !madeFor(claims, w.Audience) {
+	if w.Audience != "" && !MadeFor(claims, w.Audience) {
 		return &provider.VerifyError{Reason: provider.ReasonWrongAudience}
 	}
 	for name, want := range w.Claims {
@@ -230,7 +230,8 @@ func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-func madeFor(claims jwt.MapClaims, audience string) bool {
+// MadeFor tells whether a token names an audience.
+func MadeFor(claims jwt.MapClaims, audience string) bool {
 	audiences, err := claims.GetAudience()
 	return err == nil && slices.Contains(audiences, audience)
 }
@@ -241,7 +242,7 @@ func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 		if r.URL == nil {
 			return ErrNoURL
 		}
-		if !madeFor(claims, endpoint(r)) {
+		if !MadeFor(claims, endpoint(r)) {
 			return &provider.VerifyError{Reason: provider.ReasonWrongAudience}
 		}
 	}

@@ -6,49 +6,82 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/entra"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Microsoft Graph signs nothing: every item of a delivery repeats the
-// clientState that the subscription was made with.
+// Microsoft Graph signs no body: every item of a delivery repeats the
+// clientState that the subscription was made with. Deliveries with resource data
+// have tokens besides.
 // Source: learn.microsoft.com/graph, "Receive change notifications through
-// webhooks", "changeNotification resource type".
+// webhooks", "Change notifications that include resource data",
+// "changeNotification resource type".
 var graphState = proof.KeySpelling{Encoding: proof.Raw}
+
+const (
+	// graphPublisher is the application that sends all change notifications.
+	graphPublisher = "0bf30f3b-4a52-48df-9a82-234910c4a086"
+	// maxGraphTokens bounds the tokens of a delivery: there is one for each pair
+	// of application and tenant among its items.
+	maxGraphTokens = 100
+)
 
 var errNoGraphList = errors.New("the body has no list value of objects, which carry clientState")
 
-func MicrosoftGraph(provider.Options) (*provider.Provider, error) {
+// MicrosoftGraph knows change notifications of Microsoft Graph.
+func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
+	tokens, err := entra.New(o, graphPublisher)
+	if err != nil {
+		return nil, err
+	}
 	rule := proof.Each("/value", graphItem)
 	return &provider.Provider{
 		Name:  "microsoft-graph",
 		Title: "Microsoft Graph",
 		About: provider.About{
 			Confirmed: provider.Unconfirmed,
-			Signing:   "None. Every item of /value repeats the clientState of its subscription, in the body.",
+			Signing: "None. Every item of /value repeats the clientState of its subscription, in the body. With `app_ids` the validationTokens " +
+				"of deliveries with resource data are proven, too: JSON Web Tokens of Microsoft (RS256) made for your application, by the " +
+				"service that sends change notifications.",
 			KeyRule: "id of each item of /value. Without it a hash of subscriptionId, changeType, resource and the etag of resourceData. Items with " +
 				"neither, and those about the subscription itself, are events of their own each time.",
 			Setup: []string{
 				"Make up a clientState of at most 128 characters: it is the secret of the source. Several subscriptions may have one each; list them all.",
 				"POST https://graph.microsoft.com/v1.0/subscriptions with notificationUrl {url} (and lifecycleNotificationUrl, the same) and clientState.",
 				"Graph checks the URL at once, and Hooklatch answers: the source must be configured before. Renew the subscription before it expires.",
+				"For subscriptions with resource data set `app_ids` to the ids of your applications, and `tenants` to those you know, where you know all.",
 			},
 			Notes: []string{
 				"clientState is part of the body and is stored with it: treat stored bodies of this source as secret, and make up a new clientState when you renew.",
 				"One delivery may carry items of several subscriptions. All of them must carry a clientState we know.",
 				"An endpoint of which more than 10 % of the answers take longer than 2.9 s is throttled.",
 				"Lifecycle items (type lifecycle.missed, lifecycle.reauthorizationRequired, ...) have no id.",
-				"Unconfirmed: that items always have an id. Encrypted resource data is stored as it comes; its validationTokens are not verified.",
+				"Unconfirmed: that items always have an id.",
+				"Encrypted resource data is stored as it comes. Without `app_ids` its validationTokens are not looked at; with it a delivery in " +
+					"which one of them fails, or that has none for the tenant of an item, is refused.",
+				"The keys of Microsoft's public cloud prove the tokens, not those of its national clouds.",
 			},
 			Backfill: "Delta queries.",
 			Docs:     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
 		},
-		Verify:      verifyGraph,
+		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+			verified, delivery, err := verifyGraph(r, secrets)
+			if err == nil { // before that no key is fetched
+				err = delivery.verify(ctx, tokens, now)
+			}
+			if err != nil {
+				return provider.Verified{}, err
+			}
+			return verified, nil
+		},
 		Events:      rule.Events,
 		Handshake:   graphValidation,
 		Methods:     []string{http.MethodPost},
@@ -66,19 +99,32 @@ func graphValidation(_ context.Context, r *provider.Request, _ []secret.Value, _
 	return proof.EchoQuery(r, "validationToken")
 }
 
+// graphDelivery is what a delivery has beside the events: its tokens, and the
+// tenants whose resource data is in it.
+type graphDelivery struct {
+	tokens    []string
+	tenants   []string
+	encrypted bool // there is resource data
+}
+
 // verifyGraph wants a clientState that we know in every item, of which there
 // must be one: an empty list proves nothing. It stops at the first item that
 // has none, before it reads the rest.
-func verifyGraph(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified, graphDelivery, error) {
 	var verified provider.Verified
+	var delivery graphDelivery
 	proven, items := "", 0
 	w := &proof.Walk{Text: r.Body}
 	err := w.Members(func(name string) error {
-		if name != "value" {
+		switch name {
+		case "validationTokens":
+			return delivery.readTokens(w)
+		case "value":
+		default:
 			return nil
 		}
 		return w.Items(func(int) error {
-			state, err := graphStateAt(w)
+			state, err := delivery.readItem(w)
 			if err != nil {
 				return err
 			}
@@ -102,30 +148,88 @@ func verifyGraph(_ context.Context, r *provider.Request, secrets []secret.Value,
 	})
 	switch {
 	case errors.Is(err, proof.ErrNoJSON):
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
-	case err != nil:
-		return provider.Verified{}, err
-	case items == 0:
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/value is empty or not there"}
+		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
+	case err == nil && items == 0:
+		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/value is empty or not there"}
 	}
-	return verified, nil
+	return verified, delivery, err
 }
 
-// graphStateAt reads the clientState of the item the walk is at.
-func graphStateAt(w *proof.Walk) (string, error) {
-	state := ""
+// verify proves every token of the delivery, and that there is one of each
+// tenant whose data is in it. They prove who sent the delivery, not what is in
+// it. Errors: as those of Provider.Verify.
+func (d graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now time.Time) error {
+	switch {
+	case !tokens.Wanted():
+		return nil
+	case len(d.tokens) == 0 && d.encrypted:
+		return &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/validationTokens is empty or not there"}
+	}
+	var proven []string
+	for _, text := range d.tokens {
+		tenant, err := tokens.TenantOf(ctx, text, now)
+		if err != nil {
+			return err
+		}
+		proven = append(proven, tenant)
+	}
+	for _, tenant := range d.tenants {
+		if !slices.Contains(proven, tenant) {
+			return &provider.VerifyError{Reason: provider.ReasonWrongClaim, Detail: "tid: no token is of the tenant of an item"}
+		}
+	}
+	return nil
+}
+
+// readItem returns the clientState of the item the walk is at, and notes whose
+// data the item has.
+func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
+	state, tenant, encrypted := "", "", false
 	err := w.Members(func(name string) error {
-		if name != "clientState" {
+		switch name {
+		case "clientState", "tenantId", "encryptedContent":
+		default:
 			return nil
 		}
 		raw, err := w.Value()
-		state, _ = proof.Plain(raw)
+		switch text, _ := proof.Plain(raw); name {
+		case "clientState":
+			state = text
+		case "tenantId":
+			tenant = strings.ToLower(text)
+		default:
+			encrypted = encrypted || string(raw) != "null"
+		}
 		return err
 	})
 	if err == nil && state == "" || errors.Is(err, proof.ErrNoJSON) {
 		return "", &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "an item has no clientState"}
 	}
+	if encrypted {
+		d.encrypted = true
+		if tenant != "" && !slices.Contains(d.tenants, tenant) {
+			d.tenants = append(d.tenants, tenant)
+		}
+	}
 	return state, err
+}
+
+// readTokens notes the validation tokens the walk is at. What is no text is no
+// good token either.
+func (d *graphDelivery) readTokens(w *proof.Walk) error {
+	list, err := w.Value()
+	if err != nil || string(list) == "null" {
+		return err
+	}
+	of := &proof.Walk{Text: list}
+	return of.Items(func(int) error {
+		raw, err := of.Value()
+		text, _ := proof.Plain(raw)
+		if d.tokens = append(d.tokens, text); len(d.tokens) > maxGraphTokens {
+			return proof.TooMany("validationTokens")
+		}
+		return err
+	})
 }
 
 // graphItem describes one item. The beta of Graph leaves out ids now and then.
