@@ -24,8 +24,13 @@ const minSettle = ledgerSlack / 2
 // receiver is still at it.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
 
-// attempter makes attempts: T3. It knows nothing of River; effectWorker and
+// attempter makes attempts: T3. It knows nothing about River; effectWorker and
 // probeWorker bring it tasks and say in River how they ended.
+//
+// What makes an attempt safe is its order. Nothing is called before the ledger
+// has granted the claim, the request that is sent was committed before, and the
+// settlement carries the attempt's number, so that an attempt that lost its lease
+// settles nothing. Everything a crash can cut short is in the ledger by then.
 type attempter struct {
 	ledger    *outbox.Outbox
 	routes    *atomic.Pointer[route.Table]

@@ -73,7 +73,8 @@ func (b Breaker) nextProbe(openedAt time.Time) time.Duration {
 	return min(max(time.Since(openedAt), b.Probe), b.MaxProbe)
 }
 
-// breakerSlices divide the window: so much of it passes away at once.
+// breakerSlices is into how many parts the window is divided; the oldest is
+// forgotten as a whole.
 const breakerSlices = 10
 
 // breaker counts the attempts of one destination in this process. Whether the
@@ -86,7 +87,7 @@ type breaker struct {
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
-	last   time.Time // failure
+	last   time.Time // when the last of them was
 
 	succeeded time.Time // the last success; reset does not forget it
 }
@@ -167,13 +168,13 @@ func (b *breaker) reset() {
 
 func (b *breaker) forget() { b.slices, b.row = [breakerSlices]breakerSlice{}, 0 }
 
-// isUnauthorized tells whether a receiver, or a proxy before it, refused the
+// isUnauthorized says whether a receiver, or a proxy before it, refused the
 // credentials.
 func isUnauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }
 
-// breakerCounts tells what an attempt says of its destination, if anything.
+// breakerCounts is what an attempt says about its destination, if anything.
 func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == outbox.VerdictDone {
 		return true, false

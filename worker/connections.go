@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// connsForTheRest are the committers of dispatch, claim and settlement, two
-// each, and six for River: one listens, the others fetch, complete and clean up,
-// and load what a job is about.
+// connsForTheRest counts two committers each for dispatch, claim and settlement,
+// and six connections for River: one listens, the others fetch jobs, complete
+// them, clean up, and load what a job is about.
 const connsForTheRest = 12
 
 // ConnsNeeded is how many connections a Worker and its Outbox may hold at once:
@@ -21,8 +21,8 @@ const connsForTheRest = 12
 // claims and settlements wait for slow effects and handlers to end.
 func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
 
-// warnOfFewConns tells of a pool that slow work can use up. Who sizes the pool
-// decides: it may be that less runs at once than is allowed to.
+// warnOfFewConns warns of a pool that slow work can use up. It is no error: a
+// program may know that less runs at once than its options allow.
 func (w *Worker) warnOfFewConns(ctx context.Context) {
 	inPostgres, handlers := 0, 0
 	for _, d := range w.opts.Destinations {

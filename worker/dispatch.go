@@ -35,7 +35,7 @@ type dispatchArgs struct {
 	wait time.Duration // until the next run, when a handler asked for it
 }
 
-// dispatchWorker is T2 for one event.
+// dispatchWorker plans an event and commits its effects: T2.
 type dispatchWorker struct {
 	river.WorkerDefaults[dispatchArgs]
 	*Worker
@@ -74,7 +74,7 @@ func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
 	}
 }
 
-// work is the run as its span describes it.
+// work describes the run for its span.
 func (r dispatchRun) work(e *outbox.Event) work {
 	return work{
 		name: "process dispatch", queue: r.job.Queue, messageID: e.EventID,
@@ -160,7 +160,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *o
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }
 
-// logParked tells of effects that could not be rendered.
+// logParked logs the effects that could not be rendered.
 func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned outbox.Dispatch, dispatched outbox.Dispatched) {
 	for _, e := range planned.Effects {
 		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
@@ -176,8 +176,8 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 }
 
 // dispatchWithHandlers commits the fence, what the handlers write, the effects
-// and the completion of the job as one (I10). A run that was rescued and wakes
-// up does not pass the fence.
+// and the completion of the job as one (I10). A run that was taken for dead and
+// wakes up after another run has dispatched the event does not pass the fence.
 func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchRun, planned outbox.Dispatch, handlers handlerSet) (outbox.Dispatched, error) {
 	planned.Handled = true
 	tx, err := d.pool.BeginTx(ctx, d.handlersTx)
@@ -204,7 +204,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if !dispatched.Fenced {
 		return dispatched, nil
 	}
-	// A job that is no longer running was rescued from under this run. The
+	// A job that is no longer running was rescued while this run went on. The
 	// fence is ours all the same; the next run finds the event dispatched.
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
@@ -229,7 +229,7 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail gives the event up. Without the record of it the job is tried again.
+// fail gives the event up. If that cannot be recorded, the job is tried again.
 func (d *dispatchWorker) fail(ctx context.Context, event *outbox.Event, cause error) error {
 	if err := d.recordFailure(ctx, event, cause); err != nil {
 		return errors.Join(cause, err)
@@ -240,8 +240,8 @@ func (d *dispatchWorker) fail(ctx context.Context, event *outbox.Event, cause er
 	return cause
 }
 
-// recordFailure marks the event failed. An event that was dispatched after all
-// stays what it is.
+// recordFailure marks the event failed. An event that another run dispatched in
+// the meantime stays dispatched.
 func (d *dispatchWorker) recordFailure(ctx context.Context, event *outbox.Event, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

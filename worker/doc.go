@@ -1,14 +1,14 @@
-// Package worker does what accepted events call for: it dispatches each event
-// to routes and handlers, and brings every effect of it to an end.
+// Package worker is responsible for what accepted events call for: it dispatches
+// each event to routes and handlers, and brings every effect to an end.
 //
-// A Worker is a River client set up on purpose. River starts the runs; the
-// ledger of package outbox says what a run may do:
+// A Worker is a River client. River starts the runs; the ledger of package outbox
+// says what a run may do, and package route what an event leads to:
 //
 //	dispatch   load the event, plan its effects (a pure function of event and
 //	           routes), commit them (T2). With handlers: fence, handlers,
 //	           effects, jobs and the completion of the job in one transaction.
 //	effect     wait for a slot and a rate token, claim an attempt, call the
-//	           destination, settle the attempt (T3).
+//	           destination, settle the attempt (T3; see attempter).
 //	upkeep     keep partitions ahead, enqueue again what lost its job, make
 //	           River's queues agree with the pauses, probe paused destinations.
 //
@@ -25,7 +25,7 @@
 //	scheduled   snoozed: not due yet, another attempt holds the lease, no slot,
 //	            not its turn in its order
 //	cancelled   the effect is failed, parked or cancelled, or a handler gave the
-//	            event up. Not completed, so that nobody who reads River UI takes
-//	            it for done
+//	            event up. Not completed: in River UI that would look as if it
+//	            were done
 //	discarded   a dispatch that failed for the last time; its event is failed
 package worker

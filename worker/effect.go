@@ -18,8 +18,8 @@ const (
 	// minSnooze keeps a run that comes a little early, by a clock that is a
 	// little ahead of the database's, from asking again at once.
 	minSnooze = 250 * time.Millisecond
-	// blockedSnooze is when an ordered effect asks again that got its job before
-	// its turn: an event before its own is being dispatched.
+	// blockedSnooze is when an ordered effect asks again whose job came before its
+	// turn, because an earlier event is still being dispatched.
 	blockedSnooze = 500 * time.Millisecond
 	// pausedSnooze is when an effect of a paused destination asks again, in a
 	// queue that others share. It is spread over twice the time.
@@ -44,7 +44,7 @@ type effectWorker struct {
 // counts attempts and not runs. A rescued job runs at once: it is the claim
 // that knows whether the dead attempt's lease has ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
-	// River takes a time that has passed for a mistake.
+	// River takes a time in the past for a mistake.
 	soonest := time.Now().Add(minSnooze)
 	switch {
 	case !job.Args.ran:

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// usualRateWait is how long runs wait for a rate token: no more of them run
-	// at once than get theirs in that time.
+	// usualRateWait is how long runs wait for a rate token. No more runs start at
+	// once than there are tokens in that time.
 	usualRateWait = 10 * time.Second
 	// maxRateWait bounds the wait at rates below one in usualRateWait. A token
 	// that is further away snoozes its job.
 	maxRateWait = time.Minute
-	// prefetchSpan is how much of a rate one process takes at once: so long a
-	// token waits for those taken before it by each other process.
+	// prefetchSpan is how much of a rate one process takes at once. A token waits
+	// at most that long for those that each other process took before it.
 	prefetchSpan = 100 * time.Millisecond
-	// tokenLife is how long a token that was due and not used stays good.
+	// tokenLife is how long a token that was due and not used remains valid.
 	tokenLife = time.Second
 )
 
 // fleetRate hands out the tokens of a rate that holds for all processes. One
-// run at a time takes some from the ledger, for itself and those who wait with
-// it; nobody takes more before these are due.
+// run at a time takes some from the ledger, for itself and for the runs that wait
+// with it; no more are taken before these are due.
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens
@@ -33,7 +33,7 @@ type fleetRate struct {
 
 	waiting atomic.Int32
 	turn    chan struct{} // holds its owner's right to what follows
-	held    []time.Time   // tokens nobody uses yet, and when each may be used
+	held    []time.Time   // tokens that are not used yet, and when each may be
 	due     time.Time     // of the last token handed out
 }
 
@@ -49,8 +49,8 @@ func newFleetRate(d DestinationOptions, take takeTokens) *fleetRate {
 	}
 }
 
-// wait returns when the run may start, having used a token, or says why not: a
-// snooze, or with ctx.
+// wait returns when the run may start, having used a token. Its error is a
+// snooze, or that of ctx.
 func (r *fleetRate) wait(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
@@ -93,15 +93,15 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	}
 	next := r.held[0]
 	if deadline, ok := ctx.Deadline(); ok && next.After(deadline) {
-		// The token stays: whoever comes when it is due uses it.
+		// The token stays for a run that comes when it is due.
 		return time.Time{}, river.JobSnooze(time.Until(next))
 	}
 	r.held, r.due = r.held[1:], next
 	return next, nil
 }
 
-// refill takes tokens for those who wait. The ledger says when the last of them
-// may be used; the others are spread before it.
+// refill takes tokens for the runs that wait. The ledger says when the last of
+// them may be used; the others are spread over the time before.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
 	wait, err := r.take(ctx, n)
@@ -120,7 +120,7 @@ func (r *fleetRate) giveBack(due time.Time) {
 	select {
 	case r.turn <- struct{}{}:
 	default:
-		return // somebody takes others just now; it is one token
+		return // another run is taking tokens just now; this is only one
 	}
 	defer func() { <-r.turn }()
 	r.held = append([]time.Time{due}, r.held...)

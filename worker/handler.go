@@ -29,8 +29,8 @@ type HandlerFunc func(ctx context.Context, tx pgx.Tx, e outbox.Event) error
 
 // registration is one call of Worker.Handle.
 type registration struct {
-	source string // or everySource
-	types  string // pattern
+	source string // or route.EverySource
+	types  string // see route.MatchType
 	handle HandlerFunc
 }
 
@@ -49,8 +49,8 @@ func (r registration) validate() error {
 	return nil
 }
 
-// knows tells whether any handler is registered for the source.
-func (s handlerSet) knows(source string) bool {
+// serves says whether any handler is registered for the source.
+func (s handlerSet) serves(source string) bool {
 	for _, r := range s {
 		if r.source == source || r.source == route.EverySource {
 			return true
@@ -113,8 +113,8 @@ func (r registration) call(ctx context.Context, tx pgx.Tx, e outbox.Event) (err 
 }
 
 // hiddenContext has the deadline of the job, but none of its values: through
-// them a handler could record an output or metadata that stop River's
-// completer.
+// them a handler could record an output or metadata that River's completer
+// cannot store.
 type hiddenContext struct {
 	context.Context
 

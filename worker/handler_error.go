@@ -33,8 +33,7 @@ type giveUpError struct{ reason string }
 
 func (e *giveUpError) Error() string { return "given up: " + e.reason }
 
-// retryWait is how long an error asks to wait. Longer than River could
-// schedule is as good as for ever.
+// retryWait is how long an error asks to wait.
 func retryWait(err error) (time.Duration, bool) {
 	asked, ok := errors.AsType[*retryInError](err)
 	if !ok {

@@ -22,15 +22,15 @@ import (
 
 const (
 	// foreignSnooze is when an event that waits for the handlers of another
-	// process is looked at again, and patientSnooze is that after some looks: then
-	// the other process does not run. Both are spread over twice the time.
+	// process is looked at again; patientSnooze is that after foreignLooks, because
+	// then no such process is running. Both are spread over twice the time.
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
 	// handlerSlotWait is how long a run waits for others of this process to end.
 	handlerSlotWait = time.Second
-	// findQueuesEvery is how soon a process with handlers of all sources sees a
-	// source it had not heard of.
+	// findQueuesEvery is how soon a process with handlers of all sources notices
+	// a new source.
 	findQueuesEvery = time.Second
 )
 
@@ -42,11 +42,11 @@ type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter lets the event be dispatched here. Otherwise its error is a snooze, which
-// counts no attempt: the event is another process's, or as many handlers run as
-// may. leave ends what enter began.
+// enter decides whether the event is dispatched here. If not, its error is a
+// snooze, which counts as no attempt: the event belongs to another process, or
+// all slots for handlers are taken. leave gives the slot back.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
-	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.knows(event.Source) {
+	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.serves(event.Source) {
 		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
 			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
 				slog.String(logkey.Queue, run.job.Queue),
@@ -73,8 +73,8 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outb
 	}
 }
 
-// queues are those of the sources the handlers are for, and whether they are
-// for all: then there are more, which only the jobs tell.
+// queues are those of the sources that the handlers are for. With a handler for
+// all sources there are more, which only the jobs themselves show.
 func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false
@@ -100,7 +100,7 @@ type queueFinder struct {
 	done   sync.WaitGroup
 }
 
-// findQueues begins to look, at once and then from time to time, until stop.
+// findQueues looks at once, and then from time to time until stop.
 func (w *Worker) findQueues(client *river.Client[pgx.Tx], worked []string) *queueFinder {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &queueFinder{worker: w, client: client, worked: make(map[string]bool), cancel: cancel}

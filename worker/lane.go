@@ -8,7 +8,8 @@ import (
 )
 
 // noSlotSnooze is when a job looks again for a free slot or a rate token of its
-// destination. Only destinations that share a queue run out of slots.
+// destination. Slots run out only where destinations share a queue: River starts
+// no more runs of a queue than its destinations have slots together.
 const noSlotSnooze = time.Second
 
 // refetchSlack is what an attempt may take beside the call to read the current
@@ -56,8 +57,8 @@ func (d DestinationOptions) longestWait() time.Duration {
 // call and its settlement.
 func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
 
-// enter waits for a slot and a rate token. The caller calls leave exactly when
-// it returns nil; any error ends the run, as a snooze or with ctx.
+// enter waits for a slot and a rate token. The caller must call leave if, and only
+// if, it returns nil. Its error ends the run: it is a snooze, or that of ctx.
 func (l *lane) enter(ctx context.Context) error {
 	select {
 	case l.slots <- struct{}{}:
@@ -74,8 +75,7 @@ func (l *lane) enter(ctx context.Context) error {
 	return nil
 }
 
-// leave frees the slot. The token of a run that started no attempt is good for
-// another.
+// leave frees the slot. A run that started no attempt leaves its token to another.
 func (l *lane) leave(unused bool) {
 	<-l.slots
 	if unused && l.rate != nil {

@@ -114,7 +114,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table is what routes, those of New or later ones, are compiled with.
+// table says how routes are compiled, those of New and later ones.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -132,8 +132,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID is unique for each Worker, so that an attempt in River's records
-// names the process and the start of it.
+// clientID is unique for each Worker, so that River's records say which process
+// made an attempt, and which start of it.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

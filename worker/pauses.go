@@ -19,16 +19,16 @@ const (
 	pausesTimeout = 10 * time.Second
 )
 
-// pauseKeeper makes the queues agree with the destinations and with the processes
-// that run, and sees to it that every open breaker is probed. It is no job: one every ten seconds would be
-// all that people see among the completed jobs. Every process does it, since it
-// changes nothing where all agree.
+// pauseKeeper makes River's queues agree with the destinations and with the
+// running processes, and has every open breaker probed. It is no job: one every
+// ten seconds would be all that can be seen among the completed jobs. Every
+// process does it, because it changes nothing where all agree.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
-// keepPauses looks at once and then from time to time, until stop.
+// keepPauses looks at once, and then from time to time until stop.
 func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &pauseKeeper{cancel: cancel}
@@ -58,7 +58,7 @@ func (k *pauseKeeper) stop() {
 func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
-	// Each for itself: one that takes too long must not keep the others.
+	// Each on its own: one that fails must not keep the others from running.
 	errs := []error{w.syncQueues(ctx), w.outbox.SyncPauses(ctx)}
 	states, err := w.outbox.Destinations(ctx)
 	if err != nil {
@@ -72,8 +72,8 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 	return errors.Join(errs...)
 }
 
-// pausesArgs is the job that did this before. A worker of an older version may
-// still insert it while a fleet is updated.
+// pausesArgs is the job that did this in older versions. One of them may still
+// insert it while a fleet is being updated.
 type pausesArgs struct{}
 
 // Kind implements river.JobArgs.

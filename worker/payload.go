@@ -7,9 +7,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Payload decodes the event's JSON into a T, for handlers: the event's own part
-// where its delivery carries many. Fields that T has not are ignored, because
-// providers add some at any time.
+// Payload decodes the event's JSON into a T, for handlers. Where a delivery
+// carries many events, that is the part that is this one. Fields that T does not
+// have are ignored, because providers may add some at any time.
 func Payload[T any](e outbox.Event) (T, error) {
 	var value T
 	if err := json.Unmarshal(e.Payload(), &value); err != nil {

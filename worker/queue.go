@@ -20,13 +20,13 @@ const ownPrefix = "dst_"
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
 const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 
-// plainName are the names that stand in a queue as they are.
+// plainName matches the names that become part of a queue's name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
 // upkeepWorkers is enough for one job of each kind of upkeep, and some probes.
 const upkeepWorkers = 8
 
-// assignQueues gives a queue to every destination that asks for none.
+// assignQueues gives a queue to every destination that names none.
 func assignQueues(destinations []DestinationOptions) {
 	own := 0
 	for _, d := range destinations {
@@ -54,15 +54,15 @@ func ownQueue(name string) string {
 	return riverjob.HashedQueue(ownPrefix, name)
 }
 
-// sharedQueue depends on nothing but the name: another destination more or
-// less moves none.
+// sharedQueue depends on nothing but the name, so that adding or removing a
+// destination moves no other.
 func sharedQueue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
 }
 
-// riverQueues are the queues this process works. Those of handlers it leaves to
-// processes that have them.
+// riverQueues are the queues that this process works. Queues of handlers are left
+// to the processes that have those handlers.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{
 		riverjob.QueueDispatch: {MaxWorkers: o.DispatchWorkers},

@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
-// withdrawTimeout bounds the last word of a process.
+// withdrawTimeout bounds how long a stopping process tries to sign off.
 const withdrawTimeout = 2 * time.Second
 
-// registered are the destinations as the ledger knows them.
+// registered are the destinations as the ledger stores them.
 func (w *Worker) registered() []outbox.Destination {
 	registered := make([]outbox.Destination, 0, len(w.opts.Destinations))
 	for _, d := range w.opts.Destinations {
@@ -28,8 +28,8 @@ func (w *Worker) registered() []outbox.Destination {
 	return registered
 }
 
-// registerDestinations makes the destinations known to those who enqueue, and
-// brings along what waits in a queue that a destination had before.
+// registerDestinations makes the destinations known to programs that enqueue
+// effects, and moves what waits in a queue that a destination had before.
 func (w *Worker) registerDestinations(ctx context.Context) error {
 	registered := w.registered()
 	if len(registered) == 0 {
@@ -43,7 +43,7 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 	return err
 }
 
-// syncQueues is upkeep of the queues.
+// syncQueues moves what waits in queues that no process works.
 func (w *Worker) syncQueues(ctx context.Context) error {
 	moved, err := w.outbox.SyncQueues(ctx)
 	w.logMoved(ctx, moved)
@@ -81,7 +81,7 @@ func (w *Worker) stayAnnounced() *presence {
 				return
 			}
 			if err := w.outbox.Announce(ctx, w.here()); err != nil && ctx.Err() == nil {
-				// After a minute others take it that this process is gone.
+				// After a minute the other processes assume that this one is gone.
 				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 			}
 		}
@@ -89,8 +89,8 @@ func (w *Worker) stayAnnounced() *presence {
 	return p
 }
 
-// withdraw says that the process works no more. Without
-// a database others find out by themselves.
+// withdraw says that the process has stopped. If that cannot be said, the others
+// notice when the last announcement is a minute old.
 func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()

@@ -15,7 +15,7 @@ const (
 	// maxEffectBackoff is for runs that got no answer from the ledger. Attempts
 	// have their destination's schedule.
 	maxEffectBackoff = 30 * time.Second
-	// backoffJitter keeps those who failed together from coming back together.
+	// backoffJitter keeps jobs that failed together from coming back together.
 	backoffJitter = 0.2
 )
 

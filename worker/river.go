@@ -13,16 +13,16 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// What we set in River on purpose.
+// Settings of River that differ from its defaults for a reason.
 const (
 	// fetchCooldown bounds how often a queue is fetched, and is the debounce of
 	// the notifications of what upkeep inserts.
 	fetchCooldown = 10 * time.Millisecond
-	// fetchPollInterval is the latency of a job nobody was notified of.
+	// fetchPollInterval is the latency of a job whose notification was lost.
 	fetchPollInterval = time.Second
 
-	// Completed jobs are short-lived: history is in our own tables. Cancelled
-	// and discarded ones are for people to look at.
+	// Completed jobs are short-lived: history is in our own tables. Cancelled and
+	// discarded ones are kept for an operator to look at.
 	completedRetention = 2 * time.Hour
 	cancelledRetention = 24 * time.Hour
 	discardedRetention = 7 * 24 * time.Hour
@@ -40,11 +40,11 @@ func reindexed() []string {
 	}
 }
 
-// newRiverClient makes the client that runs our jobs, of these queues of
-// handlers too.
+// newRiverClient makes the client that runs our jobs, among them those in the
+// given queues of handlers.
 func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error) {
-	// Every process registers every kind: whichever leads, its rescuer discards
-	// jobs of kinds it does not know.
+	// Every process registers every kind: any of them may lead, and the leader's
+	// rescuer discards jobs of kinds it does not know.
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),

@@ -45,7 +45,7 @@ const (
 	outcomeWaits   = "waits"   // for its turn in its order, which brings a new job
 )
 
-// telemetry is what the worker tells about itself.
+// telemetry are the logger, the tracer and the instruments of a worker.
 type telemetry struct {
 	logger *slog.Logger
 	tracer trace.Tracer
@@ -84,8 +84,8 @@ func newTelemetry(o Options) (*telemetry, error) {
 }
 
 // traceFor is how long after the arrival of an event its work still belongs to
-// the trace of the delivery. Backends close a trace after a while, and nobody
-// looks for a retry of today in a trace of yesterday.
+// the trace of the delivery. Backends close a trace after a while, and today's
+// retry is not looked for in yesterday's trace.
 const traceFor = time.Hour
 
 // work describes a run to startSpan.
@@ -133,7 +133,8 @@ func endSpan(span trace.Span, outcome string, err error) {
 	span.End()
 }
 
-// jobStarted counts the wait in the queue and the rescue of an earlier run.
+// jobStarted records how long the job waited, and whether an earlier run of it was
+// taken for dead.
 func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	wait := time.Since(job.ScheduledAt)
 	t.queueWait.Record(ctx, max(wait, 0).Seconds(), metric.WithAttributes(attribute.String(attrQueue, job.Queue)))
@@ -142,7 +143,7 @@ func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	}
 }
 
-// runAttributes label an outcome. First tells the first try from repeats.
+// runAttributes label an outcome. First is true for the first try.
 func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	return metric.WithAttributes(
 		attribute.String(where, name),
@@ -159,7 +160,7 @@ func errAttr(err error) slog.Attr {
 	return slog.String(logkey.Err, oneLine(err.Error()))
 }
 
-// levelOf makes what needs eyes a warning.
+// levelOf is a warning for what an operator should see.
 func levelOf(err error) slog.Level {
 	if err != nil {
 		return slog.LevelWarn

@@ -28,9 +28,8 @@ type textGuard struct {
 	river.MiddlewareDefaults
 
 	logger *slog.Logger
-	// running counts runs. River loses sight of a run that still lives when its
-	// job is rescued and fetched again by the same process, and would not wait
-	// for it to stop.
+	// running counts runs. River loses track of a run that goes on while its job is
+	// rescued and fetched again by the same process, and would not wait for it.
 	running *sync.WaitGroup
 }
 

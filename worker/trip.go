@@ -15,7 +15,7 @@ import (
 // tripTimeout bounds a change of a breaker.
 const tripTimeout = 5 * time.Second
 
-// tripper pauses destinations.
+// tripper pauses destinations that are down.
 type tripper struct {
 	ledger    *outbox.Outbox
 	telemetry *telemetry
@@ -27,13 +27,13 @@ func (t *tripper) trip(ctx context.Context, l *lane, reason string) {
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
-		// Without it a probe costs nothing that should cost an attempt.
+		// If it is not recorded, a probe that should count as an attempt does not.
 		if err := t.ledger.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
 	}
 	if err := t.ledger.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
-		// The attempts that follow trip it.
+		// The next attempts that fail will try again.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return
 	}

@@ -38,9 +38,9 @@ type reconcileArgs struct{}
 // Kind implements river.JobArgs.
 func (reconcileArgs) Kind() string { return kindReconcile }
 
-// periodicJobs are inserted by whichever process leads. ByPeriod keeps a change
-// of leaders from inserting one twice. A run that fails is not repeated: the
-// next period comes soon.
+// periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
+// leaders from inserting one twice. A run that fails is not repeated: the next
+// period comes soon.
 func periodicJobs() []*river.PeriodicJob {
 	every := func(period time.Duration, args river.JobArgs) *river.PeriodicJob {
 		insert := func() (river.JobArgs, *river.InsertOpts) {
@@ -81,7 +81,7 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 	return nil
 }
 
-// reconcileWorker enqueues what lost its job (I5).
+// reconcileWorker gives a new job to every event and effect that lost its own (I5).
 type reconcileWorker struct {
 	river.WorkerDefaults[reconcileArgs]
 	*Worker

@@ -33,7 +33,7 @@ type Worker struct {
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
-	foreign      sync.Map // sources and destinations of other processes, as told once
+	foreign      sync.Map // sources and destinations of other processes that were logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
 
@@ -110,9 +110,9 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.handlers = append(w.handlers, r)
 }
 
-// SetRoutes replaces all routes, or none when one of them is wrong. Runs under
-// way finish with the routes they began with. Destinations stay what they were
-// at New.
+// SetRoutes replaces all routes, or none when one of them is wrong. Runs that have
+// begun finish with the routes they began with. Destinations stay as they were
+// given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	table, err := route.Compile(w.opts.table(routes, configHash))
 	if err != nil {
@@ -188,8 +188,8 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}
 }
 
-// drain is the stop itself. It belongs to no caller: River makes a second one
-// wait for the first, whatever the second one's context says.
+// drain is the stop itself. It runs on no caller's context: River would make a
+// second caller wait for the first, whatever its own context says.
 func (w *Worker) drain() {
 	defer close(w.ended)
 	w.pauses.stop()
