@@ -70,7 +70,7 @@ func (d Dispatch) validate() error {
 		return errors.New("no event")
 	}
 	for _, e := range d.Effects {
-		if err := e.validate(); err != nil {
+		if err := e.Validate(); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,8 @@ func (e NewEffect) rendering() string {
 
 func (e NewEffect) policy() Policy { return cmp.Or(e.Policy, AtLeastOnce) }
 
-func (e NewEffect) validate() error {
+// Validate refuses what the ledger cannot hold.
+func (e NewEffect) Validate() error {
 	switch {
 	case e.Scope == "":
 		return errors.New("effect without a scope")

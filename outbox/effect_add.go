@@ -30,7 +30,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if e.Request.FromDelivery || e.Request.Late || e.Parked != "" {
 		return false, errors.New("its request must be complete")
 	}
-	if err := e.validate(); err != nil {
+	if err := e.Validate(); err != nil {
 		return false, err
 	}
 	var rows effectRows

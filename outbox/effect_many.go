@@ -97,11 +97,11 @@ func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	if pace.PerSecond > 0 {
 		size = int(min(max(pace.PerSecond, 1), orderBatch))
 	}
-	throttle := newThrottle(pace.PerSecond / float64(size))
-	defer throttle.stop()
+	pacer := newThrottle(pace.PerSecond / float64(size))
+	defer pacer.Stop()
 	err = l.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
 		if len(batch) > 0 {
-			if err := throttle.wait(ctx); err != nil {
+			if err := pacer.Wait(ctx); err != nil {
 				return err
 			}
 			changed, err := l.actOnBatch(ctx, action, s, by, batch)

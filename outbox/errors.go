@@ -12,12 +12,7 @@ var (
 	ErrUnavailable = errors.New("outbox is unavailable")
 	// ErrClosed: Stop was called.
 	ErrClosed = errors.New("outbox is closed")
-	// ErrNotFound: there is no such event or effect.
-	ErrNotFound = errors.New("not found")
-	// ErrUnknownDestination: no worker registered a destination of that name.
-	ErrUnknownDestination = errors.New("unknown destination")
+	// ErrTryAgain is for what runs inside a transaction: a row changed between two
+	// statements, and the same transaction may succeed now.
+	ErrTryAgain = errors.New("changed meanwhile")
 )
-
-// ErrTryAgain: a row changed between two statements; the same transaction may
-// succeed now.
-var ErrTryAgain = errors.New("changed meanwhile")

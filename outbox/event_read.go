@@ -26,7 +26,12 @@ func (o *Outbox) Event(ctx context.Context, ref identity.EventRef) (*Event, erro
 	return e, err
 }
 
-func (o *Outbox) event(ctx context.Context, db querier, ref identity.EventRef) (*Event, error) {
+// rowsOf is a pool or a transaction.
+type rowsOf interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func (o *Outbox) event(ctx context.Context, db rowsOf, ref identity.EventRef) (*Event, error) {
 	rows, err := db.Query(ctx, o.sql.event, ref.Source, ref.EventID)
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)

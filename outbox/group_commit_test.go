@@ -247,3 +247,42 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 7`).Scan(&stored))
 	require.Equal(t, 1, stored)
 }
+
+// COMMIT itself may wait for a lock, that of NOTIFY. Nobody in the batch holds it
+// or could do without: the batch stays together.
+func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	_, err := g.pool.Exec(t.Context(), `
+		CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+		CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`)
+	require.NoError(t, err)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	all := make(chan error)
+	go func() { _, err := g.Submit(context.Background(), 1); all <- err }()
+	require.Equal(t, []int{1}, <-g.entered)
+	for n := 2; n <= 4; n++ {
+		go func() { _, err := g.Submit(context.Background(), n); all <- err }()
+	}
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 3
+	}, 10*time.Second, time.Millisecond)
+	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
+	require.NoError(t, err)
+	close(g.open)
+	require.Equal(t, []int{1}, <-g.entered, "tried again as it was")
+	require.Equal(t, []int{1}, <-g.entered)
+	require.Empty(t, g.blocked, "no member waits for a lock")
+	require.NoError(t, holder.Rollback(t.Context()))
+	for range 4 {
+		require.NoError(t, <-all)
+	}
+	for len(g.entered) > 0 {
+		if batch := <-g.entered; len(batch) > 1 {
+			require.Len(t, batch, 3)
+		}
+	}
+}

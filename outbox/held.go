@@ -13,9 +13,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
-// ErrNotHeld means that no replay guard keeps the event back.
-var ErrNotHeld = errors.New("the event is not held")
-
 // Release lets an event that a replay guard holds go on to its dispatch. One
 // that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
 // ErrUnavailable.

@@ -13,9 +13,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// ErrLate means that the attempt has lost its lease to another.
-var ErrLate = errors.New("the attempt has lost its lease")
-
 // FixRequest commits what the request of a granted effect with Request.Late was
 // rendered to, before the attempt calls anybody: every later attempt sends the
 // same (I7). Empty fields stay as the plan and the first claim left them. It

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
 // Two batches with the same keys cannot deadlock when both take their locks in
@@ -82,20 +83,6 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 				notes = append(notes, duplicateNote{ref: b.accepted(t, "stripe", lineKey(i)).EventRef})
 			}
 			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.noteDuplicateBatch(ctx, tx, notes); return err }
-		}},
-		"claim": {"effects", "key", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
-			var claims []Claim
-			for _, i := range inLine {
-				claims = append(claims, claimOf(b.dispatched(t, lineKey(i), AtLeastOnce)))
-			}
-			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.claimBatch(ctx, tx, claims); return err }
-		}},
-		"settle": {"effects", "key", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
-			var ended []Settlement
-			for _, i := range inLine {
-				ended = append(ended, Settlement{Effect: b.granted(t, b.dispatched(t, lineKey(i), AtLeastOnce), lease), Verdict: VerdictDone})
-			}
-			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.settleBatch(ctx, tx, ended); return err }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +179,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 					}
 					return pgx.ErrTxClosed // it was free: leave nothing behind
 				})
-				if isLockWait(err) {
+				if pg, refused := sqlstate.Of(err); refused && sqlstate.Lock(pg.Code) {
 					waits = append(waits, place)
 					continue
 				}

@@ -274,39 +274,3 @@ func TestWrongOrdersAreRefused(t *testing.T) {
 		require.Error(t, err, name)
 	}
 }
-
-// One that was enqueued first is committed last, while the one behind it is being
-// claimed: the lock of the order shows it that a later one is at work.
-func TestOrderIsAskedUnderItsLock(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	enqueue := func(tx pgx.Tx, key string) identity.EffectID {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "one", Request: Request{Body: []byte(`{}`)}})
-		require.NoError(t, err)
-		return identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1}
-	}
-	slow, quick := b.begin(t), b.begin(t)
-	first, second := enqueue(slow, "first"), enqueue(quick, "second")
-	require.NoError(t, quick.Commit(t.Context()))
-	claiming, asking := b.begin(t), b.begin(t)
-	granted, err := b.claimBatch(t.Context(), claiming, []Claim{claimOf(second)})
-	require.NoError(t, err)
-	require.Equal(t, ClaimGranted, granted[0].Status)
-	require.NoError(t, slow.Commit(t.Context()))
-	answer := make(chan ClaimStatus, 1)
-	go func() {
-		claimed, err := b.claimBatch(context.Background(), asking, []Claim{claimOf(first)})
-		if err != nil {
-			t.Errorf("claim: %v", err)
-			claimed = make([]Claimed, 1)
-		}
-		answer <- claimed[0].Status
-	}()
-	require.Eventually(t, func() bool {
-		return len(answer) > 0 || b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, asking.Conn().PgConn().PID()) == 1
-	}, 10*time.Second, time.Millisecond)
-	require.NoError(t, claiming.Commit(t.Context()))
-	require.Equal(t, ClaimBlocked, <-answer)
-	require.NoError(t, asking.Rollback(t.Context()))
-}

@@ -13,10 +13,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
-// ErrNotReplayable means that the event waits for its dispatch already, or for
-// a person to release it.
-var ErrNotReplayable = errors.New("nothing to replay")
-
 // ReplayOptions say how an event is replayed.
 type ReplayOptions struct {
 	// NewKeys makes new effects under new keys, which receivers apply again.

@@ -17,6 +17,9 @@ import (
 // replayPage is how many events a replay reads at once.
 const replayPage = 200
 
+// replaySample is how many events a preview shows.
+const replaySample = 5
+
 // ReplayFilter selects events to replay. Empty fields take all. An event that
 // waits for its dispatch, or that a replay guard held, is never among them.
 type ReplayFilter struct {
@@ -81,7 +84,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 			v.WhyUnclear = cmp.Or(v.WhyUnclear, unclear)
 		case yes:
 			v.Selected++
-			if len(v.Sample) == sampleSize {
+			if len(v.Sample) == replaySample {
 				break
 			}
 			e, err := o.event(ctx, o.readPool, ref)
@@ -95,7 +98,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 		if progress != nil {
 			progress(seen, total)
 		}
-		if f.Match == nil && len(v.Sample) == sampleSize {
+		if f.Match == nil && len(v.Sample) == replaySample {
 			return errEnough
 		}
 		return nil
@@ -130,15 +133,15 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 		return done, err
 	}
 	done.Total = total
-	throttle := newThrottle(pace.PerSecond)
-	defer throttle.stop()
+	pacer := newThrottle(pace.PerSecond)
+	defer pacer.Stop()
 	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		if unclear != nil {
 			done.Unclear++
 			done.WhyUnclear = cmp.Or(done.WhyUnclear, unclear)
 		}
 		if yes {
-			if err := throttle.wait(ctx); err != nil {
+			if err := pacer.Wait(ctx); err != nil {
 				return fmt.Errorf("replay events: %w", err)
 			}
 			replayed, err := o.Replay(ctx, ref, by, opts)

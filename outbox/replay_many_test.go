@@ -42,7 +42,7 @@ func TestReplayManyByFilter(t *testing.T) {
 		preview, err := b.PreviewReplay(t.Context(), c.filter, nil)
 		require.NoError(t, err)
 		require.Equal(t, c.want, preview.Selected, name)
-		require.Len(t, preview.Sample, int(min(c.want, sampleSize)), name)
+		require.Len(t, preview.Sample, int(min(c.want, replaySample)), name)
 	}
 	var seen []ReplayProgress
 	filter := ReplayFilter{Source: "stripe", State: EventSkipped, Match: func(e *Event) (bool, error) {

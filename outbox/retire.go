@@ -11,9 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrServed refuses to retire a destination that a running process has.
-var ErrServed = errors.New("a running process has the destination in its configuration")
-
 // Waiting are the unfinished effects of one route, or those the application
 // enqueued, at one destination.
 type Waiting struct {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// throttle lets one through at once and the next when its time has come.
-type throttle struct {
+// Throttle lets one through at once and the next when its time has come.
+type Throttle struct {
 	ticker *time.Ticker
 	first  bool
 }
 
-func newThrottle(perSecond float64) *throttle {
+func newThrottle(perSecond float64) *Throttle {
 	if perSecond <= 0 {
-		return &throttle{}
+		return &Throttle{}
 	}
-	return &throttle{ticker: time.NewTicker(max(time.Duration(float64(time.Second)/perSecond), time.Microsecond)), first: true}
+	return &Throttle{ticker: time.NewTicker(max(time.Duration(float64(time.Second)/perSecond), time.Microsecond)), first: true}
 }
 
-func (t *throttle) wait(ctx context.Context) error {
+func (t *Throttle) Wait(ctx context.Context) error {
 	if t.ticker == nil || t.first {
 		t.first = false
 		return context.Cause(ctx)
@@ -31,7 +31,7 @@ func (t *throttle) wait(ctx context.Context) error {
 	}
 }
 
-func (t *throttle) stop() {
+func (t *Throttle) Stop() {
 	if t.ticker != nil {
 		t.ticker.Stop()
 	}

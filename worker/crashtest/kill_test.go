@@ -29,7 +29,7 @@ func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 		for _, at := range []point{beforeIt, afterSent, answered, settling} {
 			t.Run(fmt.Sprintf("%s/%s", policy, at), func(t *testing.T) {
 				t.Parallel()
-				c := &crash{ledger: newLedger(t, "http", policy), receiver: newReceiver(t), policy: policy, at: at}
+				c := &crash{scene: newScene(t, "http", policy), receiver: newReceiver(t), policy: policy, at: at}
 				c.keys = c.enqueue(t, effects, func(i int) outbox.Request {
 					return outbox.Request{ContentType: "application/json", Body: fmt.Appendf(nil, `{"order":%d}`, i)}
 				})
@@ -53,7 +53,7 @@ func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 
 // crash is one policy and one point.
 type crash struct {
-	*ledger
+	*scene
 
 	receiver *receiver
 	policy   outbox.Policy

@@ -117,14 +117,14 @@ func (p *process) containing(text string) int {
 	return n
 }
 
-// ledger is a fresh database whose destination "app" is registered.
-type ledger struct {
+// scene is a fresh database whose destination "app" is registered.
+type scene struct {
 	*outbox.Outbox
 
 	pool *pgxpool.Pool
 }
 
-func newLedger(t *testing.T, kind string, policy outbox.Policy) *ledger {
+func newScene(t *testing.T, kind string, policy outbox.Policy) *scene {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	box, err := outbox.New(outbox.Options{Pool: pool})
@@ -132,11 +132,11 @@ func newLedger(t *testing.T, kind string, policy outbox.Policy) *ledger {
 	require.NoError(t, box.RegisterDestinations(t.Context(), []outbox.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
 	}))
-	return &ledger{Outbox: box, pool: pool}
+	return &scene{Outbox: box, pool: pool}
 }
 
 // enqueue commits n effects and returns their idempotency keys.
-func (l *ledger) enqueue(t *testing.T, n int, request func(i int) outbox.Request) []string {
+func (l *scene) enqueue(t *testing.T, n int, request func(i int) outbox.Request) []string {
 	t.Helper()
 	keys := make([]string, n)
 	require.NoError(t, pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
@@ -153,7 +153,7 @@ func (l *ledger) enqueue(t *testing.T, n int, request func(i int) outbox.Request
 }
 
 // inState lists the idempotency keys of the effects in a state.
-func (l *ledger) inState(t *testing.T, state outbox.EffectState) []string {
+func (l *scene) inState(t *testing.T, state outbox.EffectState) []string {
 	t.Helper()
 	effects, err := l.Effects(t.Context(), outbox.EffectFilter{State: state, Limit: 10_000})
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func (l *ledger) inState(t *testing.T, state outbox.EffectState) []string {
 	return keys
 }
 
-func (l *ledger) count(t *testing.T, query string, args ...any) int {
+func (l *scene) count(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	var n int
 	require.NoError(t, l.pool.QueryRow(t.Context(), query, args...).Scan(&n))
@@ -174,12 +174,12 @@ func (l *ledger) count(t *testing.T, query string, args ...any) int {
 
 // settleDown waits until the server has noticed that its client is gone: only
 // then are the dead client's transactions decided.
-func (l *ledger) settleDown(t *testing.T) {
+func (l *scene) settleDown(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)
 }
 
-func (l *ledger) openTransactions(t *testing.T) int {
+func (l *scene) openTransactions(t *testing.T) int {
 	t.Helper()
 	return l.count(t, `SELECT count(*) FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
@@ -187,7 +187,7 @@ func (l *ledger) openTransactions(t *testing.T) int {
 
 // passTime does what the end of the leases and River's rescuer do in the
 // minutes after a crash.
-func (l *ledger) passTime(t *testing.T) {
+func (l *scene) passTime(t *testing.T) {
 	t.Helper()
 	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func (l *ledger) passTime(t *testing.T) {
 }
 
 // finish waits until no effect is left to be attempted.
-func (l *ledger) finish(t *testing.T) {
+func (l *scene) finish(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return l.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'failed', 'parked', 'cancelled')`) == 0

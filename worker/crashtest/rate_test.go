@@ -22,7 +22,7 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		window = 20 * time.Second
 	}
 	enough := rate * int((window+2*time.Second)/time.Second)
-	l, r := newLedger(t, "http", outbox.AtLeastOnce), newReceiver(t)
+	l, r := newScene(t, "http", outbox.AtLeastOnce), newReceiver(t)
 	l.enqueue(t, enough+rate, func(int) outbox.Request { return outbox.Request{Body: []byte(`{}`)} })
 	workers := make([]*process, processes)
 	for i := range workers {

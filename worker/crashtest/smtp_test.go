@@ -129,7 +129,7 @@ func (m *mailbox) copies(t *testing.T) map[int]int {
 
 // killMailers kills worker processes at each point in turn, passing the time
 // between them.
-func killMailers(t *testing.T, l *ledger, m *mailbox, policy outbox.Policy, kills, concurrency int) {
+func killMailers(t *testing.T, l *scene, m *mailbox, policy outbox.Policy, kills, concurrency int) {
 	t.Helper()
 	for i := range kills {
 		at := []point{beforeIt, afterSent, answered, settling}[i%4]
@@ -163,7 +163,7 @@ func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 20, 4
 	const n = kills*2*concurrency + concurrency
-	l, m := newLedger(t, "email", outbox.AtMostOnce), newMailbox(t)
+	l, m := newScene(t, "email", outbox.AtMostOnce), newMailbox(t)
 	keys := l.enqueue(t, n, func(i int) outbox.Request { return email(t, fmt.Sprint("order ", i)) })
 	killMailers(t, l, m, outbox.AtMostOnce, kills, concurrency)
 
@@ -185,7 +185,7 @@ func TestKilledMailersSendTheSameCopies(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 4, 10
 	const n = 4 * concurrency
-	l, m := newLedger(t, "email", outbox.AtLeastOnce), newMailbox(t)
+	l, m := newScene(t, "email", outbox.AtLeastOnce), newMailbox(t)
 	l.enqueue(t, n, func(i int) outbox.Request { return email(t, fmt.Sprint("order ", i)) })
 	killMailers(t, l, m, outbox.AtLeastOnce, kills, concurrency)
 

@@ -24,7 +24,7 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			const n = 10
-			l, r := newLedger(t, "http", policy), newReceiver(t)
+			l, r := newScene(t, "http", policy), newReceiver(t)
 			keys := l.enqueue(t, n, func(i int) outbox.Request { return outbox.Request{Body: fmt.Append(nil, i)} })
 			s := setting{URL: r.url, Timeout: patience, Policy: policy, Concurrency: n}
 			r.holdAnswers()
@@ -63,7 +63,7 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 
 // freeze stops the process, but not in the middle of a transaction: its locks
 // would stop the other one too.
-func freeze(t *testing.T, l *ledger, p *process) {
+func freeze(t *testing.T, l *scene, p *process) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
@@ -76,7 +76,7 @@ func freeze(t *testing.T, l *ledger, p *process) {
 }
 
 // rows are all effects with all columns, and their attempts.
-func (l *ledger) rows(t *testing.T) string {
+func (l *scene) rows(t *testing.T) string {
 	t.Helper()
 	var rows string
 	require.NoError(t, l.pool.QueryRow(t.Context(), `

@@ -1,0 +1,157 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// replicated is a server of the test's own whose synchronous standby comes and
+// goes, or rather never was.
+type replicated struct {
+	*bundle
+
+	admin *pgxpool.Pool
+}
+
+// onReplicated connects to it by a prepared pool.
+func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
+	t.Helper()
+	admin := pgtest.New(t, pgtest.Own())
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))
+	require.NoError(t, err)
+	PreparePool(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return &replicated{bundle: onPool(t, pool, options...), admin: admin}
+}
+
+// standbys sets synchronous_standby_names.
+func (r *replicated) standbys(t *testing.T, names string) {
+	t.Helper()
+	_, err := r.admin.Exec(context.Background(), `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`)
+	require.NoError(t, err)
+	_, err = r.admin.Exec(context.Background(), `SELECT pg_reload_conf()`)
+	require.NoError(t, err)
+}
+
+// away makes the standby be away for every process of the server.
+func (r *replicated) away(t *testing.T) {
+	t.Helper()
+	r.standbys(t, "never_there")
+	n := 0
+	require.Eventually(t, func() bool {
+		n++
+		_, err := r.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
+		return errors.Is(err, ErrUnavailable)
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+// cancelWaits ends waits for the standby, as pg_cancel_backend does, until stop
+// is closed. It says so each time.
+func (r *replicated) cancelWaits(t *testing.T, stop <-chan struct{}) <-chan struct{} {
+	t.Helper()
+	cancelled := make(chan struct{}, 1000)
+	go func() {
+		defer close(cancelled)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			var n int
+			err := r.admin.QueryRow(context.Background(),
+				`SELECT count(*) FROM pg_stat_activity WHERE CASE WHEN wait_event = 'SyncRep' THEN pg_cancel_backend(pid) ELSE false END`).Scan(&n)
+			if err != nil {
+				t.Errorf("cancel waits: %v", err)
+				return
+			}
+			for range n {
+				cancelled <- struct{}{}
+			}
+		}
+	}()
+	return cancelled
+}
+
+// The server answers COMMIT with a warning when the wait for the standby is
+// cancelled: that is no acknowledgement.
+func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	r.away(t)
+	stop := make(chan struct{})
+	cancelled := r.cancelWaits(t, stop)
+	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, ErrUnavailable)
+	<-cancelled
+	require.ErrorIs(t, r.CanCommit(t.Context()), errNotOnStandby, "readiness says it too")
+	_, err = r.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, ErrUnavailable, "nor is a duplicate of it")
+	close(stop)
+
+	r.standbys(t, "")
+	require.Eventually(t, func() bool {
+		a, err := r.Accept(context.Background(), delivery("stripe", "evt_1"))
+		return err == nil && a.Duplicates() == 1
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+// The next try finds the rows of the one whose wait was cancelled, writes
+// nothing, and waits for the standby all the same.
+func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	id := r.dispatched(t, "evt_1", AtLeastOnce)
+	r.away(t)
+	stop := make(chan struct{})
+	cancelled := r.cancelWaits(t, stop)
+	type answer struct {
+		claimed Claimed
+		err     error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		c, err := r.Claim(context.Background(), claimOf(id))
+		answers <- answer{c, err}
+	}()
+	<-cancelled
+	<-cancelled // the second try, which found the claim
+	close(stop)
+	require.Empty(t, answers)
+	r.standbys(t, "")
+	a := <-answers
+	require.NoError(t, a.err)
+	require.Equal(t, ClaimGranted, a.claimed.Status)
+	require.Equal(t, 1, a.claimed.Effect.Attempt)
+}
+
+func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t)
+	b := onPool(t, r.admin, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err, "without a standby every pool will do")
+
+	r.standbys(t, "never_there")
+	r.admin.Reset() // a connection asks again after 10 seconds; new ones ask at once
+	for _, refused := range []func() error{
+		func() error { _, err := b.Accept(t.Context(), delivery("stripe", "evt_2")); return err },
+		func() error { return b.CanCommit(t.Context()) },
+	} {
+		var err error
+		require.Eventually(t, func() bool { err = refused(); return err != nil }, 10*time.Second, 10*time.Millisecond)
+		require.ErrorIs(t, err, ErrPoolNotPrepared)
+		require.ErrorContains(t, err, "outbox.PreparePool")
+	}
+	r.standbys(t, "")
+}
