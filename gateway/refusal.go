@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
@@ -109,11 +110,11 @@ func refuseAccept(err error) *refusal {
 		return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "invalid_event", message: invalid.Error()}
 	}
 	switch {
-	case errors.Is(err, outbox.ErrBusy):
+	case errors.Is(err, commit.ErrBusy):
 		return refuseUnavailable("busy", err)
-	case errors.Is(err, outbox.ErrClosed):
+	case errors.Is(err, commit.ErrClosed):
 		return refuseUnavailable("closed", err)
-	case errors.Is(err, outbox.ErrUnavailable):
+	case errors.Is(err, commit.ErrUnavailable):
 		return refuseUnavailable("database", err)
 	}
 	// Unknown: it may well pass, and a repeated delivery is harmless.

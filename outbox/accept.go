@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -260,7 +261,7 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	for ref := range first {
 		if _, found := known[ref]; !found {
 			// Retention removed the row between the two statements: it is new after all.
-			return nil, fmt.Errorf("look up known events: %w", ErrTryAgain)
+			return nil, fmt.Errorf("look up known events: %w", commit.ErrTryAgain)
 		}
 	}
 	return known, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -21,7 +22,7 @@ func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 		END LOOP; END $$`)
 	require.NoError(t, err)
 	_, err = b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
 	_, err = b.MakePartitions(t.Context())
 	require.NoError(t, err)
 	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
@@ -63,7 +64,7 @@ func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	require.NoError(t, err)
 	r.away(t)
 	_, err = r.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
 	r.standbys(t, "")
 	require.Eventually(t, func() bool {
 		a, err := r.Accept(context.Background(), delivery("stripe", "evt_1"))

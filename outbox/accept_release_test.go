@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
 // tracked is a delivery that counts its releases.
@@ -48,7 +50,7 @@ func TestAcceptReleasesTheBodyOnce(t *testing.T) {
 	require.NoError(t, b.Stop(t.Context()))
 	d, released := tracked("stripe", "evt_2")
 	_, err := b.Accept(t.Context(), d)
-	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, err, commit.ErrClosed)
 	require.EqualValues(t, 1, released.Load())
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -146,7 +148,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 
 		effect := planned(e, name)
 		effect.LatestKey, effect.OccurredAt = name, at
-		_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.NoError(t, err, name)
 		require.WithinDuration(t, e.ReceivedAt, b.effect(t, effect.EffectID).OccurredAt, 0, name)
 	}
@@ -276,7 +278,7 @@ func TestAcceptAfterStop(t *testing.T) {
 	require.NoError(t, b.Stop(t.Context()))
 	require.NoError(t, b.Stop(t.Context()))
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, err, commit.ErrClosed)
 }
 
 func TestEmptyDeliveryIsNotStored(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -75,54 +76,54 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 }
 
 // planned is an effect of e at the destination app.
-func planned(e *Event, key string) NewEffect {
-	return NewEffect{
+func planned(e *Event, key string) ledger.NewEffect {
+	return ledger.NewEffect{
 		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: key, Generation: e.EffectGeneration},
 		Route:       "everything",
 		Destination: "app",
 		Queue:       "dst_app",
-		Request:     Request{Method: "POST", ContentType: "application/json", Body: []byte(`{"n":1}`)},
+		Request:     ledger.Request{Method: "POST", ContentType: "application/json", Body: []byte(`{"n":1}`)},
 	}
 }
 
 // dispatched stores an event with one effect and returns the effect's id.
-func (b *bundle) dispatched(t testing.TB, id string, policy Policy) identity.EffectID {
+func (b *bundle) dispatched(t testing.TB, id string, policy ledger.Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", id)
 	effect := planned(e, id)
 	effect.Policy = policy
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 	require.NoError(t, err)
 	require.Equal(t, []identity.EffectID{effect.EffectID}, d.Created)
 	return effect.EffectID
 }
 
 // claimOf asks for an attempt under a claim id of its own.
-func claimOf(id identity.EffectID) Claim {
-	return Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1}
+func claimOf(id identity.EffectID) ledger.Claim {
+	return ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1}
 }
 
 // claim asks for an attempt under a claim id of its own.
-func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) Claimed {
+func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Claimed {
 	t.Helper()
-	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+	c, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 	require.NoError(t, err)
 	return c
 }
 
 // granted claims an attempt that must start.
-func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration) Effect {
+func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Effect {
 	t.Helper()
 	c := b.claim(t, id, lease)
-	require.Equal(t, ClaimGranted, c.Status)
+	require.Equal(t, ledger.ClaimGranted, c.Status)
 	return c.Effect
 }
 
 // ann orders things.
-var ann = Operator{Who: "ann", Via: "test"}
+var ann = ledger.Operator{Who: "ann", Via: "test"}
 
 // because is ann with a reason.
-func because(reason string) Operator {
+func because(reason string) ledger.Operator {
 	by := ann
 	by.Reason = reason
 	return by

@@ -8,7 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
@@ -61,7 +63,7 @@ func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	f.Arm(fault.Hang, 1)
 	began := time.Now()
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.Equal(t, 1, f.Count())
 	a, err := sound.Accept(t.Context(), delivery("stripe", "evt_1"))
@@ -80,7 +82,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 			effect := planned(e, "evt_1")
 
 			f.Arm(mode, 1)
-			_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+			_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 			require.NoError(t, err)
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effects`))
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
@@ -90,9 +92,9 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 			require.Equal(t, 1, claimed.Attempt)
 
 			f.Arm(mode, 1)
-			settled := b.settle(t, claimed, Settlement{Verdict: VerdictDone, ResponseStatus: 200})
+			settled := b.settle(t, claimed, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 200})
 			require.False(t, settled.Late)
-			require.Equal(t, EffectDone, settled.State)
+			require.Equal(t, ledger.EffectDone, settled.State)
 			require.Equal(t, 3, f.Count(), "every COMMIT was broken once")
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
 		})
@@ -114,10 +116,10 @@ func TestOrderSurvivesALostCommit(t *testing.T) {
 			claimed := b.granted(t, newer, lease)
 			require.Equal(t, 1, claimed.Attempt)
 			f.Arm(mode, 1)
-			b.settle(t, claimed, Settlement{Verdict: VerdictDone})
+			b.settle(t, claimed, ledger.Settlement{Verdict: ledger.VerdictDone})
 			require.Equal(t, 1, sound.jobs(t, older))
 			f.Arm(mode, 1)
-			require.Equal(t, ClaimSuperseded, b.claim(t, older, lease).Status)
+			require.Equal(t, ledger.ClaimSuperseded, b.claim(t, older, lease).Status)
 			require.Equal(t, 1, sound.jobs(t, last))
 			require.Equal(t, 3, f.Count(), "every COMMIT was broken once")
 		})
@@ -128,7 +130,7 @@ func TestOrderSurvivesALostCommit(t *testing.T) {
 func TestPauseSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
-	sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for n, change := range []func() error{
 		func() error { return b.Trip(t.Context(), "app", "down", 0) },
 		func() error { return b.SetPaused(t.Context(), "app", true, ann) },
@@ -148,14 +150,14 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
-			sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 			require.NoError(t, sound.Trip(t.Context(), "app", "down", 0))
 			f.Arm(mode, 1)
 			began, err := b.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
 			require.True(t, began)
-			require.Equal(t, BreakerHalfOpen, sound.destination(t, "app").Breaker)
+			require.Equal(t, ledger.BreakerHalfOpen, sound.destination(t, "app").Breaker)
 			began, err = b.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.False(t, began, "one at a time")
@@ -171,8 +173,8 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
-			id := sound.dispatched(t, "evt_1", AtLeastOnce)
-			sound.settle(t, sound.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+			id := sound.dispatched(t, "evt_1", ledger.AtLeastOnce)
+			sound.settle(t, sound.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 			ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 			f.Arm(mode, 1)
 			r, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})

@@ -10,7 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -60,15 +62,15 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	ctx := t.Context()
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	var e *Event
-	var claimed Claimed
+	var claimed ledger.Claimed
 	var effect identity.EffectID
 	claim := func(id identity.EffectID, lease time.Duration) error {
 		var err error
-		claimed, err = b.Claim(ctx, Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+		claimed, err = b.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 		return err
 	}
-	settle := func(verdict Verdict) error {
-		_, err := b.Settle(ctx, Settlement{Effect: claimed.Effect, Verdict: verdict})
+	settle := func(verdict ledger.Verdict) error {
+		_, err := b.Settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: verdict})
 		return err
 	}
 	for _, step := range []struct {
@@ -76,7 +78,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		do   func() error
 	}{
 		{"register destinations", func() error {
-			return b.RegisterDestinations(ctx, []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
+			return b.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
 		}},
 		{"accept", func() error { _, err := b.Accept(ctx, delivery("stripe", "evt_1", "evt_2")); return err }},
 		{"note a duplicate", func() error {
@@ -92,14 +94,14 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			e, err = b.Event(ctx, ref)
 			require.NoError(t, err)
 			effect = planned(e, "evt_1").EffectID
-			_, err = b.Dispatch(ctx, Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+			_, err = b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 			return err
 		}},
 		{"fail a dispatch", func() error {
 			return b.FailDispatch(ctx, &Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
-		{"settle", func() error { return settle(VerdictRefused) }},
+		{"settle", func() error { return settle(ledger.VerdictRefused) }},
 		{"retry", func() error { return b.Retry(ctx, effect.IdempotencyKey(), ann) }},
 		{"park", func() error { return b.Park(ctx, effect.IdempotencyKey(), ann) }},
 		{"cancel", func() error { return b.Cancel(ctx, effect.IdempotencyKey(), ann) }},
@@ -115,9 +117,9 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		{"pause", func() error { return b.SetPaused(ctx, "app", true, ann) }},
 		{"resume", func() error { return b.SetPaused(ctx, "app", false, ann) }},
 		{"run an effect in a transaction", func() error {
-			_, _, err := b.RunTx(ctx, Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
-				func(context.Context, pgx.Tx, Effect) (Settlement, error) {
-					return Settlement{Verdict: VerdictDone}, nil
+			_, _, err := b.RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
+				func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
+					return ledger.Settlement{Verdict: ledger.VerdictDone}, nil
 				})
 			return err
 		}},
@@ -128,9 +130,9 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			require.Equal(t, 1, done.Events)
 			return err
 		}},
-		{"claim one that waits for its rendering", func() error { return claim(b.late(t, "late", AtLeastOnce), lease) }},
+		{"claim one that waits for its rendering", func() error { return claim(b.late(t, "late", ledger.AtLeastOnce), lease) }},
 		{"fix a request", func() error {
-			_, err := b.FixRequest(ctx, claimed.Effect, Request{Method: "POST", Body: []byte(`{}`)})
+			_, err := b.FixRequest(ctx, claimed.Effect, ledger.Request{Method: "POST", Body: []byte(`{}`)})
 			return err
 		}},
 	} {
@@ -148,7 +150,7 @@ func TestSynchronousCommitIsOnlyRaised(t *testing.T) {
 				_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 				return err
 			}))
-			tx, err := b.pool.BeginTx(t.Context(), TransactionOptions(time.Minute))
+			tx, err := b.pool.BeginTx(t.Context(), commit.TransactionOptions(time.Minute))
 			require.NoError(t, err)
 			var got, idle string
 			require.NoError(t, tx.QueryRow(t.Context(), `SELECT current_setting('synchronous_commit'), current_setting('idle_in_transaction_session_timeout')`).Scan(&got, &idle))

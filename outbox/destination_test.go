@@ -8,14 +8,16 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-func (b *bundle) register(t testing.TB, destinations ...Destination) {
+func (b *bundle) register(t testing.TB, destinations ...ledger.Destination) {
 	t.Helper()
 	require.NoError(t, b.RegisterDestinations(t.Context(), destinations))
 }
 
-func (b *bundle) destination(t testing.TB, name string) DestinationState {
+func (b *bundle) destination(t testing.TB, name string) ledger.DestinationState {
 	t.Helper()
 	all, err := b.Destinations(t.Context())
 	require.NoError(t, err)
@@ -25,7 +27,7 @@ func (b *bundle) destination(t testing.TB, name string) DestinationState {
 		}
 	}
 	require.Fail(t, "no destination "+name)
-	return DestinationState{}
+	return ledger.DestinationState{}
 }
 
 // Every combination of an operator's pause, breaker, and a queue of its own or
@@ -34,34 +36,34 @@ func TestPauseTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		operator    bool
-		breaker     BreakerState
+		breaker     ledger.BreakerState
 		shared      bool
 		queuePaused bool
-		claim       ClaimStatus
-		probe       ClaimStatus
+		claim       ledger.ClaimStatus
+		probe       ledger.ClaimStatus
 	}{
-		{false, BreakerClosed, false, false, ClaimGranted, ClaimGranted},
-		{false, BreakerOpen, false, true, ClaimPaused, ClaimGranted},
-		{false, BreakerHalfOpen, false, true, ClaimPaused, ClaimGranted},
-		{true, BreakerClosed, false, true, ClaimPaused, ClaimPaused},
-		{true, BreakerOpen, false, true, ClaimPaused, ClaimPaused},
-		{true, BreakerHalfOpen, false, true, ClaimPaused, ClaimPaused},
-		{false, BreakerClosed, true, false, ClaimGranted, ClaimGranted},
-		{false, BreakerOpen, true, false, ClaimPaused, ClaimGranted},
-		{false, BreakerHalfOpen, true, false, ClaimPaused, ClaimGranted},
-		{true, BreakerClosed, true, false, ClaimPaused, ClaimPaused},
-		{true, BreakerOpen, true, false, ClaimPaused, ClaimPaused},
-		{true, BreakerHalfOpen, true, false, ClaimPaused, ClaimPaused},
+		{false, ledger.BreakerClosed, false, false, ledger.ClaimGranted, ledger.ClaimGranted},
+		{false, ledger.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
+		{false, ledger.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
+		{true, ledger.BreakerClosed, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, ledger.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, ledger.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{false, ledger.BreakerClosed, true, false, ledger.ClaimGranted, ledger.ClaimGranted},
+		{false, ledger.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
+		{false, ledger.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
+		{true, ledger.BreakerClosed, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, ledger.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, ledger.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
 	} {
 		b := setup(t)
-		b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+		b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 		if c.shared {
-			b.register(t, Destination{Name: "other", Kind: "http", Queue: "dst_app"})
+			b.register(t, ledger.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
 		}
-		if c.breaker != BreakerClosed {
+		if c.breaker != ledger.BreakerClosed {
 			require.NoError(t, b.Trip(t.Context(), "app", "all failed", 0))
 		}
-		if c.breaker == BreakerHalfOpen {
+		if c.breaker == ledger.BreakerHalfOpen {
 			began, err := b.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.True(t, began)
@@ -72,10 +74,10 @@ func TestPauseTruthTable(t *testing.T) {
 		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
 		require.Equal(t, c.shared, d.SharedQueue)
 		require.Equal(t, c.queuePaused, d.QueuePaused, "%+v", c)
-		require.Equal(t, c.operator || c.breaker != BreakerClosed, d.Paused())
+		require.Equal(t, c.operator || c.breaker != ledger.BreakerClosed, d.Paused())
 
-		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", AtLeastOnce), lease).Status, "%+v", c)
-		probe, err := b.Claim(t.Context(), Claim{ID: b.dispatched(t, "evt_2", AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
+		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", ledger.AtLeastOnce), lease).Status, "%+v", c)
+		probe, err := b.Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
 		require.NoError(t, err)
 		require.Equal(t, c.probe, probe.Status, "%+v", c)
 	}
@@ -84,7 +86,7 @@ func TestPauseTruthTable(t *testing.T) {
 func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
 	require.NoError(t, b.Trip(t.Context(), "app", "again", 0), "the first decides")
 	d := b.destination(t, "app")
@@ -106,9 +108,9 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, began, "somebody probes")
 	require.NoError(t, b.Trip(t.Context(), "app", "a late failure", 0))
-	require.Equal(t, BreakerHalfOpen, b.destination(t, "app").Breaker)
+	require.Equal(t, ledger.BreakerHalfOpen, b.destination(t, "app").Breaker)
 	require.NoError(t, b.ProbeFailed(t.Context(), "app", "still down", 0))
-	require.Equal(t, BreakerOpen, b.destination(t, "app").Breaker)
+	require.Equal(t, ledger.BreakerOpen, b.destination(t, "app").Breaker)
 	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
 
 	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
@@ -124,17 +126,17 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	d = b.destination(t, "app")
 	require.False(t, d.QueuePaused)
 	require.True(t, d.PausedAt.IsZero())
-	require.Equal(t, BreakerClosed, d.Breaker)
+	require.Equal(t, ledger.BreakerClosed, d.Breaker)
 
-	require.ErrorIs(t, b.Trip(t.Context(), "nobody", "x", 0), ErrUnknownDestination)
-	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ErrUnknownDestination)
+	require.ErrorIs(t, b.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
 // Whatever commits last, the queue does as the row says.
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for round := range 15 {
 		ctx := context.Background()
 		var all sync.WaitGroup
@@ -161,7 +163,7 @@ func TestConcurrentPausesAgree(t *testing.T) {
 func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"}, Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
 	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
 	// River forgot the one queue, and somebody paused the other in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
@@ -179,16 +181,16 @@ func TestOldestDue(t *testing.T) {
 	_, found, err := b.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.False(t, found)
-	oldest := b.dispatched(t, "evt_1", AtLeastOnce)
-	waits := b.dispatched(t, "evt_2", AtLeastOnce)
-	b.dispatched(t, "evt_3", AtLeastOnce)
+	oldest := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	waits := b.dispatched(t, "evt_2", ledger.AtLeastOnce)
+	b.dispatched(t, "evt_3", ledger.AtLeastOnce)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET next_attempt_at = now() - CASE key WHEN 'evt_1' THEN interval '1 hour' WHEN 'evt_2' THEN interval '-1 hour' ELSE '0' END`)
 	require.NoError(t, err)
 	id, found, err := b.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, oldest, id)
-	require.Equal(t, ClaimNotDue, b.claim(t, waits, lease).Status)
+	require.Equal(t, ledger.ClaimNotDue, b.claim(t, waits, lease).Status)
 	b.granted(t, oldest, time.Nanosecond)
 	id, _, err = b.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
@@ -199,14 +201,14 @@ func TestOldestDue(t *testing.T) {
 func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	once, again := b.dispatched(t, "evt_1", AtMostOnce), b.dispatched(t, "evt_2", AtLeastOnce)
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	once, again := b.dispatched(t, "evt_1", ledger.AtMostOnce), b.dispatched(t, "evt_2", ledger.AtLeastOnce)
 	b.granted(t, once, time.Nanosecond)
 	b.granted(t, again, time.Nanosecond)
 	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
-	require.Equal(t, ClaimParked, b.claim(t, once, lease).Status)
-	require.Equal(t, ClaimPaused, b.claim(t, again, lease).Status)
-	require.Equal(t, EffectStarted, b.effect(t, again).State)
+	require.Equal(t, ledger.ClaimParked, b.claim(t, once, lease).Status)
+	require.Equal(t, ledger.ClaimPaused, b.claim(t, again, lease).Status)
+	require.Equal(t, ledger.EffectStarted, b.effect(t, again).State)
 	attempts, err := b.Attempts(t.Context(), again)
 	require.NoError(t, err)
 	require.Empty(t, attempts, "nothing was decided about it")
@@ -216,9 +218,9 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.ProbeFailed(t.Context(), "app", "down", time.Minute))
-	require.Equal(t, BreakerClosed, b.destination(t, "app").Breaker)
+	require.Equal(t, ledger.BreakerClosed, b.destination(t, "app").Breaker)
 	require.NoError(t, b.Trip(t.Context(), "app", "first", time.Hour))
 	require.NoError(t, b.ProbeFailed(t.Context(), "app", "second", 0))
 	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")

@@ -8,14 +8,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Dispatch is the plan of one event: what its dispatch commits (T2).
 type Dispatch struct {
 	Event      *Event // as Outbox.Event loaded it; its generation is the fence
-	Effects    []NewEffect
+	Effects    []ledger.NewEffect
 	ConfigHash string // of the configuration that made the plan
 	// Handled tells that a handler ran: an event without effects counts as
 	// dispatched then, not as skipped.
@@ -37,21 +39,21 @@ type Dispatched struct {
 func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
 
 // plan is what passes the fence.
-func (d Dispatch) plan() Plan {
-	return Plan{Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent()}
+func (d Dispatch) plan() ledger.Plan {
+	return ledger.Plan{Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent()}
 }
 
 // dispatched is what became of d once its plan is written.
-func (d Dispatch) dispatched(p Planned) Dispatched {
+func (d Dispatch) dispatched(p ledger.Planned) Dispatched {
 	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed}
 }
 
 // causeOf is what the ledger knows of an event; nil of none.
-func causeOf(e *Event) *Cause {
+func causeOf(e *Event) *ledger.Cause {
 	if e == nil {
 		return nil
 	}
-	c := Cause{EventRef: e.EventRef, Type: e.Type, AcceptSeq: e.AcceptSeq, Generation: e.Generation, OccurredAt: e.OccurredAt}
+	c := ledger.Cause{EventRef: e.EventRef, Type: e.Type, AcceptSeq: e.AcceptSeq, Generation: e.Generation, OccurredAt: e.OccurredAt}
 	if column.KnownTime(c.OccurredAt) == nil {
 		c.OccurredAt = e.ReceivedAt
 	}
@@ -120,7 +122,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 			return Dispatched{}, err
 		}
 	}
-	planned, err := o.CreateTx(ctx, tx, []Plan{d.plan()}, true)
+	planned, err := o.CreateTx(ctx, tx, []ledger.Plan{d.plan()}, true)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
@@ -130,7 +132,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 // FailDispatch records that the last attempt to dispatch the event failed.
 // Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
-	err := o.db.Do(ctx, "fail_dispatch", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, column.Reason(reason))
 		return err
 	})
@@ -151,7 +153,7 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 		return nil, err
 	}
 	results := make([]Dispatched, len(batch))
-	var passed []Plan
+	var passed []ledger.Plan
 	var at []int
 	for i, d := range batch {
 		if fenced[d.Event.EventRef] {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestDispatchCreatesEffectsOnce(t *testing.T) {
@@ -18,13 +19,13 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 	b := setup(t)
 	e := b.accepted(t, "stripe", "evt_1")
 	effect := planned(e, "evt_1")
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}, ConfigHash: "abc"})
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}, ConfigHash: "abc"})
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 	require.Equal(t, EventDispatched, d.Outcome)
 	require.Equal(t, []identity.EffectID{effect.EffectID}, d.Created)
 
-	again, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect, planned(e, "other")}})
+	again, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect, planned(e, "other")}})
 	require.NoError(t, err)
 	require.False(t, again.Fenced, "an attempt that wakes up late writes nothing (I4)")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
@@ -32,7 +33,7 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 
 	stored, err := b.Effect(t.Context(), effect.IdempotencyKey())
 	require.NoError(t, err)
-	require.Equal(t, EffectPending, stored.State)
+	require.Equal(t, ledger.EffectPending, stored.State)
 	require.Equal(t, e.EventRef, stored.Event)
 	require.Equal(t, effect.Request.Body, stored.Request.Body)
 	require.Equal(t, e.AcceptSeq, stored.AcceptSeq)
@@ -62,7 +63,7 @@ func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
 	for i := range events {
 		e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d", i))
 		all.Go(func() {
-			d, err := b.Dispatch(context.Background(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "in_1"), planned(e, "in_2")}})
+			d, err := b.Dispatch(context.Background(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "in_1"), planned(e, "in_2")}})
 			if err != nil {
 				t.Errorf("dispatch: %v", err)
 			}
@@ -97,7 +98,7 @@ func TestDispatchTxRunsHandlerOnce(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	err = pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []NewEffect{planned(e, "k")}}, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "k")}}, func(ctx context.Context, tx pgx.Tx) error {
 			require.NoError(t, write(ctx, tx))
 			return boom
 		})
@@ -108,7 +109,7 @@ func TestDispatchTxRunsHandlerOnce(t *testing.T) {
 
 	for range 3 {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []NewEffect{planned(e, "k")}}, write)
+			_, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "k")}}, write)
 			return err
 		}))
 	}
@@ -136,17 +137,17 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.accepted(t, "stripe", "evt_1")
-	for name, change := range map[string]func(*NewEffect){
-		"empty key":      func(n *NewEffect) { n.Key = "" },
-		"no destination": func(n *NewEffect) { n.Destination = "" },
-		"no queue":       func(n *NewEffect) { n.Queue = "" },
-		"no scope":       func(n *NewEffect) { n.Scope = "" },
-		"generation 0":   func(n *NewEffect) { n.Generation = 0 },
-		"policy":         func(n *NewEffect) { n.Policy = "exactly_once" },
+	for name, change := range map[string]func(*ledger.NewEffect){
+		"empty key":      func(n *ledger.NewEffect) { n.Key = "" },
+		"no destination": func(n *ledger.NewEffect) { n.Destination = "" },
+		"no queue":       func(n *ledger.NewEffect) { n.Queue = "" },
+		"no scope":       func(n *ledger.NewEffect) { n.Scope = "" },
+		"generation 0":   func(n *ledger.NewEffect) { n.Generation = 0 },
+		"policy":         func(n *ledger.NewEffect) { n.Policy = "exactly_once" },
 	} {
 		effect := planned(e, "k")
 		change(&effect)
-		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.Error(t, err, name)
 	}
 	e, err := b.Event(t.Context(), e.EventRef)
@@ -164,7 +165,7 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Replay(t.Context(), old.EventRef, ann, ReplayOptions{})
 	require.NoError(t, err)
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: old, Effects: []NewEffect{planned(old, "evt_1")}})
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: old, Effects: []ledger.NewEffect{planned(old, "evt_1")}})
 	require.NoError(t, err)
 	require.False(t, d.Fenced)
 	require.NoError(t, b.FailDispatch(t.Context(), old, "too late"))
@@ -173,7 +174,7 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	e, err := b.Event(t.Context(), old.EventRef)
 	require.NoError(t, err)
 	require.Equal(t, EventReceived, e.Outcome)
-	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 }
@@ -187,8 +188,8 @@ func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	var results []Dispatched
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
 		results, err = b.dispatchBatch(t.Context(), tx, []Dispatch{
-			{Event: e, Effects: []NewEffect{planned(e, "first")}},
-			{Event: e, Effects: []NewEffect{planned(e, "second")}},
+			{Event: e, Effects: []ledger.NewEffect{planned(e, "first")}},
+			{Event: e, Effects: []ledger.NewEffect{planned(e, "second")}},
 		})
 		return err
 	}))

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 const lease = time.Minute
 
-func (b *bundle) settle(t testing.TB, e Effect, s Settlement) Settled {
+func (b *bundle) settle(t testing.TB, e ledger.Effect, s ledger.Settlement) ledger.Settled {
 	t.Helper()
 	s.Effect = e
 	settled, err := b.Settle(t.Context(), s)
@@ -22,7 +23,7 @@ func (b *bundle) settle(t testing.TB, e Effect, s Settlement) Settled {
 	return settled
 }
 
-func (b *bundle) effect(t testing.TB, id identity.EffectID) Effect {
+func (b *bundle) effect(t testing.TB, id identity.EffectID) ledger.Effect {
 	t.Helper()
 	e, err := b.Effect(t.Context(), id.IdempotencyKey())
 	require.NoError(t, err)
@@ -35,33 +36,33 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 	b := setup(t)
 	cases := []struct {
 		name    string
-		policy  Policy
+		policy  ledger.Policy
 		doubt   bool // an earlier attempt may have been applied
-		verdict Verdict
+		verdict ledger.Verdict
 		giveUp  bool
-		want    EffectState
+		want    ledger.EffectState
 		applied string
 	}{
-		{"done", AtLeastOnce, false, VerdictDone, false, EffectDone, "yes"},
-		{"done after doubt", AtLeastOnce, true, VerdictDone, false, EffectDone, "yes"},
-		{"refused", AtLeastOnce, false, VerdictRefused, false, EffectFailed, "no"},
-		{"refused after doubt", AtLeastOnce, true, VerdictRefused, false, EffectParked, "no"},
-		{"turned away", AtLeastOnce, false, VerdictTurnedAway, false, EffectPending, "no"},
-		{"turned away after doubt", AtLeastOnce, true, VerdictTurnedAway, false, EffectInDoubt, "no"},
-		{"turned away, used up", AtLeastOnce, false, VerdictTurnedAway, true, EffectFailed, "no"},
-		{"turned away after doubt, used up", AtLeastOnce, true, VerdictTurnedAway, true, EffectParked, "no"},
-		{"not applied", AtLeastOnce, false, VerdictNotApplied, false, EffectPending, "no"},
-		{"not applied after doubt", AtLeastOnce, true, VerdictNotApplied, false, EffectInDoubt, "no"},
-		{"not applied, used up", AtLeastOnce, false, VerdictNotApplied, true, EffectParked, "no"},
-		{"maybe applied", AtLeastOnce, false, VerdictMaybeApplied, false, EffectInDoubt, "unknown"},
-		{"maybe applied again", AtLeastOnce, true, VerdictMaybeApplied, false, EffectInDoubt, "unknown"},
-		{"maybe applied, used up", AtLeastOnce, false, VerdictMaybeApplied, true, EffectParked, "unknown"},
-		{"at most once: done", AtMostOnce, false, VerdictDone, false, EffectDone, "yes"},
-		{"at most once: refused", AtMostOnce, false, VerdictRefused, false, EffectFailed, "no"},
-		{"at most once: turned away", AtMostOnce, false, VerdictTurnedAway, false, EffectPending, "no"},
-		{"at most once: turned away, used up", AtMostOnce, false, VerdictTurnedAway, true, EffectFailed, "no"},
-		{"at most once: not applied", AtMostOnce, false, VerdictNotApplied, false, EffectPending, "no"},
-		{"at most once: maybe applied", AtMostOnce, false, VerdictMaybeApplied, false, EffectParked, "unknown"},
+		{"done", ledger.AtLeastOnce, false, ledger.VerdictDone, false, ledger.EffectDone, "yes"},
+		{"done after doubt", ledger.AtLeastOnce, true, ledger.VerdictDone, false, ledger.EffectDone, "yes"},
+		{"refused", ledger.AtLeastOnce, false, ledger.VerdictRefused, false, ledger.EffectFailed, "no"},
+		{"refused after doubt", ledger.AtLeastOnce, true, ledger.VerdictRefused, false, ledger.EffectParked, "no"},
+		{"turned away", ledger.AtLeastOnce, false, ledger.VerdictTurnedAway, false, ledger.EffectPending, "no"},
+		{"turned away after doubt", ledger.AtLeastOnce, true, ledger.VerdictTurnedAway, false, ledger.EffectInDoubt, "no"},
+		{"turned away, used up", ledger.AtLeastOnce, false, ledger.VerdictTurnedAway, true, ledger.EffectFailed, "no"},
+		{"turned away after doubt, used up", ledger.AtLeastOnce, true, ledger.VerdictTurnedAway, true, ledger.EffectParked, "no"},
+		{"not applied", ledger.AtLeastOnce, false, ledger.VerdictNotApplied, false, ledger.EffectPending, "no"},
+		{"not applied after doubt", ledger.AtLeastOnce, true, ledger.VerdictNotApplied, false, ledger.EffectInDoubt, "no"},
+		{"not applied, used up", ledger.AtLeastOnce, false, ledger.VerdictNotApplied, true, ledger.EffectParked, "no"},
+		{"maybe applied", ledger.AtLeastOnce, false, ledger.VerdictMaybeApplied, false, ledger.EffectInDoubt, "unknown"},
+		{"maybe applied again", ledger.AtLeastOnce, true, ledger.VerdictMaybeApplied, false, ledger.EffectInDoubt, "unknown"},
+		{"maybe applied, used up", ledger.AtLeastOnce, false, ledger.VerdictMaybeApplied, true, ledger.EffectParked, "unknown"},
+		{"at most once: done", ledger.AtMostOnce, false, ledger.VerdictDone, false, ledger.EffectDone, "yes"},
+		{"at most once: refused", ledger.AtMostOnce, false, ledger.VerdictRefused, false, ledger.EffectFailed, "no"},
+		{"at most once: turned away", ledger.AtMostOnce, false, ledger.VerdictTurnedAway, false, ledger.EffectPending, "no"},
+		{"at most once: turned away, used up", ledger.AtMostOnce, false, ledger.VerdictTurnedAway, true, ledger.EffectFailed, "no"},
+		{"at most once: not applied", ledger.AtMostOnce, false, ledger.VerdictNotApplied, false, ledger.EffectPending, "no"},
+		{"at most once: maybe applied", ledger.AtMostOnce, false, ledger.VerdictMaybeApplied, false, ledger.EffectParked, "unknown"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,12 +71,12 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 			var since time.Time
 			if c.doubt {
 				first := b.granted(t, id, lease)
-				b.settle(t, first, Settlement{Verdict: VerdictMaybeApplied, Error: "timed out"})
+				b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "timed out"})
 				since = b.effect(t, id).MaybeAppliedSince
 				require.False(t, since.IsZero())
 			}
 			e := b.granted(t, id, lease)
-			settled := b.settle(t, e, Settlement{Verdict: c.verdict, GiveUp: c.giveUp, ResponseStatus: 418, RetryIn: time.Hour, Duration: time.Second})
+			settled := b.settle(t, e, ledger.Settlement{Verdict: c.verdict, GiveUp: c.giveUp, ResponseStatus: 418, RetryIn: time.Hour, Duration: time.Second})
 			require.False(t, settled.Late)
 			require.Equal(t, c.want, settled.State)
 
@@ -104,45 +105,45 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for key, verdict := range map[string]Verdict{"a": VerdictRefused, "b": VerdictTurnedAway, "c": VerdictNotApplied, "d": VerdictDone} {
-		b.settle(t, b.granted(t, b.dispatched(t, key, AtLeastOnce), lease), Settlement{Verdict: verdict, GiveUp: true})
+	for key, verdict := range map[string]ledger.Verdict{"a": ledger.VerdictRefused, "b": ledger.VerdictTurnedAway, "c": ledger.VerdictNotApplied, "d": ledger.VerdictDone} {
+		b.settle(t, b.granted(t, b.dispatched(t, key, ledger.AtLeastOnce), lease), ledger.Settlement{Verdict: verdict, GiveUp: true})
 	}
 	counts, err := b.Unsuccessful(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[string]Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
+	require.Equal(t, map[string]ledger.Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
 }
 
 func TestClaimIsExclusiveAndRepeatable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	mine := uuid.New()
-	first, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: mine, Lease: lease})
+	first, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
 	require.NoError(t, err)
-	require.Equal(t, ClaimGranted, first.Status)
+	require.Equal(t, ledger.ClaimGranted, first.Status)
 	require.Equal(t, 1, first.Effect.Attempt)
 
-	again, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: mine, Lease: lease})
+	again, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
 	require.NoError(t, err)
-	require.Equal(t, ClaimGranted, again.Status)
+	require.Equal(t, ledger.ClaimGranted, again.Status)
 	require.Equal(t, 1, again.Effect.Attempt, "a repeated claim is the same attempt")
 
 	other := b.claim(t, id, lease)
-	require.Equal(t, ClaimLeased, other.Status)
+	require.Equal(t, ledger.ClaimLeased, other.Status)
 	require.True(t, other.Effect.LeaseUntil.After(time.Now()))
-	require.Equal(t, ClaimMissing, b.claim(t, identity.EffectID{Scope: "x", Key: "y", Generation: 1}, lease).Status)
+	require.Equal(t, ledger.ClaimMissing, b.claim(t, identity.EffectID{Scope: "x", Key: "y", Generation: 1}, lease).Status)
 }
 
 func TestConcurrentClaimsGrantOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	var mu sync.Mutex
-	statuses := make(map[ClaimStatus]int)
+	statuses := make(map[ledger.ClaimStatus]int)
 	var all sync.WaitGroup
 	for range 32 {
 		all.Go(func() {
-			c, err := b.Claim(context.Background(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease})
+			c, err := b.Claim(context.Background(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease})
 			if err != nil {
 				t.Errorf("claim: %v", err)
 			}
@@ -152,16 +153,16 @@ func TestConcurrentClaimsGrantOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, map[ClaimStatus]int{ClaimGranted: 1, ClaimLeased: 31}, statuses)
+	require.Equal(t, map[ledger.ClaimStatus]int{ledger.ClaimGranted: 1, ledger.ClaimLeased: 31}, statuses)
 }
 
 func TestClaimWaitsUntilDue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictNotApplied, RetryIn: time.Hour})
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictNotApplied, RetryIn: time.Hour})
 	c := b.claim(t, id, lease)
-	require.Equal(t, ClaimNotDue, c.Status)
+	require.Equal(t, ledger.ClaimNotDue, c.Status)
 	require.True(t, c.Effect.NextAttemptAt.After(time.Now()))
 }
 
@@ -169,20 +170,20 @@ func TestClaimWaitsUntilDue(t *testing.T) {
 func TestLateSettlementChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	stalled := b.granted(t, id, time.Nanosecond)
 	second := b.granted(t, id, lease)
 	require.Equal(t, 2, second.Attempt)
 	require.False(t, second.MaybeAppliedSince.IsZero(), "the lost attempt may have been applied")
 
-	late := b.settle(t, stalled, Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
+	late := b.settle(t, stalled, ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 	require.True(t, late.Late)
-	require.Equal(t, EffectStarted, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectStarted, b.effect(t, id).State)
 
-	require.False(t, b.settle(t, second, Settlement{Verdict: VerdictDone, ResponseStatus: 200}).Late)
-	late = b.settle(t, stalled, Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
+	require.False(t, b.settle(t, second, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 200}).Late)
+	late = b.settle(t, stalled, ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 	require.True(t, late.Late)
-	require.Equal(t, EffectDone, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectDone, b.effect(t, id).State)
 	attempts, err := b.Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Len(t, attempts, 2)
@@ -193,12 +194,12 @@ func TestLateSettlementChangesNothing(t *testing.T) {
 func TestSettlementIsIdempotent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	e := b.granted(t, id, lease)
 	for range 2 { // the second stands for a retry after a lost COMMIT answer
-		s := b.settle(t, e, Settlement{Verdict: VerdictDone, ResponseStatus: 200})
+		s := b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 200})
 		require.False(t, s.Late)
-		require.Equal(t, EffectDone, s.State)
+		require.Equal(t, ledger.EffectDone, s.State)
 	}
 }
 
@@ -206,18 +207,18 @@ func TestSettlementIsIdempotent(t *testing.T) {
 func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtMostOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtMostOnce)
 	b.granted(t, id, time.Nanosecond)
 	c := b.claim(t, id, lease)
-	require.Equal(t, ClaimParked, c.Status)
-	require.Equal(t, EffectParked, c.Effect.State)
-	require.Equal(t, ClaimFinished, b.claim(t, id, lease).Status)
+	require.Equal(t, ledger.ClaimParked, c.Status)
+	require.Equal(t, ledger.EffectParked, c.Effect.State)
+	require.Equal(t, ledger.ClaimFinished, b.claim(t, id, lease).Status)
 	e := b.effect(t, id)
 	require.Contains(t, e.Error, "may have been applied")
 	require.False(t, e.MaybeAppliedSince.IsZero())
 
 	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
-	require.Equal(t, EffectInDoubt, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, id).State)
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
 
@@ -225,19 +226,19 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 func TestFirstClaimFixesTheRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	ask := func(url string) Effect {
-		c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, FirstRequest: Request{
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	ask := func(url string) ledger.Effect {
+		c, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, FirstRequest: ledger.Request{
 			Method: "PUT", URL: url, Headers: map[string][]string{"X-Static": {url}, "X-Only-" + url[7:10]: {"new"}},
 		}})
 		require.NoError(t, err)
-		require.Equal(t, ClaimGranted, c.Status)
+		require.Equal(t, ledger.ClaimGranted, c.Status)
 		return c.Effect
 	}
 	first := ask("http://one.test/")
 	require.Equal(t, "http://one.test/", first.Request.URL)
 	require.Equal(t, "POST", first.Request.Method, "the route had decided it")
-	b.settle(t, first, Settlement{Verdict: VerdictNotApplied})
+	b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictNotApplied})
 	second := ask("http://two.test/")
 	require.Equal(t, first.Request, second.Request)
 }
@@ -248,19 +249,19 @@ func TestLateSettlementSaysHowTheEffectStands(t *testing.T) {
 	b := setup(t)
 	for _, c := range []struct {
 		name    string
-		meddle  func(e Effect)
-		becomes EffectState
+		meddle  func(e ledger.Effect)
+		becomes ledger.EffectState
 	}{
-		{"cancelled", func(e Effect) { require.NoError(t, b.Cancel(t.Context(), e.IdempotencyKey, ann)) }, EffectCancelled},
-		{"parked", func(e Effect) { require.NoError(t, b.Park(t.Context(), e.IdempotencyKey, ann)) }, EffectParked},
-		{"claimed by another", func(e Effect) { require.Equal(t, 2, b.granted(t, e.EffectID, lease).Attempt) }, EffectStarted},
-		{"done by another", func(e Effect) {
-			b.settle(t, b.granted(t, e.EffectID, lease), Settlement{Verdict: VerdictDone})
-		}, EffectDone},
+		{"cancelled", func(e ledger.Effect) { require.NoError(t, b.Cancel(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectCancelled},
+		{"parked", func(e ledger.Effect) { require.NoError(t, b.Park(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectParked},
+		{"claimed by another", func(e ledger.Effect) { require.Equal(t, 2, b.granted(t, e.EffectID, lease).Attempt) }, ledger.EffectStarted},
+		{"done by another", func(e ledger.Effect) {
+			b.settle(t, b.granted(t, e.EffectID, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
+		}, ledger.EffectDone},
 	} {
-		late := b.granted(t, b.dispatched(t, c.name, AtLeastOnce), time.Nanosecond)
+		late := b.granted(t, b.dispatched(t, c.name, ledger.AtLeastOnce), time.Nanosecond)
 		c.meddle(late)
-		settled := b.settle(t, late, Settlement{Verdict: VerdictNotApplied})
+		settled := b.settle(t, late, ledger.Settlement{Verdict: ledger.VerdictNotApplied})
 		require.True(t, settled.Late, c.name)
 		require.Equal(t, c.becomes, settled.State, c.name)
 		require.Equal(t, c.becomes, b.effect(t, late.EffectID).State, c.name)
@@ -278,8 +279,8 @@ func TestClaimLoadsTheDeliveryOfAForward(t *testing.T) {
 	e, err := b.Event(t.Context(), identity.EventRef{Source: "line", EventID: "b"})
 	require.NoError(t, err)
 	effect := planned(e, "b")
-	effect.Request = Request{FromDelivery: true}
-	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	effect.Request = ledger.Request{FromDelivery: true}
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 	require.NoError(t, err)
 	claimed := b.granted(t, effect.EffectID, lease)
 	require.Equal(t, `{"id" : "b","n":1.10}`, string(claimed.Request.Body))
@@ -289,11 +290,11 @@ func TestClaimLoadsTheDeliveryOfAForward(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	running := b.granted(t, id, lease)
 	require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
-	require.True(t, b.settle(t, running, Settlement{Verdict: VerdictDone}).Late)
-	require.Equal(t, EffectCancelled, b.effect(t, id).State)
+	require.True(t, b.settle(t, running, ledger.Settlement{Verdict: ledger.VerdictDone}).Late)
+	require.Equal(t, ledger.EffectCancelled, b.effect(t, id).State)
 	require.ErrorContains(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
-	require.ErrorIs(t, b.Cancel(t.Context(), "hl_none", because("x")), ErrNotFound)
+	require.ErrorIs(t, b.Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }

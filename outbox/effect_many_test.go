@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
@@ -28,8 +29,8 @@ func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	require.NoError(t, err)
 }
 
-func failedAt(destination string) EffectSelection {
-	return EffectSelection{States: []EffectState{EffectFailed}, Destination: destination}
+func failedAt(destination string) ledger.EffectSelection {
+	return ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}, Destination: destination}
 }
 
 // batchSize is how many effects share a transaction of an order about many.
@@ -42,7 +43,7 @@ func TestManyAreRetriedInRecordedBatches(t *testing.T) {
 	b.manyFailed(t, n, "app")
 	b.manyFailed(t, 3, "crm")
 	s := failedAt("app")
-	preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, s, nil)
+	preview, err := b.PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(n), preview.Selected)
 	require.Len(t, preview.Sample, 5)
@@ -51,8 +52,8 @@ func TestManyAreRetriedInRecordedBatches(t *testing.T) {
 
 	s.AsOf = preview.AsOf
 	var steps []int64
-	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, because("the route is deployed"), EffectsPace{
-		Progress: func(p EffectsProgress) { steps = append(steps, p.Changed) },
+	done, err := b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("the route is deployed"), ledger.EffectsPace{
+		Progress: func(p ledger.EffectsProgress) { steps = append(steps, p.Changed) },
 	})
 	require.NoError(t, err)
 	require.Equal(t, int64(n), done.Changed)
@@ -78,24 +79,24 @@ func TestManyAreRetriedInRecordedBatches(t *testing.T) {
 func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	doubted := b.in(t, "doubted", EffectInDoubt)
+	doubted := b.in(t, "doubted", ledger.EffectInDoubt)
 	require.NoError(t, b.Park(t.Context(), doubted.IdempotencyKey(), ann))
-	b.in(t, "plain", EffectParked)
-	s := EffectSelection{States: []EffectState{EffectParked}}
+	b.in(t, "plain", ledger.EffectParked)
+	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}
 
-	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	done, err := b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, int64(1), done.InDoubt)
-	require.Equal(t, EffectParked, b.effect(t, doubted).State)
+	require.Equal(t, ledger.EffectParked, b.effect(t, doubted).State)
 
 	s.InDoubt = true
-	_, err = b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	_, err = b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.ErrorContains(t, err, "not taken without a reason")
-	done, err = b.ActOnEffects(t.Context(), ActionRetryEffect, s, because("they dedup by our key"), EffectsPace{})
+	done, err = b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("they dedup by our key"), ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
-	require.Equal(t, EffectInDoubt, b.effect(t, doubted).State)
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
 }
 
 // A run is about what its preview saw: neither what is made later nor what it
@@ -103,35 +104,35 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	old := b.in(t, "old", EffectFailed)
-	again := b.in(t, "again", EffectFailed)
-	s := EffectSelection{States: []EffectState{EffectFailed}}
-	preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, s, nil)
+	old := b.in(t, "old", ledger.EffectFailed)
+	again := b.in(t, "again", ledger.EffectFailed)
+	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}}
+	preview, err := b.PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), preview.Selected)
 
-	later := b.in(t, "later", EffectFailed)
+	later := b.in(t, "later", ledger.EffectFailed)
 	require.NoError(t, b.Retry(t.Context(), again.IdempotencyKey(), ann))
-	b.settle(t, b.granted(t, again, lease), Settlement{Verdict: VerdictRefused, Error: "no"})
+	b.settle(t, b.granted(t, again, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, Error: "no"})
 	s.AsOf = preview.AsOf
-	done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+	done, err := b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
-	require.Equal(t, EffectPending, b.effect(t, old).State)
-	require.Equal(t, EffectFailed, b.effect(t, again).State)
-	require.Equal(t, EffectFailed, b.effect(t, later).State)
+	require.Equal(t, ledger.EffectPending, b.effect(t, old).State)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, again).State)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State)
 }
 
 func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	from := b.count(t, `SELECT floor(extract(epoch FROM now()))::int`)
-	wanted := b.in(t, "wanted", EffectFailed)
-	b.in(t, "other", EffectFailed)
-	b.in(t, "parked", EffectParked)
+	wanted := b.in(t, "wanted", ledger.EffectFailed)
+	b.in(t, "other", ledger.EffectFailed)
+	b.in(t, "parked", ledger.EffectParked)
 	b.manyFailed(t, 1, "crm")
 	e := b.effect(t, wanted)
-	failed := []EffectState{EffectFailed}
+	failed := []ledger.EffectState{ledger.EffectFailed}
 	match := func(e *Event) (bool, error) {
 		if e.EventID == "other" {
 			return false, errors.New("no such key")
@@ -139,33 +140,33 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		return true, nil
 	}
 	for name, c := range map[string]struct {
-		s       EffectSelection
+		s       ledger.EffectSelection
 		want    int64
 		unclear int64
 	}{
-		"state":       {EffectSelection{States: failed}, 3, 0},
-		"states":      {EffectSelection{States: []EffectState{EffectFailed, EffectParked}}, 4, 0},
-		"destination": {EffectSelection{States: failed, Destination: "crm"}, 1, 0},
-		"route":       {EffectSelection{States: failed, Route: e.Route}, 2, 0},
-		"source":      {EffectSelection{States: failed, Source: "stripe"}, 2, 0},
-		"no source":   {EffectSelection{States: failed, Source: "github"}, 0, 0},
-		"match":       {EffectSelection{States: failed, Match: b.Matching(match)}, 1, 1},
-		"from":        {EffectSelection{States: failed, From: e.CreatedAt}, 3, 0},
-		"from later":  {EffectSelection{States: failed, From: e.CreatedAt.Add(time.Microsecond)}, 2, 0},
-		"until":       {EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
-		"until later": {EffectSelection{States: failed, From: time.Unix(int64(from), 0), Until: e.CreatedAt.Add(time.Microsecond)}, 1, 0},
+		"state":       {ledger.EffectSelection{States: failed}, 3, 0},
+		"states":      {ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed, ledger.EffectParked}}, 4, 0},
+		"destination": {ledger.EffectSelection{States: failed, Destination: "crm"}, 1, 0},
+		"route":       {ledger.EffectSelection{States: failed, Route: e.Route}, 2, 0},
+		"source":      {ledger.EffectSelection{States: failed, Source: "stripe"}, 2, 0},
+		"no source":   {ledger.EffectSelection{States: failed, Source: "github"}, 0, 0},
+		"match":       {ledger.EffectSelection{States: failed, Match: b.Matching(match)}, 1, 1},
+		"from":        {ledger.EffectSelection{States: failed, From: e.CreatedAt}, 3, 0},
+		"from later":  {ledger.EffectSelection{States: failed, From: e.CreatedAt.Add(time.Microsecond)}, 2, 0},
+		"until":       {ledger.EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
+		"until later": {ledger.EffectSelection{States: failed, From: time.Unix(int64(from), 0), Until: e.CreatedAt.Add(time.Microsecond)}, 1, 0},
 	} {
-		preview, err := b.PreviewEffects(t.Context(), ActionRetryEffect, c.s, nil)
+		preview, err := b.PreviewEffects(t.Context(), ledger.ActionRetryEffect, c.s, nil)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, preview.Selected, name)
 		require.Equal(t, c.unclear, preview.Unclear, name)
 	}
-	for name, s := range map[string]EffectSelection{
+	for name, s := range map[string]ledger.EffectSelection{
 		"names no state":                     {},
-		"not possible for effects that are":  {States: []EffectState{EffectDone}},
+		"not possible for effects that are":  {States: []ledger.EffectState{ledger.EffectDone}},
 		"the selection ends before it begin": {States: failed, From: e.CreatedAt, Until: e.CreatedAt},
 	} {
-		_, err := b.ActOnEffects(t.Context(), ActionRetryEffect, s, ann, EffectsPace{})
+		_, err := b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 		require.ErrorContains(t, err, name)
 	}
 }
@@ -176,18 +177,18 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	b := setup(t)
 	ids := b.line(t, 3, nil)
 	first := 2
-	waiting := EffectSelection{States: []EffectState{EffectPending, EffectStarted}, Match: b.Matching(func(*Event) (bool, error) {
+	waiting := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Match: b.Matching(func(*Event) (bool, error) {
 		first--
 		return first >= 0, nil
 	})}
-	done, err := b.ActOnEffects(t.Context(), ActionParkEffect, waiting, because("wait"), EffectsPace{PerSecond: 100})
+	done, err := b.ActOnEffects(t.Context(), ledger.ActionParkEffect, waiting, because("wait"), ledger.EffectsPace{PerSecond: 100})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), done.Changed)
 	require.Zero(t, b.jobs(t, ids[2]), "a parked one blocks its order")
-	done, err = b.ActOnEffects(t.Context(), ActionCancelEffect, EffectSelection{States: []EffectState{EffectParked}}, ann, EffectsPace{})
+	done, err = b.ActOnEffects(t.Context(), ledger.ActionCancelEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), done.Changed)
-	require.Equal(t, EffectCancelled, b.effect(t, ids[1]).State)
+	require.Equal(t, ledger.EffectCancelled, b.effect(t, ids[1]).State)
 	require.Equal(t, 1, b.jobs(t, ids[2]))
 }
 
@@ -198,12 +199,12 @@ func TestAnInterruptedOrderGoesOnWithTheRest(t *testing.T) {
 	b.manyFailed(t, 3*batchSize, "app")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	done, err := b.ActOnEffects(ctx, ActionRetryEffect, failedAt("app"), ann, EffectsPace{Progress: func(EffectsProgress) { interrupt() }})
+	done, err := b.ActOnEffects(ctx, ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{Progress: func(ledger.EffectsProgress) { interrupt() }})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, int64(batchSize), done.Changed)
 	rest := failedAt("app")
 	rest.AsOf = done.AsOf
-	done, err = b.ActOnEffects(t.Context(), ActionRetryEffect, rest, ann, EffectsPace{})
+	done, err = b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, rest, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(2*batchSize), done.Changed)
 	require.Equal(t, 3*batchSize, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`))
@@ -217,7 +218,7 @@ func TestABatchSurvivesALostCommit(t *testing.T) {
 			b, sound, f := onFaultyPool(t)
 			sound.manyFailed(t, 10, "app")
 			f.Arm(mode, 1)
-			done, err := b.ActOnEffects(t.Context(), ActionRetryEffect, failedAt("app"), ann, EffectsPace{})
+			done, err := b.ActOnEffects(t.Context(), ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{})
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
 			require.Equal(t, int64(10), done.Changed)
@@ -231,8 +232,8 @@ func TestABatchSurvivesALostCommit(t *testing.T) {
 func TestARotatedKeyIsUnderstood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.in(t, "evt_1", EffectFailed)
+	id := b.in(t, "evt_1", ledger.EffectFailed)
 	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey()+"_2", ann))
-	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectPending, b.effect(t, id).State)
 	require.Equal(t, id.IdempotencyKey(), b.actions(t)[0].Target)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // With the context of a handler, or another that ContextWithEvent made, the
 // effect is linked to that event, also when its key was used before.
-func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e NewEffect) (bool, error) {
+func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e ledger.NewEffect) (bool, error) {
 	created, err := o.AddTx(ctx, tx, e, causeOf(eventOf(ctx)), tracing.Parent(ctx))
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -28,7 +29,7 @@ func psql(t *testing.T, pool *pgxpool.Pool, script string) error {
 func TestEnqueueInSQL(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app", Policy: AtMostOnce})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app", Policy: ledger.AtMostOnce})
 	require.NoError(t, psql(t, b.pool, `BEGIN; SELECT hooklatch.enqueue('app', 'order-1', '{"n":1}'); ROLLBACK`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "rolled back, it delivers nothing")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
@@ -46,7 +47,7 @@ func TestEnqueueInSQL(t *testing.T) {
 	first := b.granted(t, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: "order-1", Generation: 1}, lease)
 	require.JSONEq(t, `{"n":1}`, string(first.Request.Body))
 	require.Equal(t, "application/json", first.Request.ContentType)
-	require.Equal(t, AtMostOnce, first.Policy)
+	require.Equal(t, ledger.AtMostOnce, first.Policy)
 	second := b.granted(t, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: "order-2", Generation: 1}, lease)
 	require.Equal(t, []byte{0, 255}, second.Request.Body)
 	require.Equal(t, map[string][]string{"X-One": {"1"}, "X-Two": {"2", "3"}}, second.Request.Headers)
@@ -56,7 +57,7 @@ func TestEnqueueInSQL(t *testing.T) {
 func TestEnqueueInSQLRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for call, want := range map[string]string{
 		`enqueue('nowhere', 'k', '{}')`:                        "unknown destination 'nowhere'",
 		`enqueue(NULL, 'k', '{}')`:                             "unknown destination NULL",
@@ -99,13 +100,13 @@ func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 			t.Parallel()
 			viaGo, viaSQL := setup(t, func(o *Options) { o.ConsoleURL = "" }), setup(t)
 			for _, b := range []*bundle{viaGo, viaSQL} {
-				b.register(t, Destination{Name: name, Kind: "http", Queue: "dst_app"})
+				b.register(t, ledger.Destination{Name: name, Kind: "http", Queue: "dst_app"})
 			}
 			const key, body = "bestellung-äöü-☃", `{"a": [1, 2.50], "b": null}`
 			require.NoError(t, pgx.BeginFunc(t.Context(), viaGo.pool, func(tx pgx.Tx) error {
-				_, err := viaGo.EnqueueTx(t.Context(), tx, NewEffect{
+				_, err := viaGo.EnqueueTx(t.Context(), tx, ledger.NewEffect{
 					EffectID: identity.EffectID{Key: key}, Destination: name,
-					Request: Request{ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-A": {"b"}}},
+					Request: ledger.Request{ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-A": {"b"}}},
 				})
 				return err
 			}))
@@ -138,7 +139,7 @@ func TestIdempotencyKeyInSQL(t *testing.T) {
 func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	role := "shop_" + strings.TrimPrefix(identity.EffectID{Scope: pgtest.URL(t, b.pool)}.IdempotencyKey(), "hl_")
 	run := func(script string) error { return psql(t, b.pool, script) }
 	require.NoError(t, run(`CREATE ROLE `+role+`; GRANT USAGE ON SCHEMA hooklatch TO `+role))

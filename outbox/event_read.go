@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -38,7 +39,7 @@ func (o *Outbox) event(ctx context.Context, db rowsOf, ref identity.EventRef) (*
 	}
 	e, err := pgx.CollectExactlyOneRow(rows, scanEvent)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, fmt.Errorf("load event %s: %w", ref, ErrNotFound)
+		return nil, fmt.Errorf("load event %s: %w", ref, ledger.ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
@@ -119,10 +120,10 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 
 // Matching lets a condition on events select effects: by the event that made
 // them, its body included. An event that is gone matches nothing.
-func (o *Outbox) Matching(match func(*Event) (bool, error)) MatchFunc {
+func (o *Outbox) Matching(match func(*Event) (bool, error)) ledger.MatchFunc {
 	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
 		e, err := o.event(ctx, o.readPool, ref)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ledger.ErrNotFound) {
 			return false, nil, nil
 		}
 		if err != nil {

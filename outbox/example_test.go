@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
@@ -120,16 +121,16 @@ func ExampleOutbox_EnqueueTx() {
 	}
 	defer box.Stop(ctx)
 	// Workers register the destinations of their configuration when they start.
-	if err := box.RegisterDestinations(ctx, []outbox.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+	if err := box.RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
 		log.Fatal(err)
 	}
 
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		// ... your own writes with tx ...
-		isNew, err := box.EnqueueTx(ctx, tx, outbox.NewEffect{
+		isNew, err := box.EnqueueTx(ctx, tx, ledger.NewEffect{
 			EffectID:    identity.EffectID{Key: "order-1001"},
 			Destination: "crm",
-			Request:     outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
+			Request:     ledger.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})
 		fmt.Println("new:", isNew)
 		return err
@@ -137,7 +138,7 @@ func ExampleOutbox_EnqueueTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	effects, err := box.Effects(ctx, outbox.EffectFilter{Destination: "crm"})
+	effects, err := box.Effects(ctx, ledger.EffectFilter{Destination: "crm"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // and returns how many were missing.
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
-	err := o.db.Do(ctx, "make_partitions", Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := o.db.Do(ctx, "make_partitions", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return tx.QueryRow(ctx, o.sql.makePartitions, partitionDaysAhead).Scan(&made)
 	})
 	if err != nil {
@@ -32,7 +34,7 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 // server cannot, and checks that at least 2 days of delivery partitions lie
 // ahead. /readyz asks it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
-	err := o.acceptDB.Do(ctx, "can_commit", Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := o.acceptDB.Do(ctx, "can_commit", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var readOnly, written bool
 		var daysAhead int
 		if err := tx.QueryRow(ctx, o.sql.canCommit).Scan(&readOnly, &daysAhead, &written); err != nil {

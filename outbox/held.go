@@ -10,28 +10,29 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // Release lets an event that a replay guard holds go on to its dispatch. One
 // that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
 // ErrUnavailable.
-func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by Operator) error {
+func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	return o.release(ctx, ref, by, nil)
 }
 
-func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
-	what := Instruction{Action: ActionReleaseEvent, Target: ref.String(), Filter: filter}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
+	what := ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String(), Filter: filter}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
 		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return Consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return ledger.Consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
 		if err != nil {
-			return Consequence{}, err
+			return ledger.Consequence{}, err
 		}
-		return Consequence{Affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
+		return ledger.Consequence{Affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 	})
 	if err != nil {
 		return fmt.Errorf("release event %s: %w", ref, err)
@@ -42,21 +43,21 @@ func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by Operator
 // Drop decides that an event a replay guard holds is never dispatched. Its row
 // and its body stay, so that it can still be released. Errors: ErrNotFound,
 // ErrNotHeld, ErrUnavailable.
-func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by Operator) error {
+func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	return o.drop(ctx, ref, by, nil)
 }
 
-func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by Operator, filter any) error {
-	what := Instruction{Action: ActionDropEvent, Target: ref.String(), Filter: filter}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
+	what := ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String(), Filter: filter}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.Did("dropped"))
 		if err != nil {
-			return Consequence{}, err
+			return ledger.Consequence{}, err
 		}
 		if tag.RowsAffected() == 0 {
-			return Consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return ledger.Consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
-		return Consequence{Affected: 1}, nil
+		return ledger.Consequence{Affected: 1}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("drop event %s: %w", ref, err)
@@ -94,17 +95,17 @@ func (o *Outbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
 // a transaction of its own, until all are through or ctx is done. Those that
 // come to be held meanwhile are left out. It returns how many it released, also
 // beside an error.
-func (o *Outbox) ReleaseMany(ctx context.Context, f HeldFilter, by Operator) (int64, error) {
+func (o *Outbox) ReleaseMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
 	return o.decideMany(ctx, f, by, o.release)
 }
 
 // DropMany is ReleaseMany for dropping.
-func (o *Outbox) DropMany(ctx context.Context, f HeldFilter, by Operator) (int64, error) {
+func (o *Outbox) DropMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
 	return o.decideMany(ctx, f, by, o.drop)
 }
 
-func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by Operator,
-	decide func(context.Context, identity.EventRef, Operator, any) error,
+func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by ledger.Operator,
+	decide func(context.Context, identity.EventRef, ledger.Operator, any) error,
 ) (int64, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString() // one order
@@ -131,7 +132,7 @@ func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by Operator,
 			switch {
 			case err == nil:
 				done++
-			case errors.Is(err, ErrNotHeld) || errors.Is(err, ErrNotFound): // somebody else was faster
+			case errors.Is(err, ErrNotHeld) || errors.Is(err, ledger.ErrNotFound): // somebody else was faster
 			default:
 				return done, err
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
@@ -85,12 +86,12 @@ func TestDecisionsSurviveALostCommit(t *testing.T) {
 func TestReleaseIsForHeldEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
 	require.ErrorIs(t, b.Drop(t.Context(), ref, ann), ErrNotHeld)
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
 	require.Equal(t, EventDispatched, e.Outcome)
-	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectPending, b.effect(t, id).State)
 }

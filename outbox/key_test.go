@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-func (b *bundle) claimWithTTL(t *testing.T, id identity.EffectID, ttl time.Duration) Claimed {
+func (b *bundle) claimWithTTL(t *testing.T, id identity.EffectID, ttl time.Duration) ledger.Claimed {
 	t.Helper()
-	c, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
+	c, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
 	require.NoError(t, err)
 	return c
 }
@@ -39,64 +40,64 @@ func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const day = 24 * time.Hour
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	settle := func(v Verdict) {
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	settle := func(v ledger.Verdict) {
 		c := b.claimWithTTL(t, id, day)
-		require.Equal(t, ClaimGranted, c.Status)
-		b.settle(t, c.Effect, Settlement{Verdict: v})
+		require.Equal(t, ledger.ClaimGranted, c.Status)
+		b.settle(t, c.Effect, ledger.Settlement{Verdict: v})
 	}
-	settle(VerdictMaybeApplied)
+	settle(ledger.VerdictMaybeApplied)
 	b.backdate(t, id, 23*time.Hour)
-	settle(VerdictNotApplied)
-	settle(VerdictMaybeApplied)
-	require.Equal(t, EffectInDoubt, b.effect(t, id).State)
+	settle(ledger.VerdictNotApplied)
+	settle(ledger.VerdictMaybeApplied)
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, id).State)
 	b.backdate(t, id, 2*time.Hour)
-	require.Equal(t, ClaimGranted, b.claimWithTTL(t, b.dispatched(t, "evt_2", AtLeastOnce), time.Nanosecond).Status, "without doubt there is no limit")
+	require.Equal(t, ledger.ClaimGranted, b.claimWithTTL(t, b.dispatched(t, "evt_2", ledger.AtLeastOnce), time.Nanosecond).Status, "without doubt there is no limit")
 
 	c := b.claimWithTTL(t, id, day)
-	require.Equal(t, ClaimParked, c.Status)
+	require.Equal(t, ledger.ClaimParked, c.Status)
 	require.Contains(t, c.Effect.Error, "key_ttl")
-	require.Equal(t, EffectParked, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 
 	require.NoError(t, b.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
 	c = b.claimWithTTL(t, id, day)
-	require.Equal(t, ClaimGranted, c.Status)
-	b.settle(t, c.Effect, Settlement{Verdict: VerdictNotApplied})
+	require.Equal(t, ledger.ClaimGranted, c.Status)
+	b.settle(t, c.Effect, ledger.Settlement{Verdict: ledger.VerdictNotApplied})
 	b.backdate(t, id, 25*time.Hour)
-	require.Equal(t, ClaimParked, b.claimWithTTL(t, id, day).Status)
+	require.Equal(t, ledger.ClaimParked, b.claimWithTTL(t, id, day).Status)
 }
 
 // A lost attempt is the first doubt.
 func TestKeyTTLCountsFromALostAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	b.granted(t, id, time.Nanosecond)
 	b.backdate(t, id, 25*time.Hour)
 	c := b.claimWithTTL(t, id, 24*time.Hour)
-	require.Equal(t, ClaimParked, c.Status)
+	require.Equal(t, ledger.ClaimParked, c.Status)
 	attempts, err := b.Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Len(t, attempts, 1)
 	require.True(t, attempts[0].Lost)
-	require.Equal(t, EffectParked, attempts[0].State)
+	require.Equal(t, ledger.EffectParked, attempts[0].State)
 }
 
 func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	own := id.IdempotencyKey()
 	first := b.granted(t, id, lease)
 	require.Equal(t, own, first.WireKey)
 	for range 2 { // the second stands for a retry after a lost COMMIT answer
-		b.settle(t, first, Settlement{Verdict: VerdictMaybeApplied, ResponseStatus: 500, RotateKey: true})
+		b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, ResponseStatus: 500, RotateKey: true})
 	}
 	second := b.granted(t, id, lease)
 	require.Equal(t, own+"_1", second.WireKey)
 	require.Equal(t, own, second.IdempotencyKey)
 	require.Equal(t, first.Request, second.Request)
-	b.settle(t, second, Settlement{Verdict: VerdictDone, RotateKey: true})
+	b.settle(t, second, ledger.Settlement{Verdict: ledger.VerdictDone, RotateKey: true})
 	e, err := b.Effect(t.Context(), own+"_1")
 	require.NoError(t, err, "found by what the receiver logged")
 	require.Equal(t, 1, e.KeyRotations, "done needs no other key")

@@ -7,16 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // late is an effect whose request is fixed by its first attempt.
-func (b *bundle) late(t *testing.T, key string, policy Policy) identity.EffectID {
+func (b *bundle) late(t *testing.T, key string, policy ledger.Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", key)
 	effect := planned(e, key)
 	effect.Policy = policy
-	effect.Request = Request{Method: "PUT", Late: true}
-	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	effect.Request = ledger.Request{Method: "PUT", Late: true}
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 	require.NoError(t, err)
 	return effect.EffectID
 }
@@ -24,12 +25,12 @@ func (b *bundle) late(t *testing.T, key string, policy Policy) identity.EffectID
 func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.late(t, "evt_1", AtLeastOnce)
+	id := b.late(t, "evt_1", ledger.AtLeastOnce)
 	first := b.granted(t, id, lease)
 	require.True(t, first.Request.Late)
 	require.False(t, first.Request.FromDelivery)
 	require.Nil(t, first.Request.Body)
-	rendered := Request{URL: "http://app.test/", Headers: map[string][]string{"X-A": {"b"}}, ContentType: "text/plain", Body: []byte("as it is now")}
+	rendered := ledger.Request{URL: "http://app.test/", Headers: map[string][]string{"X-A": {"b"}}, ContentType: "text/plain", Body: []byte("as it is now")}
 	fixed, err := b.FixRequest(t.Context(), first, rendered)
 	require.NoError(t, err)
 	require.Equal(t, "PUT", fixed.Request.Method, "the plan had decided it")
@@ -40,7 +41,7 @@ func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 	again, err := b.FixRequest(t.Context(), first, other)
 	require.NoError(t, err)
 	require.Equal(t, fixed.Request, again.Request, "the first holds")
-	b.settle(t, fixed, Settlement{Verdict: VerdictMaybeApplied})
+	b.settle(t, fixed, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied})
 	require.Equal(t, fixed.Request, b.granted(t, id, lease).Request)
 }
 
@@ -48,22 +49,22 @@ func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.late(t, "evt_1", AtMostOnce)
+	id := b.late(t, "evt_1", ledger.AtMostOnce)
 	stalled := b.granted(t, id, time.Nanosecond)
 	second := b.granted(t, id, lease)
 	require.Equal(t, 2, second.Attempt)
 	require.True(t, second.MaybeAppliedSince.IsZero())
-	_, err := b.FixRequest(t.Context(), stalled, Request{Body: []byte("x")})
-	require.ErrorIs(t, err, ErrLate)
+	_, err := b.FixRequest(t.Context(), stalled, ledger.Request{Body: []byte("x")})
+	require.ErrorIs(t, err, ledger.ErrLate)
 	attempts, err := b.Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "no", attempts[0].Applied)
 
-	id = b.late(t, "evt_2", AtMostOnce)
-	fixed, err := b.FixRequest(t.Context(), b.granted(t, id, time.Nanosecond), Request{Body: []byte("x")})
+	id = b.late(t, "evt_2", ledger.AtMostOnce)
+	fixed, err := b.FixRequest(t.Context(), b.granted(t, id, time.Nanosecond), ledger.Request{Body: []byte("x")})
 	require.NoError(t, err)
 	require.Equal(t, []byte("x"), fixed.Request.Body)
-	require.Equal(t, ClaimParked, b.claim(t, id, lease).Status)
+	require.Equal(t, ledger.ClaimParked, b.claim(t, id, lease).Status)
 }
 
 // A template that fails on its event parks the effect, and nothing waits for it.
@@ -73,19 +74,19 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	b := setup(t)
 	e := b.accepted(t, "stripe", "evt_1")
 	broken := ordered(e, "customer")
-	broken.Parked, broken.Request = "template: no such field\x00", Request{}
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{broken}})
+	broken.Parked, broken.Request = "template: no such field\x00", ledger.Request{}
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{broken}})
 	require.NoError(t, err)
 	require.Len(t, d.Created, 1)
 	stored := b.effect(t, broken.EffectID)
-	require.Equal(t, EffectParked, stored.State)
+	require.Equal(t, ledger.EffectParked, stored.State)
 	require.Equal(t, "template: no such field\uFFFD", stored.Error)
 	require.Zero(t, b.jobs(t, broken.EffectID))
 
 	behind := b.accepted(t, "stripe", "evt_2")
-	_, err = b.Dispatch(t.Context(), Dispatch{Event: behind, Effects: []NewEffect{ordered(behind, "customer")}})
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: behind, Effects: []ledger.NewEffect{ordered(behind, "customer")}})
 	require.NoError(t, err)
-	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), Settlement{Verdict: VerdictDone})
+	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 
 	require.ErrorContains(t, b.Retry(t.Context(), broken.IdempotencyKey(), ann), "could not be rendered: replay its event", "there is nothing to send")
 	replayed, err := b.Replay(t.Context(), e.EventRef, ann, ReplayOptions{})
@@ -93,7 +94,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.Zero(t, replayed.Reopened)
 	e, err = b.Event(t.Context(), e.EventRef)
 	require.NoError(t, err)
-	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{ordered(e, "customer")}})
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{ordered(e, "customer")}})
 	require.NoError(t, err)
 	require.Len(t, d.Created, 1)
 	require.Equal(t, 1, b.jobs(t, broken.EffectID))

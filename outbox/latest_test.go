@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // version is an effect of the object sub_1 as it was at a time.
@@ -20,7 +21,7 @@ func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.Ef
 	require.NoError(t, err)
 	effect := planned(e, eventID)
 	effect.LatestKey = "sub_1"
-	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 	require.NoError(t, err)
 	return effect.EffectID
 }
@@ -33,26 +34,26 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	newer := b.version(t, "evt_newer", noon)
 	older := b.version(t, "evt_older", noon.Add(-time.Second))
 	same := b.version(t, "evt_same_second", noon)
-	require.Equal(t, ClaimBlocked, b.claim(t, older, lease).Status, "one after another")
-	b.settle(t, b.granted(t, newer, lease), Settlement{Verdict: VerdictDone})
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, older, lease).Status, "one after another")
+	b.settle(t, b.granted(t, newer, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.jobs(t, older))
 
 	c := b.claim(t, older, lease)
-	require.Equal(t, ClaimSuperseded, c.Status)
+	require.Equal(t, ledger.ClaimSuperseded, c.Status)
 	require.Equal(t, newer.IdempotencyKey(), c.Effect.SupersededBy)
-	require.Equal(t, EffectCancelled, c.Effect.State)
+	require.Equal(t, ledger.EffectCancelled, c.Effect.State)
 	e := b.effect(t, older)
-	require.Equal(t, EffectCancelled, e.State)
+	require.Equal(t, ledger.EffectCancelled, e.State)
 	require.Equal(t, newer.IdempotencyKey(), e.SupersededBy)
 	require.Contains(t, e.Error, "superseded")
 	require.Zero(t, e.Attempt, "it was never attempted")
 	transitions, err := b.Transitions(t.Context(), older)
 	require.NoError(t, err)
 	require.Contains(t, transitions[len(transitions)-1].Reason, newer.IdempotencyKey())
-	require.Equal(t, ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim hears the same")
+	require.Equal(t, ledger.ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim hears the same")
 
 	require.Equal(t, 1, b.jobs(t, same), "the next in line was woken")
-	b.settle(t, b.granted(t, same, lease), Settlement{Verdict: VerdictDone}) // ties are decided by arrival
+	b.settle(t, b.granted(t, same, lease), ledger.Settlement{Verdict: ledger.VerdictDone}) // ties are decided by arrival
 	last := b.version(t, "evt_last", noon.Add(time.Hour))
 	b.granted(t, last, lease)
 }
@@ -63,7 +64,7 @@ func TestOnlyAppliedVersionsCount(t *testing.T) {
 	b := setup(t)
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	newer, older := b.version(t, "evt_newer", noon), b.version(t, "evt_older", noon.Add(-time.Minute))
-	b.settle(t, b.granted(t, newer, lease), Settlement{Verdict: VerdictRefused})
+	b.settle(t, b.granted(t, newer, lease), ledger.Settlement{Verdict: ledger.VerdictRefused})
 	b.granted(t, older, lease)
 }
 
@@ -74,7 +75,7 @@ func TestVersionWithoutATime(t *testing.T) {
 	first, second := b.version(t, "evt_1", time.Time{}), b.version(t, "evt_2", time.Time{})
 	require.False(t, b.effect(t, first).OccurredAt.IsZero())
 	for _, id := range []identity.EffectID{first, second} {
-		b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+		b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	}
 }
 
@@ -89,6 +90,6 @@ func TestOlderVersionThatIsDoneLateIsNotTheNewest(t *testing.T) {
 		INSERT INTO hooklatch.object_versions (scope, latest_key, occurred_at, accept_seq, idempotency_key)
 		VALUES ($1, 'sub_1', $2, 1000, 'newer')`, older.Scope, noon.Add(time.Hour))
 	require.NoError(t, err)
-	b.settle(t, older, Settlement{Verdict: VerdictDone})
+	b.settle(t, older, ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.object_versions WHERE idempotency_key = 'newer'`))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
@@ -118,10 +119,10 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 		}},
 		"create effects": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
 			return func(ctx context.Context, tx pgx.Tx) error {
-				var plans []Plan
+				var plans []ledger.Plan
 				for _, i := range places {
 					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
-					plans = append(plans, Dispatch{Event: e, Effects: []NewEffect{planned(e, lineKey(i))}}.plan())
+					plans = append(plans, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, lineKey(i))}}.plan())
 				}
 				_, err := b.CreateTx(ctx, tx, plans, true)
 				return err

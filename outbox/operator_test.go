@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
 // actions lists what was ordered, without what differs from run to run.
-func (b *bundle) actions(t *testing.T) []OperatorAction {
+func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
-	log, err := b.OperatorLog(t.Context(), OperatorFilter{})
+	log, err := b.OperatorLog(t.Context(), ledger.OperatorFilter{})
 	require.NoError(t, err)
 	for i := range log {
 		require.NotZero(t, log[i].At)
@@ -26,11 +27,11 @@ func (b *bundle) actions(t *testing.T) []OperatorAction {
 func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
-	id := b.in(t, "evt_1", EffectFailed)
+	id := b.in(t, "evt_1", ledger.EffectFailed)
 	key := id.IdempotencyKey()
-	alice := Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
+	alice := ledger.Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
 
 	require.NoError(t, b.Retry(t.Context(), key, alice))
 	require.NoError(t, b.Park(t.Context(), key, because("wait")))
@@ -44,18 +45,18 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	log := b.actions(t)
 	require.Len(t, log, 7)
 	want := []struct {
-		action   Action
+		action   ledger.Action
 		target   string
 		affected int64
 		reason   string
 	}{
-		{ActionResumeDestination, "app", 1, ""},
-		{ActionPauseDestination, "app", 0, "deploy"},
-		{ActionPauseDestination, "app", 1, "deploy"},
-		{ActionReplayEvent, "stripe/evt_1", 1, "refund failed"},
-		{ActionCancelEffect, key, 1, "refunded"},
-		{ActionParkEffect, key, 1, "wait"},
-		{ActionRetryEffect, key, 1, "the route is deployed"},
+		{ledger.ActionResumeDestination, "app", 1, ""},
+		{ledger.ActionPauseDestination, "app", 0, "deploy"},
+		{ledger.ActionPauseDestination, "app", 1, "deploy"},
+		{ledger.ActionReplayEvent, "stripe/evt_1", 1, "refund failed"},
+		{ledger.ActionCancelEffect, key, 1, "refunded"},
+		{ledger.ActionParkEffect, key, 1, "wait"},
+		{ledger.ActionRetryEffect, key, 1, "the route is deployed"},
 	}
 	for i, w := range want {
 		require.Equal(t, w.action, log[i].Action)
@@ -90,20 +91,20 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key := b.in(t, "evt_1", EffectDone).IdempotencyKey()
+	key := b.in(t, "evt_1", ledger.EffectDone).IdempotencyKey()
 	for _, c := range []struct {
-		by   Operator
+		by   ledger.Operator
 		text string
 	}{
 		{ann, "the effect is done: what succeeded is not tried again"},
-		{Operator{Via: "test"}, "the operator's name is empty"},
-		{Operator{Who: strings.Repeat("a", 256), Via: "test"}, "the operator's name has 256 bytes"},
-		{Operator{Who: "ann"}, "the operator's way is empty"},
-		{Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
+		{ledger.Operator{Via: "test"}, "the operator's name is empty"},
+		{ledger.Operator{Who: strings.Repeat("a", 256), Via: "test"}, "the operator's name has 256 bytes"},
+		{ledger.Operator{Who: "ann"}, "the operator's way is empty"},
+		{ledger.Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
 	} {
 		require.ErrorContains(t, b.Retry(t.Context(), key, c.by), c.text)
 	}
-	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ErrUnknownDestination)
+	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 	require.Empty(t, b.actions(t))
 }
 
@@ -114,8 +115,8 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
-			sound.register(t, Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-			key := sound.in(t, "evt_1", EffectFailed).IdempotencyKey()
+			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			key := sound.in(t, "evt_1", ledger.EffectFailed).IdempotencyKey()
 			for n, order := range []func() error{
 				func() error { return b.Retry(t.Context(), key, ann) },
 				func() error { return b.Park(t.Context(), key, ann) },

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // line is a line of effects of one order, in acceptance order.
-func (b *bundle) line(t *testing.T, n int, change func(*NewEffect)) []identity.EffectID {
+func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []identity.EffectID {
 	t.Helper()
 	var ids []identity.EffectID
 	for i := range n {
@@ -23,7 +24,7 @@ func (b *bundle) line(t *testing.T, n int, change func(*NewEffect)) []identity.E
 		if change != nil {
 			change(&effect)
 		}
-		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.NoError(t, err)
 		ids = append(ids, effect.EffectID)
 	}
@@ -42,16 +43,16 @@ func TestOnlyTheHeadHasAJob(t *testing.T) {
 	ids := b.line(t, 3, nil)
 	require.Equal(t, []int{1, 0, 0}, []int{b.jobs(t, ids[0]), b.jobs(t, ids[1]), b.jobs(t, ids[2])})
 	blocked := b.claim(t, ids[1], lease)
-	require.Equal(t, ClaimBlocked, blocked.Status)
+	require.Equal(t, ledger.ClaimBlocked, blocked.Status)
 	require.True(t, blocked.Woken)
-	require.Equal(t, EffectPending, b.effect(t, ids[1]).State)
+	require.Equal(t, ledger.EffectPending, b.effect(t, ids[1]).State)
 
-	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictNotApplied})
+	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictNotApplied})
 	require.Equal(t, 1, b.jobs(t, ids[0]), "its job goes on")
 	require.Zero(t, b.jobs(t, ids[1]), "the head is tried again")
-	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictDone})
+	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, []int{1, 1, 0}, []int{b.jobs(t, ids[0]), b.jobs(t, ids[1]), b.jobs(t, ids[2])})
-	b.settle(t, b.granted(t, ids[1], lease), Settlement{Verdict: VerdictRefused})
+	b.settle(t, b.granted(t, ids[1], lease), ledger.Settlement{Verdict: ledger.VerdictRefused})
 	require.Equal(t, 1, b.jobs(t, ids[2]), "a failed one blocks nothing")
 }
 
@@ -59,8 +60,8 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := b.line(t, 3, nil)
-	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictNotApplied, GiveUp: true, Error: "no answer"})
-	require.Equal(t, ClaimBlocked, b.claim(t, ids[1], lease).Status)
+	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictNotApplied, GiveUp: true, Error: "no answer"})
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	require.Zero(t, b.jobs(t, ids[1]))
 
 	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
@@ -76,7 +77,7 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 func TestOnParkSkip(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ids := b.line(t, 3, func(e *NewEffect) { e.OnPark = OnParkSkip })
+	ids := b.line(t, 3, func(e *ledger.NewEffect) { e.OnPark = ledger.OnParkSkip })
 	require.NoError(t, b.Park(t.Context(), ids[0].IdempotencyKey(), because("later")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	second := b.granted(t, ids[1], lease)
@@ -84,12 +85,12 @@ func TestOnParkSkip(t *testing.T) {
 	// Reopened, it waits for the one at work, and comes before the rest.
 	require.NoError(t, b.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
-	require.Equal(t, ClaimBlocked, c.Status)
+	require.Equal(t, ledger.ClaimBlocked, c.Status)
 	require.False(t, c.Woken, "nobody wakes it: it snoozes")
-	require.Equal(t, ClaimBlocked, b.claim(t, ids[2], lease).Status)
-	b.settle(t, second, Settlement{Verdict: VerdictDone})
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[2], lease).Status)
+	b.settle(t, second, ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Zero(t, b.jobs(t, ids[2]))
-	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictDone})
+	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.jobs(t, ids[2]))
 }
 
@@ -99,10 +100,10 @@ func TestOrderWaitsForEarlierEvents(t *testing.T) {
 	first, second := b.accepted(t, "stripe", "evt_1"), b.accepted(t, "stripe", "evt_2")
 	other := b.accepted(t, "github", "evt_0")
 	effect := ordered(second, "customer")
-	_, err := b.Dispatch(t.Context(), Dispatch{Event: second, Effects: []NewEffect{effect}})
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: second, Effects: []ledger.NewEffect{effect}})
 	require.NoError(t, err)
 	c := b.claim(t, effect.EffectID, lease)
-	require.Equal(t, ClaimBlocked, c.Status)
+	require.Equal(t, ledger.ClaimBlocked, c.Status)
 	require.False(t, c.Woken)
 	_, err = b.Dispatch(t.Context(), Dispatch{Event: first})
 	require.NoError(t, err)
@@ -116,12 +117,12 @@ func TestLostHeadKeepsItsPlace(t *testing.T) {
 	b := setup(t)
 	ids := b.line(t, 2, nil)
 	stalled := b.granted(t, ids[0], time.Nanosecond)
-	require.Equal(t, ClaimBlocked, b.claim(t, ids[1], lease).Status)
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	again := b.granted(t, ids[0], lease)
 	require.Equal(t, 2, again.Attempt)
-	require.True(t, b.settle(t, stalled, Settlement{Verdict: VerdictDone}).Late)
+	require.True(t, b.settle(t, stalled, ledger.Settlement{Verdict: ledger.VerdictDone}).Late)
 	require.Zero(t, b.jobs(t, ids[1]), "a late settlement wakes nobody")
-	b.settle(t, again, Settlement{Verdict: VerdictDone})
+	b.settle(t, again, ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
@@ -129,9 +130,9 @@ func TestLostHeadKeepsItsPlace(t *testing.T) {
 func TestLostAtMostOnceHeadIsSkipped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ids := b.line(t, 2, func(e *NewEffect) { e.Policy, e.OnPark = AtMostOnce, OnParkSkip })
+	ids := b.line(t, 2, func(e *ledger.NewEffect) { e.Policy, e.OnPark = ledger.AtMostOnce, ledger.OnParkSkip })
 	b.granted(t, ids[0], time.Nanosecond)
-	require.Equal(t, ClaimParked, b.claim(t, ids[0], lease).Status)
+	require.Equal(t, ledger.ClaimParked, b.claim(t, ids[0], lease).Status)
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
@@ -168,7 +169,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 			ids = append(ids, ordered(e, fmt.Sprint("customer ", round)).EffectID)
 		}
 		plan := func(i int) Dispatch {
-			return Dispatch{Event: events[i], Effects: []NewEffect{ordered(events[i], fmt.Sprint("customer ", round))}}
+			return Dispatch{Event: events[i], Effects: []ledger.NewEffect{ordered(events[i], fmt.Sprint("customer ", round))}}
 		}
 		for i := range 3 {
 			_, err := b.Dispatch(t.Context(), plan(i))
@@ -178,7 +179,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 		var all sync.WaitGroup
 		for _, change := range []func(ctx context.Context) error{
 			func(ctx context.Context) error {
-				_, err := b.Settle(ctx, Settlement{Effect: running, Verdict: VerdictDone})
+				_, err := b.Settle(ctx, ledger.Settlement{Effect: running, Verdict: ledger.VerdictDone})
 				return err
 			},
 			func(ctx context.Context) error { return b.Cancel(ctx, ids[1].IdempotencyKey(), because("no")) },
@@ -199,9 +200,9 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 		}
 		all.Wait()
 		require.NotZero(t, b.jobs(t, ids[3]), "round %d: the head has no job", round)
-		b.settle(t, b.granted(t, ids[3], lease), Settlement{Verdict: VerdictDone})
+		b.settle(t, b.granted(t, ids[3], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 		require.NotZero(t, b.jobs(t, ids[4]), "round %d: the head has no job", round)
-		b.settle(t, b.granted(t, ids[4], lease), Settlement{Verdict: VerdictDone})
+		b.settle(t, b.granted(t, ids[4], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	}
 }
 
@@ -216,12 +217,12 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 		for i := range 2 {
 			e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d_%d", round, i))
 			effect := ordered(e, fmt.Sprint("customer ", round))
-			ids, plans = append(ids, effect.EffectID), append(plans, Dispatch{Event: e, Effects: []NewEffect{effect}})
+			ids, plans = append(ids, effect.EffectID), append(plans, Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		}
 		_, err := b.Dispatch(t.Context(), plans[1])
 		require.NoError(t, err)
 		var all sync.WaitGroup
-		granted := make([]Claimed, 2)
+		granted := make([]ledger.Claimed, 2)
 		all.Go(func() {
 			if _, err := b.Dispatch(context.Background(), plans[0]); err != nil {
 				t.Errorf("dispatch: %v", err)
@@ -232,7 +233,7 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 		all.Wait()
 		n := 0
 		for _, c := range granted {
-			if c.Status == ClaimGranted {
+			if c.Status == ledger.ClaimGranted {
 				n++
 			}
 		}
@@ -243,18 +244,18 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 func TestEnqueuedEffectsInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
 	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			created, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "user"})
+			created, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "user"})
 			require.True(t, created)
 			return err
 		}))
 		ids = append(ids, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1})
 	}
-	require.Equal(t, ClaimBlocked, b.claim(t, ids[1], lease).Status)
-	b.settle(t, b.granted(t, ids[0], lease), Settlement{Verdict: VerdictDone})
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[1], lease).Status)
+	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	b.granted(t, ids[1], lease)
 }
 
@@ -262,15 +263,15 @@ func TestWrongOrdersAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.accepted(t, "stripe", "evt_1")
-	for name, change := range map[string]func(*NewEffect){
-		"on_park":       func(n *NewEffect) { n.OnPark = "wait" },
-		"two orders":    func(n *NewEffect) { n.OrderKey, n.LatestKey = "a", "b" },
-		"NUL":           func(n *NewEffect) { n.OrderKey = "a\x00" },
-		"late delivery": func(n *NewEffect) { n.Request = Request{Late: true, FromDelivery: true} },
+	for name, change := range map[string]func(*ledger.NewEffect){
+		"on_park":       func(n *ledger.NewEffect) { n.OnPark = "wait" },
+		"two orders":    func(n *ledger.NewEffect) { n.OrderKey, n.LatestKey = "a", "b" },
+		"NUL":           func(n *ledger.NewEffect) { n.OrderKey = "a\x00" },
+		"late delivery": func(n *ledger.NewEffect) { n.Request = ledger.Request{Late: true, FromDelivery: true} },
 	} {
 		effect := planned(e, "k")
 		change(&effect)
-		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{effect}})
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.Error(t, err, name)
 	}
 }

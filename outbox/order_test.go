@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // fetched is an effect job that a worker of the test took.
@@ -47,7 +48,7 @@ func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 }
 
 // ordered is an effect of e in an order.
-func ordered(e *Event, order string) NewEffect {
+func ordered(e *Event, order string) ledger.NewEffect {
 	n := planned(e, e.EventID)
 	n.OrderKey = order
 	return n
@@ -64,7 +65,7 @@ type receiver struct {
 	faults   []string
 }
 
-func (r *receiver) start(e *Effect) {
+func (r *receiver) start(e *ledger.Effect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.expected[e.OrderKey]
@@ -78,17 +79,17 @@ func (r *receiver) start(e *Effect) {
 	r.most = max(r.most, len(r.atWork))
 }
 
-func (r *receiver) end(e *Effect, state EffectState) {
+func (r *receiver) end(e *ledger.Effect, state ledger.EffectState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.atWork, e.OrderKey)
-	if state == EffectDone {
+	if state == ledger.EffectDone {
 		r.expected[e.OrderKey] = r.expected[e.OrderKey][1:]
 		r.done++
 	}
 }
 
-func (r *receiver) park(e *Effect) {
+func (r *receiver) park(e *ledger.Effect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parked = append(r.parked, e.IdempotencyKey)
@@ -130,7 +131,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 			continue
 		}
 		fate := dice.IntN(100)
-		claim := Claim{ID: job.id, ClaimID: uuid.New(), Lease: lease, JobID: job.jobID}
+		claim := ledger.Claim{ID: job.id, ClaimID: uuid.New(), Lease: lease, JobID: job.jobID}
 		if fate < 5 {
 			claim.Lease = time.Nanosecond // this one is lost
 		}
@@ -140,31 +141,31 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		}
 		state := "completed"
 		switch {
-		case c.Status == ClaimGranted && fate < 5:
+		case c.Status == ledger.ClaimGranted && fate < 5:
 			r.start(&c.Effect)
-			r.end(&c.Effect, EffectStarted)
+			r.end(&c.Effect, ledger.EffectStarted)
 			state = "available" // rescued
-		case c.Status == ClaimGranted:
+		case c.Status == ledger.ClaimGranted:
 			r.start(&c.Effect)
 			if err := b.pool.Ping(ctx); err != nil { // the call takes a moment
 				return err
 			}
-			s := Settlement{Effect: c.Effect, Verdict: VerdictDone}
+			s := ledger.Settlement{Effect: c.Effect, Verdict: ledger.VerdictDone}
 			switch {
 			case fate < 10:
-				s.Verdict, state = VerdictNotApplied, "available"
+				s.Verdict, state = ledger.VerdictNotApplied, "available"
 			case fate < 13:
-				s.Verdict, s.GiveUp = VerdictMaybeApplied, true
+				s.Verdict, s.GiveUp = ledger.VerdictMaybeApplied, true
 			}
 			// The receiver is left before the commit that lets the next one in.
-			r.end(&c.Effect, map[Verdict]EffectState{VerdictDone: EffectDone}[s.Verdict])
+			r.end(&c.Effect, map[ledger.Verdict]ledger.EffectState{ledger.VerdictDone: ledger.EffectDone}[s.Verdict])
 			if _, err := b.Settle(ctx, s); err != nil {
 				return err
 			}
 			if s.GiveUp {
 				r.park(&c.Effect)
 			}
-		case c.Status == ClaimBlocked && !c.Woken, c.Status == ClaimLeased, c.Status == ClaimNotDue:
+		case c.Status == ledger.ClaimBlocked && !c.Woken, c.Status == ledger.ClaimLeased, c.Status == ledger.ClaimNotDue:
 			state = "available" // snoozed
 		}
 		if err := b.put(ctx, job, state); err != nil {
@@ -194,7 +195,7 @@ func TestOrderIsKeptPerKey(t *testing.T) {
 		require.NoError(t, err)
 		effect := ordered(e, fmt.Sprintf("customer_%d", i%keys))
 		r.expected[effect.OrderKey] = append(r.expected[effect.OrderKey], effect.EffectID)
-		dispatches = append(dispatches, Dispatch{Event: e, Effects: []NewEffect{effect}})
+		dispatches = append(dispatches, Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 	}
 	rand.Shuffle(events, func(i, j int) { dispatches[i], dispatches[j] = dispatches[j], dispatches[i] })
 

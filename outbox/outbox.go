@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -83,20 +85,20 @@ func (opts Options) validate() error {
 // Outbox is the inbox of events and the front door to the ledger of their effects,
 // in one Postgres schema. It is safe for concurrent use.
 type Outbox struct {
-	*Ledger
+	*ledger.Ledger
 
-	db       *DB           // for work
-	acceptDB *DB           // for T1
+	db       *commit.DB    // for work
+	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
 	schema   schema.Name
 	sql      statements
 	jobs     *riverjob.Inserter
 	logger   *slog.Logger
 
-	accepts    *Group[arrival, Acceptance]
-	duplicates *Group[duplicateNote, struct{}]
-	senderKeys *Group[SenderKey, struct{}]
-	dispatches *Group[Dispatch, Dispatched]
+	accepts    *commit.Group[arrival, Acceptance]
+	duplicates *commit.Group[duplicateNote, struct{}]
+	senderKeys *commit.Group[SenderKey, struct{}]
+	dispatches *commit.Group[Dispatch, Dispatched]
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers
@@ -111,10 +113,10 @@ func New(opts Options) (*Outbox, error) {
 	if o.sql, err = loadStatements(opts.Schema); err != nil {
 		return nil, err
 	}
-	if o.db, err = NewDB(DBOptions{Pool: opts.Pool, MeterProvider: opts.MeterProvider}); err != nil {
+	if o.db, err = commit.New(commit.Options{Pool: opts.Pool, MeterProvider: opts.MeterProvider}); err != nil {
 		return nil, err
 	}
-	if o.acceptDB, err = NewDB(DBOptions{Pool: opts.AcceptPool, MeterProvider: opts.MeterProvider}); err != nil {
+	if o.acceptDB, err = commit.New(commit.Options{Pool: opts.AcceptPool, MeterProvider: opts.MeterProvider}); err != nil {
 		return nil, err
 	}
 	o.jobs, err = riverjob.NewInserter(riverjob.InserterOptions{
@@ -123,23 +125,23 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Ledger, err = NewLedger(LedgerOptions{
+	o.Ledger, err = ledger.New(ledger.Options{
 		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Committers: opts.Committers, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.accepts = NewGroup(o.acceptDB, "accept", GroupOptions[arrival, Acceptance]{
+	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Committers: opts.Committers, Timeout: opts.AcceptTimeout,
 	})
-	o.duplicates = NewGroup(o.acceptDB, "note_duplicates", GroupOptions[duplicateNote, struct{}]{
+	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
-	o.senderKeys = NewGroup(o.acceptDB, "keep_sender_keys", GroupOptions[SenderKey, struct{}]{
+	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
 	})
-	o.dispatches = NewGroup(o.db, "dispatch", GroupOptions[Dispatch, Dispatched]{
+	o.dispatches = commit.NewGroup(o.db, "dispatch", commit.GroupOptions[Dispatch, Dispatched]{
 		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers,
 	})
 	return o, nil

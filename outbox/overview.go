@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Overview is what a status page shows of the tables.
 type Overview struct {
 	Events  map[EventOutcome]int64
-	Effects map[EffectState]int64
+	Effects map[ledger.EffectState]int64
 	// OldestReceived is when the oldest undispatched event was received, zero without one.
 	OldestReceived time.Time
 	// OldestDue is when the effect that waits longest became due, zero without one.

@@ -8,14 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // probe makes one attempt of an effect through an open breaker, which fails.
-func (b *bundle) probe(t *testing.T, id identity.EffectID, s Settlement) Claimed {
+func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) ledger.Claimed {
 	t.Helper()
-	claimed, err := b.Claim(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
+	claimed, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
 	require.NoError(t, err)
-	require.Equal(t, ClaimGranted, claimed.Status)
+	require.Equal(t, ledger.ClaimGranted, claimed.Status)
 	b.settle(t, claimed.Effect, s)
 	return claimed
 }
@@ -25,9 +26,9 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s Settlement) Claimed
 func TestProbesCostNoAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	fails := Settlement{Verdict: VerdictNotApplied, Error: "no connection"}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	fails := ledger.Settlement{Verdict: ledger.VerdictNotApplied, Error: "no connection"}
 	check := func(attempt, uncounted int) {
 		t.Helper()
 		e := b.effect(t, id)
@@ -58,7 +59,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	check(7, 5)
 
 	// While it is refused, a success is evidence for as long as that goes on.
-	refused := Settlement{Verdict: VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
+	refused := ledger.Settlement{Verdict: ledger.VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince
 	require.False(t, since.IsZero())
@@ -76,12 +77,12 @@ func TestProbesCostNoAttempts(t *testing.T) {
 func TestRepeatedProbeCountsOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	claim := Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true}
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	claim := ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true}
 	for range 2 {
 		claimed, err := b.Claim(t.Context(), claim)
 		require.NoError(t, err)
-		require.Equal(t, ClaimGranted, claimed.Status)
+		require.Equal(t, ledger.ClaimGranted, claimed.Status)
 		require.Equal(t, 1, claimed.Effect.Attempt)
 		require.Equal(t, 1, claimed.Effect.UncountedAttempts)
 	}

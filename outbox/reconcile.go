@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -36,7 +37,7 @@ func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 
 func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
 	var done Reconciled
-	limits := Limits{Timeout: reconcileTimeout, Statement: reconcileTimeout}
+	limits := commit.Limits{Timeout: reconcileTimeout, Statement: reconcileTimeout}
 	err := o.db.Do(ctx, "reconcile", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
 		if err := tx.QueryRow(ctx, o.sql.tryLock, string(o.schema)+".reconcile").Scan(&locked); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -30,16 +31,16 @@ type Replayed struct {
 // Replay dispatches an event once more, by the configuration of today. It is
 // recorded, and never happens by itself (I11). Errors: ErrNotFound,
 // ErrNotReplayable, ErrUnavailable.
-func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
-	what := Instruction{Action: ActionReplayEvent, Target: ref.String()}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
+	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		r, err := o.replay(ctx, tx, ref, by, opts)
 		if err != nil {
-			return Consequence{}, err
+			return ledger.Consequence{}, err
 		}
 		replayed = r
-		return Consequence{Result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), Affected: 1}, nil
+		return ledger.Consequence{Result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), Affected: 1}, nil
 	})
 	if err != nil {
 		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)
@@ -47,7 +48,7 @@ func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by Operator,
 	return replayed, nil
 }
 
-func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by Operator, opts ReplayOptions) (Replayed, error) {
+func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
 	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, column.Reason(by.Reason)).

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // replayPage is how many events a replay reads at once.
@@ -88,7 +90,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 				break
 			}
 			e, err := o.event(ctx, o.readPool, ref)
-			if err != nil && !errors.Is(err, ErrNotFound) {
+			if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 				return err
 			}
 			if err == nil {
@@ -123,7 +125,7 @@ func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, la
 // transaction of its own as Replay does, until all are through or ctx is done.
 // Events accepted after it began are left out, and so are those that somebody
 // else replays meanwhile. What was replayed before an error stays replayed.
-func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
+func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
 	var done ReplayProgress
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
@@ -133,7 +135,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 		return done, err
 	}
 	done.Total = total
-	pacer := newThrottle(pace.PerSecond)
+	pacer := throttle.New(pace.PerSecond)
 	defer pacer.Stop()
 	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		if unclear != nil {
@@ -149,7 +151,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by Operator, op
 			case err == nil:
 				done.Replayed++
 				done.Reopened += int64(replayed.Reopened)
-			case !errors.Is(err, ErrNotReplayable) && !errors.Is(err, ErrNotFound): // else somebody was faster
+			case !errors.Is(err, ErrNotReplayable) && !errors.Is(err, ledger.ErrNotFound): // else somebody was faster
 				return err
 			}
 		}

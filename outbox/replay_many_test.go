@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // skipped stores events that no route wanted.
@@ -25,7 +27,7 @@ func TestReplayManyByFilter(t *testing.T) {
 	b.skipped(t, "stripe", 5)
 	b.skipped(t, "github", 2)
 	b.accepted(t, "stripe", "evt_waiting")
-	b.dispatched(t, "evt_done", AtLeastOnce)
+	b.dispatched(t, "evt_done", ledger.AtLeastOnce)
 	for name, c := range map[string]struct {
 		filter ReplayFilter
 		want   int64

@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestReplayResumesTheOldEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictRefused, ResponseStatus: 400})
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 
-	r, err := b.Replay(t.Context(), ref, Operator{Who: "ada", Via: "test"}, ReplayOptions{})
+	r, err := b.Replay(t.Context(), ref, ledger.Operator{Who: "ada", Via: "test"}, ReplayOptions{})
 	require.NoError(t, err)
 	require.Equal(t, Replayed{Generation: 2, Reopened: 1}, r)
 	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
@@ -27,7 +28,7 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
 	require.Equal(t, EventReceived, e.Outcome)
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
 	require.Equal(t, []identity.EffectID{id}, d.Suppressed, "same key, same effect")
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
@@ -37,14 +38,14 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 func TestReplayWithNewKeys(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
-	b.settle(t, b.granted(t, id, lease), Settlement{Verdict: VerdictDone})
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []NewEffect{planned(e, "evt_1")}})
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
 	require.Len(t, d.Created, 1)
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
@@ -70,7 +71,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 		if body == "" {
 			effect.Parked = "cannot be rendered"
 		}
-		return Dispatch{Event: e, Effects: []NewEffect{effect}}
+		return Dispatch{Event: e, Effects: []ledger.NewEffect{effect}}
 	}
 	batch := func(plans ...Dispatch) []Dispatched {
 		t.Helper()
@@ -84,21 +85,21 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	a := b.accepted(t, "stripe", "evt_a")
 	id := planned(a, "shared").EffectID
 	batch(with(a, "shared", ""))
-	require.Equal(t, EffectParked, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 
 	// evt_b has the same key, and is dispatched for the first time beside a replay.
 	first, other := b.accepted(t, "stripe", "evt_b"), b.accepted(t, "stripe", "evt_c")
 	batch(with(other, "other", "c"))
 	results := batch(with(first, "shared", "b"), with(replayed("evt_c"), "other", "c"))
 	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
-	require.Equal(t, EffectParked, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 	require.Zero(t, b.jobs(t, id))
 
 	// Both at once: evt_d comes first in the batch, evt_a is the one replayed.
 	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
 	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
 	require.Equal(t, []identity.EffectID{id}, results[1].Created)
-	require.Equal(t, EffectPending, b.effect(t, id).State)
+	require.Equal(t, ledger.EffectPending, b.effect(t, id).State)
 	require.Equal(t, 1, b.jobs(t, id))
 	require.Equal(t, "a", string(b.granted(t, id, lease).Request.Body))
 }
@@ -107,15 +108,15 @@ func TestReplayUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
-	require.ErrorIs(t, err, ErrNotFound)
-	require.ErrorIs(t, b.Retry(t.Context(), "hl_none", ann), ErrNotFound)
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+	require.ErrorIs(t, b.Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
 }
 
 func TestReconcileHealsMissingJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accepted(t, "stripe", "waiting")
-	b.dispatched(t, "done", AtLeastOnce)
+	b.dispatched(t, "done", ledger.AtLeastOnce)
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
 	require.NoError(t, err)
 
@@ -158,9 +159,9 @@ func TestReconcileHasALock(t *testing.T) {
 func TestEnqueueTx(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "1"}}))
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: AtMostOnce, ConfigHash: "2"}}))
-	effect := NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: Request{Body: []byte("hello")}}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
+	effect := ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: ledger.Request{Body: []byte("hello")}}
 
 	boom := errors.New("boom")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -181,13 +182,13 @@ func TestEnqueueTx(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_mail'`))
 	id := identity.EffectID{Scope: identity.ScopeOfEnqueue("mail"), Key: "order-1", Generation: 1}
 	claimed := b.granted(t, id, lease)
-	require.Equal(t, AtMostOnce, claimed.Policy)
+	require.Equal(t, ledger.AtMostOnce, claimed.Policy)
 	require.Equal(t, "hello", string(claimed.Request.Body))
 
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: "k"}, Destination: "fax"})
+		_, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "k"}, Destination: "fax"})
 		return err
-	}), ErrUnknownDestination)
+	}), ledger.ErrUnknownDestination)
 }
 
 func TestHealthAndOverview(t *testing.T) {
@@ -195,11 +196,11 @@ func TestHealthAndOverview(t *testing.T) {
 	b := setup(t)
 	require.NoError(t, b.CanCommit(t.Context()))
 	b.accepted(t, "stripe", "waiting")
-	b.dispatched(t, "done", AtLeastOnce)
+	b.dispatched(t, "done", ledger.AtLeastOnce)
 	v, err := b.Overview(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[EventOutcome]int64{EventReceived: 1, EventDispatched: 1}, v.Events)
-	require.Equal(t, map[EffectState]int64{EffectPending: 1}, v.Effects)
+	require.Equal(t, map[ledger.EffectState]int64{ledger.EffectPending: 1}, v.Effects)
 	require.WithinDuration(t, time.Now(), v.OldestReceived, time.Minute)
 	require.Equal(t, 14, v.DeliveryDaysAhead)
 	made, err := b.MakePartitions(t.Context())
@@ -219,7 +220,7 @@ func TestHealthAndOverview(t *testing.T) {
 	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
 	require.NoError(t, err)
 	require.Len(t, events, 1)
-	effects, err := b.Effects(t.Context(), EffectFilter{State: EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
+	effects, err := b.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
 	require.NoError(t, err)
 	require.Len(t, effects, 1)
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	ann := Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
-	app := Destination{Name: "app", Kind: "http", Queue: "dst_app"}
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app}))
-	require.NoError(t, b.Announce(t.Context(), Presence{ID: "one", Destinations: []Destination{app}}))
+	ann := ledger.Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
+	app := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{app}))
+	require.NoError(t, b.Announce(t.Context(), ledger.Presence{ID: "one", Destinations: []ledger.Destination{app}}))
 	enqueue := func(key string) (added bool, err error) {
 		err = b.pool.QueryRow(t.Context(), `SELECT hooklatch.enqueue('app', $1, '{}')`, key).Scan(&added)
 		return added, err
@@ -31,7 +32,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 3, waiting[0].Effects)
 
 	_, err = b.Retire(t.Context(), "app", ann, nil)
-	require.ErrorIs(t, err, ErrServed)
+	require.ErrorIs(t, err, ledger.ErrServed)
 	require.NoError(t, b.Withdraw(t.Context(), "one"))
 	parked, err := b.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
@@ -42,14 +43,14 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	_, err = enqueue("four")
 	require.ErrorContains(t, err, "unknown destination 'app'")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, NewEffect{EffectID: identity.EffectID{Key: "four"}, Destination: "app"})
+		_, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "four"}, Destination: "app"})
 		return err
-	}), ErrUnknownDestination)
+	}), ledger.ErrUnknownDestination)
 	_, err = b.Retire(t.Context(), "app", ann, nil)
-	require.ErrorIs(t, err, ErrUnknownDestination)
+	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
-	keys, err := b.Effects(t.Context(), EffectFilter{State: EffectParked})
+	keys, err := b.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
 	require.NoError(t, err)
 	require.NoError(t, b.Retry(t.Context(), keys[0].IdempotencyKey, ann))
 	parked, err = b.Retire(t.Context(), "app", ann, nil)
@@ -57,7 +58,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 1, parked)
 
 	// Who has it again registers it anew.
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app}))
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{app}))
 	added, err := enqueue("four")
 	require.NoError(t, err)
 	require.True(t, added)
@@ -66,10 +67,10 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 func TestDestinationsTellWhoServesThem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	app, crm := Destination{Name: "app", Kind: "http", Queue: "dst_app"}, Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
-	require.NoError(t, b.RegisterDestinations(t.Context(), []Destination{app, crm}))
+	app, crm := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
+	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{app, crm}))
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, b.Announce(t.Context(), Presence{ID: id, Destinations: []Destination{app}}))
+		require.NoError(t, b.Announce(t.Context(), ledger.Presence{ID: id, Destinations: []ledger.Destination{app}}))
 	}
 	states, err := b.Destinations(t.Context())
 	require.NoError(t, err)
@@ -100,9 +101,11 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT queue FROM hooklatch.destinations WHERE name = 'app'`).Scan(&queue))
 		return queue
 	}
-	in := func(queue string) []Destination { return []Destination{{Name: "app", Kind: "http", Queue: queue}} }
-	require.NoError(t, b.Announce(t.Context(), Presence{ID: "new", Running: 1, Destinations: in("new")}))
-	require.NoError(t, b.Announce(t.Context(), Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
+	in := func(queue string) []ledger.Destination {
+		return []ledger.Destination{{Name: "app", Kind: "http", Queue: queue}}
+	}
+	require.NoError(t, b.Announce(t.Context(), ledger.Presence{ID: "new", Running: 1, Destinations: in("new")}))
+	require.NoError(t, b.Announce(t.Context(), ledger.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
 	require.NoError(t, b.RegisterDestinations(t.Context(), in("old")))
 	require.Equal(t, "new", queue())
 	require.NoError(t, b.Withdraw(t.Context(), "new"))

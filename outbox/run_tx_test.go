@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
 // add is an effect in the same Postgres.
-func add(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error) {
+func add(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 	_, err := tx.Exec(ctx, `INSERT INTO applied VALUES ($1, $2)`, e.IdempotencyKey, e.Attempt)
-	return Settlement{Verdict: VerdictDone}, err
+	return ledger.Settlement{Verdict: ledger.VerdictDone}, err
 }
 
 func (b *bundle) withApplied(t *testing.T) {
@@ -28,14 +29,14 @@ func TestRunTxAppliesOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.withApplied(t)
-	id := b.dispatched(t, "evt_1", AtMostOnce)
-	claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	id := b.dispatched(t, "evt_1", ledger.AtMostOnce)
+	claimed, settled, err := b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
-	require.Equal(t, ClaimGranted, claimed.Status)
-	require.Equal(t, EffectDone, settled.State)
-	claimed, _, err = b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	require.Equal(t, ledger.ClaimGranted, claimed.Status)
+	require.Equal(t, ledger.EffectDone, settled.State)
+	claimed, _, err = b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
-	require.Equal(t, ClaimFinished, claimed.Status)
+	require.Equal(t, ledger.ClaimFinished, claimed.Status)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM applied`))
 	transitions, err := b.Transitions(t.Context(), id)
 	require.NoError(t, err)
@@ -50,14 +51,14 @@ func TestRunTxSurvivesALostCommit(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
 			sound.withApplied(t)
-			id := b.dispatched(t, "evt_1", AtLeastOnce)
+			id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 			f.Arm(mode, 2)
-			claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+			claimed, settled, err := b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 			require.NoError(t, err)
 			require.NotZero(t, f.Count())
-			require.Equal(t, ClaimGranted, claimed.Status)
+			require.Equal(t, ledger.ClaimGranted, claimed.Status)
 			require.Equal(t, 1, claimed.Effect.Attempt)
-			require.Equal(t, EffectDone, settled.State)
+			require.Equal(t, ledger.EffectDone, settled.State)
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM applied`))
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
 		})
@@ -70,32 +71,32 @@ func TestRunTxRollsBack(t *testing.T) {
 	b.withApplied(t)
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
-		settlement Settlement
+		settlement ledger.Settlement
 		err        error
-		want       EffectState
+		want       ledger.EffectState
 		text       string
 	}{
-		"error":     {Settlement{}, boom, EffectPending, "boom"},
-		"refused":   {Settlement{Verdict: VerdictRefused, Error: "no such row"}, nil, EffectFailed, "no such row"},
-		"used up":   {Settlement{GiveUp: true}, boom, EffectParked, "boom"},
-		"unknown":   {Settlement{Verdict: VerdictMaybeApplied, Error: "?"}, nil, EffectPending, "?"},
-		"statement": {Settlement{}, nil, EffectPending, "does not exist"},
+		"error":     {ledger.Settlement{}, boom, ledger.EffectPending, "boom"},
+		"refused":   {ledger.Settlement{Verdict: ledger.VerdictRefused, Error: "no such row"}, nil, ledger.EffectFailed, "no such row"},
+		"used up":   {ledger.Settlement{GiveUp: true}, boom, ledger.EffectParked, "boom"},
+		"unknown":   {ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "?"}, nil, ledger.EffectPending, "?"},
+		"statement": {ledger.Settlement{}, nil, ledger.EffectPending, "does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := b.dispatched(t, name, AtMostOnce)
-			claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error) {
+			id := b.dispatched(t, name, ledger.AtMostOnce)
+			claimed, settled, err := b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 				if _, err := add(ctx, tx, e); err != nil {
-					return Settlement{}, err
+					return ledger.Settlement{}, err
 				}
 				if name == "statement" {
 					_, err := tx.Exec(ctx, `UPDATE nothing SET x = 1`)
-					return Settlement{}, err
+					return ledger.Settlement{}, err
 				}
 				return c.settlement, c.err
 			})
 			require.NoError(t, err)
-			require.Equal(t, ClaimGranted, claimed.Status)
+			require.Equal(t, ledger.ClaimGranted, claimed.Status)
 			require.Equal(t, c.want, settled.State)
 			e := b.effect(t, id)
 			require.Equal(t, c.want, e.State)
@@ -111,15 +112,15 @@ func TestRunTxRollsBack(t *testing.T) {
 func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
-	id := b.dispatched(t, "evt_1", AtLeastOnce)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	f.Arm(fault.LoseAnswer, 1)
-	claimed, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(context.Context, pgx.Tx, Effect) (Settlement, error) {
-		return Settlement{}, errors.New("boom")
+	claimed, settled, err := b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
+		return ledger.Settlement{}, errors.New("boom")
 	})
 	require.NoError(t, err)
 	require.Equal(t, 1, f.Count())
-	require.Equal(t, ClaimGranted, claimed.Status)
-	require.Equal(t, EffectPending, settled.State)
+	require.Equal(t, ledger.ClaimGranted, claimed.Status)
+	require.Equal(t, ledger.EffectPending, settled.State)
 	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
 	require.Equal(t, 1, sound.effect(t, id).Attempt)
 }
@@ -130,13 +131,13 @@ func TestRunTxKeepsOrder(t *testing.T) {
 	b := setup(t)
 	b.withApplied(t)
 	ids := b.line(t, 2, nil)
-	claimed, _, err := b.RunTx(t.Context(), Claim{ID: ids[1], ClaimID: uuid.New(), Lease: lease}, add)
+	claimed, _, err := b.RunTx(t.Context(), ledger.Claim{ID: ids[1], ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
-	require.Equal(t, ClaimBlocked, claimed.Status)
+	require.Equal(t, ledger.ClaimBlocked, claimed.Status)
 	for _, id := range ids {
-		_, settled, err := b.RunTx(t.Context(), Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+		_, settled, err := b.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 		require.NoError(t, err)
-		require.Equal(t, EffectDone, settled.State)
+		require.Equal(t, ledger.EffectDone, settled.State)
 	}
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }

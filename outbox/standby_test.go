@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -27,7 +29,7 @@ func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	admin := pgtest.New(t, pgtest.Own())
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))
 	require.NoError(t, err)
-	PreparePool(config)
+	commit.PreparePool(config)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -51,7 +53,7 @@ func (r *replicated) away(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n++
 		_, err := r.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
-		return errors.Is(err, ErrUnavailable)
+		return errors.Is(err, commit.ErrUnavailable)
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
@@ -92,11 +94,11 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	stop := make(chan struct{})
 	cancelled := r.cancelWaits(t, stop)
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
 	<-cancelled
-	require.ErrorIs(t, r.CanCommit(t.Context()), errNotOnStandby, "readiness says it too")
+	require.ErrorIs(t, r.CanCommit(t.Context()), commit.ErrNotOnStandby, "readiness says it too")
 	_, err = r.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, ErrUnavailable, "nor is a duplicate of it")
+	require.ErrorIs(t, err, commit.ErrUnavailable, "nor is a duplicate of it")
 	close(stop)
 
 	r.standbys(t, "")
@@ -111,12 +113,12 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
-	id := r.dispatched(t, "evt_1", AtLeastOnce)
+	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	r.away(t)
 	stop := make(chan struct{})
 	cancelled := r.cancelWaits(t, stop)
 	type answer struct {
-		claimed Claimed
+		claimed ledger.Claimed
 		err     error
 	}
 	answers := make(chan answer, 1)
@@ -131,7 +133,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	r.standbys(t, "")
 	a := <-answers
 	require.NoError(t, a.err)
-	require.Equal(t, ClaimGranted, a.claimed.Status)
+	require.Equal(t, ledger.ClaimGranted, a.claimed.Status)
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
@@ -150,8 +152,8 @@ func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
 	} {
 		var err error
 		require.Eventually(t, func() bool { err = refused(); return err != nil }, 10*time.Second, 10*time.Millisecond)
-		require.ErrorIs(t, err, ErrPoolNotPrepared)
-		require.ErrorContains(t, err, "outbox.PreparePool")
+		require.ErrorIs(t, err, commit.ErrPoolNotPrepared)
+		require.ErrorContains(t, err, "commit.PreparePool")
 	}
 	r.standbys(t, "")
 }

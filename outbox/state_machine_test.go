@@ -9,53 +9,54 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-var allStates = []EffectState{
-	EffectPending, EffectStarted, EffectDone, EffectFailed, EffectInDoubt, EffectParked, EffectCancelled,
+var allStates = []ledger.EffectState{
+	ledger.EffectPending, ledger.EffectStarted, ledger.EffectDone, ledger.EffectFailed, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectCancelled,
 }
 
 // legal is the machine doc.go draws.
-var legal = map[EffectState][]EffectState{
-	EffectPending:   {EffectStarted, EffectParked, EffectCancelled},
-	EffectInDoubt:   {EffectStarted, EffectParked, EffectCancelled},
-	EffectStarted:   {EffectStarted, EffectDone, EffectFailed, EffectPending, EffectInDoubt, EffectParked, EffectCancelled},
-	EffectFailed:    {EffectPending, EffectInDoubt, EffectCancelled},
-	EffectParked:    {EffectPending, EffectInDoubt, EffectCancelled},
-	EffectCancelled: {EffectPending, EffectInDoubt},
-	EffectDone:      nil,
+var legal = map[ledger.EffectState][]ledger.EffectState{
+	ledger.EffectPending:   {ledger.EffectStarted, ledger.EffectParked, ledger.EffectCancelled},
+	ledger.EffectInDoubt:   {ledger.EffectStarted, ledger.EffectParked, ledger.EffectCancelled},
+	ledger.EffectStarted:   {ledger.EffectStarted, ledger.EffectDone, ledger.EffectFailed, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectCancelled},
+	ledger.EffectFailed:    {ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectCancelled},
+	ledger.EffectParked:    {ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectCancelled},
+	ledger.EffectCancelled: {ledger.EffectPending, ledger.EffectInDoubt},
+	ledger.EffectDone:      nil,
 }
 
 // in brings a fresh effect into a state by the ways there are.
-func (b *bundle) in(t *testing.T, key string, state EffectState) identity.EffectID {
+func (b *bundle) in(t *testing.T, key string, state ledger.EffectState) identity.EffectID {
 	t.Helper()
-	id := b.dispatched(t, key, AtLeastOnce)
-	settle := func(s Settlement) { b.settle(t, b.granted(t, id, lease), s) }
+	id := b.dispatched(t, key, ledger.AtLeastOnce)
+	settle := func(s ledger.Settlement) { b.settle(t, b.granted(t, id, lease), s) }
 	switch state {
-	case EffectStarted:
+	case ledger.EffectStarted:
 		b.granted(t, id, time.Nanosecond)
-	case EffectDone:
-		settle(Settlement{Verdict: VerdictDone})
-	case EffectFailed:
-		settle(Settlement{Verdict: VerdictRefused, Error: "no"})
-	case EffectInDoubt:
-		settle(Settlement{Verdict: VerdictMaybeApplied, Error: "timed out"})
-	case EffectParked:
+	case ledger.EffectDone:
+		settle(ledger.Settlement{Verdict: ledger.VerdictDone})
+	case ledger.EffectFailed:
+		settle(ledger.Settlement{Verdict: ledger.VerdictRefused, Error: "no"})
+	case ledger.EffectInDoubt:
+		settle(ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "timed out"})
+	case ledger.EffectParked:
 		require.NoError(t, b.Park(t.Context(), id.IdempotencyKey(), because("look at it")))
-	case EffectCancelled:
+	case ledger.EffectCancelled:
 		require.NoError(t, b.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
-	case EffectPending:
+	case ledger.EffectPending:
 	}
 	require.Equal(t, state, b.effect(t, id).State)
 	return id
 }
 
 // move changes the state by hand, with what the state needs to be consistent.
-func (b *bundle) move(t *testing.T, id identity.EffectID, to EffectState) error {
+func (b *bundle) move(t *testing.T, id identity.EffectID, to ledger.EffectState) error {
 	t.Helper()
-	set := map[EffectState]string{
-		EffectStarted: `state = 'started', attempt = attempt + 1, claim_id = gen_random_uuid(), lease_until = now() + interval '1 minute', last_attempt_at = now()`,
-		EffectInDoubt: `state = 'in_doubt', claim_id = NULL, lease_until = NULL, maybe_applied_since = COALESCE(maybe_applied_since, now())`,
+	set := map[ledger.EffectState]string{
+		ledger.EffectStarted: `state = 'started', attempt = attempt + 1, claim_id = gen_random_uuid(), lease_until = now() + interval '1 minute', last_attempt_at = now()`,
+		ledger.EffectInDoubt: `state = 'in_doubt', claim_id = NULL, lease_until = NULL, maybe_applied_since = COALESCE(maybe_applied_since, now())`,
 	}[to]
 	if set == "" {
 		set = fmt.Sprintf(`state = '%s', claim_id = NULL, lease_until = NULL, error = 'by hand'`, to)
@@ -77,7 +78,7 @@ func TestEveryTransition(t *testing.T) {
 			require.NoError(t, err)
 
 			err = b.move(t, id, to)
-			allowed := from == to && from != EffectStarted
+			allowed := from == to && from != ledger.EffectStarted
 			for _, next := range legal[from] {
 				allowed = allowed || next == to
 			}
@@ -91,7 +92,7 @@ func TestEveryTransition(t *testing.T) {
 			require.NoError(t, err, "%s to %s must be allowed", from, to)
 			after, err := b.Transitions(t.Context(), id)
 			require.NoError(t, err)
-			if from == to && from != EffectStarted {
+			if from == to && from != ledger.EffectStarted {
 				require.Len(t, after, len(before), "nothing changed")
 				continue
 			}
@@ -99,9 +100,9 @@ func TestEveryTransition(t *testing.T) {
 			last := after[len(after)-1]
 			require.Equal(t, from, last.From)
 			require.Equal(t, to, last.To)
-			require.Equal(t, EffectPending, after[0].To)
+			require.Equal(t, ledger.EffectPending, after[0].To)
 			require.Empty(t, after[0].From)
-			if from == EffectStarted {
+			if from == ledger.EffectStarted {
 				ended, err := b.Attempts(t.Context(), id)
 				require.NoError(t, err)
 				require.Len(t, ended, len(attempts)+1, "an attempt that leaves started in any way is recorded")
@@ -116,17 +117,17 @@ func TestLedgerRefusesTampering(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for name, c := range map[string]struct {
-		from EffectState
+		from ledger.EffectState
 		set  string
 	}{
-		"lose its doubt":                   {EffectInDoubt, `state = 'parked', maybe_applied_since = NULL`},
-		"move its doubt":                   {EffectInDoubt, `maybe_applied_since = now() + interval '1 day'`},
-		"change its key":                   {EffectPending, `key = 'another'`},
-		"change its idempotency key":       {EffectPending, `idempotency_key = 'hl_another'`},
-		"count attempts outside of starts": {EffectPending, `attempt = attempt + 1`},
-		"skip an attempt":                  {EffectPending, `state = 'started', attempt = attempt + 2, claim_id = gen_random_uuid(), lease_until = now()`},
-		"rotate keys back":                 {EffectPending, `key_rotations = -1`},
-		"be done and claimed":              {EffectStarted, `state = 'done'`},
+		"lose its doubt":                   {ledger.EffectInDoubt, `state = 'parked', maybe_applied_since = NULL`},
+		"move its doubt":                   {ledger.EffectInDoubt, `maybe_applied_since = now() + interval '1 day'`},
+		"change its key":                   {ledger.EffectPending, `key = 'another'`},
+		"change its idempotency key":       {ledger.EffectPending, `idempotency_key = 'hl_another'`},
+		"count attempts outside of starts": {ledger.EffectPending, `attempt = attempt + 1`},
+		"skip an attempt":                  {ledger.EffectPending, `state = 'started', attempt = attempt + 2, claim_id = gen_random_uuid(), lease_until = now()`},
+		"rotate keys back":                 {ledger.EffectPending, `key_rotations = -1`},
+		"be done and claimed":              {ledger.EffectStarted, `state = 'done'`},
 	} {
 		id := b.in(t, name, c.from)
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET `+c.set+` WHERE idempotency_key = $1`, id.IdempotencyKey())
@@ -136,9 +137,9 @@ func TestLedgerRefusesTampering(t *testing.T) {
 	}
 	t.Run("take a live lease", func(t *testing.T) {
 		t.Parallel()
-		id := b.dispatched(t, "live", AtLeastOnce)
+		id := b.dispatched(t, "live", ledger.AtLeastOnce)
 		b.granted(t, id, lease)
-		require.Error(t, b.move(t, id, EffectStarted))
+		require.Error(t, b.move(t, id, ledger.EffectStarted))
 	})
 	t.Run("begin anywhere else", func(t *testing.T) {
 		t.Parallel()
@@ -157,13 +158,13 @@ func TestOperatorsOrders(t *testing.T) {
 		"cancel": func(key string) error { return b.Cancel(t.Context(), key, because("no")) },
 		"park":   func(key string) error { return b.Park(t.Context(), key, because("no")) },
 	}
-	want := map[string]map[EffectState]EffectState{
-		"retry": {EffectFailed: EffectPending, EffectParked: EffectPending, EffectCancelled: EffectPending},
+	want := map[string]map[ledger.EffectState]ledger.EffectState{
+		"retry": {ledger.EffectFailed: ledger.EffectPending, ledger.EffectParked: ledger.EffectPending, ledger.EffectCancelled: ledger.EffectPending},
 		"cancel": {
-			EffectPending: EffectCancelled, EffectStarted: EffectCancelled, EffectInDoubt: EffectCancelled,
-			EffectFailed: EffectCancelled, EffectParked: EffectCancelled,
+			ledger.EffectPending: ledger.EffectCancelled, ledger.EffectStarted: ledger.EffectCancelled, ledger.EffectInDoubt: ledger.EffectCancelled,
+			ledger.EffectFailed: ledger.EffectCancelled, ledger.EffectParked: ledger.EffectCancelled,
 		},
-		"park": {EffectPending: EffectParked, EffectStarted: EffectParked, EffectInDoubt: EffectParked},
+		"park": {ledger.EffectPending: ledger.EffectParked, ledger.EffectStarted: ledger.EffectParked, ledger.EffectInDoubt: ledger.EffectParked},
 	}
 	for name, order := range orders {
 		for _, state := range allStates {
@@ -171,7 +172,7 @@ func TestOperatorsOrders(t *testing.T) {
 			err := order(id.IdempotencyKey())
 			next, allowed := want[name][state]
 			if !allowed {
-				var wrong *StateError
+				var wrong *ledger.StateError
 				require.ErrorAs(t, err, &wrong, "%s of %s", name, state)
 				require.Equal(t, state, wrong.State)
 				continue
@@ -180,10 +181,10 @@ func TestOperatorsOrders(t *testing.T) {
 			e := b.effect(t, id)
 			require.Equal(t, next, e.State, "%s of %s", name, state)
 			require.Equal(t, next.Finished(), !e.FinishedAt.IsZero())
-			if state == EffectStarted {
+			if state == ledger.EffectStarted {
 				require.False(t, e.MaybeAppliedSince.IsZero(), "the attempt may still be applied")
 			}
 		}
-		require.ErrorIs(t, order("hl_none"), ErrNotFound)
+		require.ErrorIs(t, order("hl_none"), ledger.ErrNotFound)
 	}
 }

@@ -3,8 +3,8 @@ package worker
 import (
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -27,20 +27,20 @@ type attempt interface {
 type unanswered struct{ err error }
 
 // denied is an attempt that the ledger did not grant, and why.
-type denied struct{ outbox.Claimed }
+type denied struct{ ledger.Claimed }
 
 // ended is an attempt that the ledger granted, and that is over.
 type ended struct {
 	call
 
-	settled outbox.Settled
+	settled ledger.Settled
 	// err is why the ledger does not know yet how the attempt ended.
 	err error
 }
 
 // call is what an attempt did at its destination.
 type call struct {
-	effect   outbox.Effect // with the request as it was sent
+	effect   ledger.Effect // with the request as it was sent
 	made     bool          // false: nothing was sent
 	outcome  destination.Outcome
 	duration time.Duration
@@ -53,10 +53,10 @@ func (ended) granted() bool      { return true }
 // settlement is what the ledger is told of a call. Only attempts that count make
 // the wait longer and use up those there are; a probe that does not count never
 // ends its effect.
-func (c call) settlement(l *lane, t task, ownFault bool) outbox.Settlement {
+func (c call) settlement(l *lane, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault)
-	return outbox.Settlement{
+	return ledger.Settlement{
 		Effect:          c.effect,
 		Verdict:         c.outcome.Verdict,
 		Duration:        c.duration,

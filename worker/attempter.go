@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -50,7 +52,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
-	if claimed.Status != outbox.ClaimGranted {
+	if claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
 	ctx, span := a.telemetry.startAttempt(ctx, &claimed.Effect)
@@ -66,22 +68,22 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 
 // runInTx does it all in one transaction, which the ledger repeats when it does
 // not learn whether it was committed.
-func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim outbox.Claim) attempt {
+func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
-	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e outbox.Effect) (outbox.Settlement, error) {
+	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
 		began := time.Now()
 		outcome, broken := runStatement(ctx, sender, tx, &e)
 		if broken != nil {
-			outcome = destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: broken}
+			outcome = destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: broken}
 		}
 		last = call{effect: e, made: true, outcome: outcome, duration: time.Since(began)}
 		return last.settlement(l, t, false), broken
 	})
-	if err != nil || claimed.Status != outbox.ClaimGranted || span == nil {
+	if err != nil || claimed.Status != ledger.ClaimGranted || span == nil {
 		if span != nil {
 			endSpan(span, outcomeError, err)
 		}
@@ -92,17 +94,17 @@ func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Tra
 
 // claimOf asks for the attempt. Its id is that of one run of a job: a claim that
 // is repeated because its answer was lost gets the same attempt.
-func claimOf(l *lane, t task) (outbox.Claim, error) {
+func claimOf(l *lane, t task) (ledger.Claim, error) {
 	claimID, err := uuid.NewV7()
 	if err != nil {
-		return outbox.Claim{}, fmt.Errorf("make claim id: %w", err)
+		return ledger.Claim{}, fmt.Errorf("make claim id: %w", err)
 	}
-	return outbox.Claim{
+	return ledger.Claim{
 		ID:      t.id,
 		ClaimID: claimID,
 		Lease:   l.lease(),
 		JobID:   t.jobID,
-		FirstRequest: l.Sender.FirstRequest(&outbox.Effect{
+		FirstRequest: l.Sender.FirstRequest(&ledger.Effect{
 			EffectID:       t.id,
 			IdempotencyKey: t.id.IdempotencyKey(),
 			Destination:    l.Name,
@@ -113,22 +115,22 @@ func claimOf(l *lane, t task) (outbox.Claim, error) {
 }
 
 // notGranted reports what a claim did on its own.
-func (a *attempter) notGranted(ctx context.Context, l *lane, t task, claimed outbox.Claimed, err error) attempt {
+func (a *attempter) notGranted(ctx context.Context, l *lane, t task, claimed ledger.Claimed, err error) attempt {
 	if err != nil {
 		return unanswered{err}
 	}
 	switch claimed.Status {
-	case outbox.ClaimParked:
-		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(outbox.EffectParked))
-		a.telemetry.logAttempt(ctx, t, call{effect: claimed.Effect}, string(outbox.EffectParked), errors.New(claimed.Effect.Error))
-	case outbox.ClaimSuperseded:
-		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(outbox.ClaimSuperseded))
+	case ledger.ClaimParked:
+		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(ledger.EffectParked))
+		a.telemetry.logAttempt(ctx, t, call{effect: claimed.Effect}, string(ledger.EffectParked), errors.New(claimed.Effect.Error))
+	case ledger.ClaimSuperseded:
+		a.telemetry.countEffect(ctx, l, &claimed.Effect, string(ledger.ClaimSuperseded))
 	}
 	return denied{claimed}
 }
 
 // call calls the destination, once the request is what will always be sent.
-func (a *attempter) call(ctx context.Context, l *lane, effect outbox.Effect, leaseEnds time.Time) call {
+func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
 		// Refetching has a time-out of its own, and sends nothing.
@@ -139,7 +141,7 @@ func (a *attempter) call(ctx context.Context, l *lane, effect outbox.Effect, lea
 		effect = fixed
 	}
 	if time.Until(leaseEnds) < l.Timeout+minSettle {
-		out := destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: errLeaseShort}
+		out := destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errLeaseShort}
 		return call{effect: effect, outcome: out, duration: time.Since(began)}
 	}
 	out := send(ctx, l, &effect)
@@ -150,7 +152,7 @@ func (a *attempter) call(ctx context.Context, l *lane, effect outbox.Effect, lea
 // of today, and commits it before anything is sent: this and all later attempts
 // send the same (I7). It returns the outcome of an attempt that has nothing to
 // send.
-func (a *attempter) render(ctx context.Context, effect outbox.Effect) (outbox.Effect, *destination.Outcome) {
+func (a *attempter) render(ctx context.Context, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	event, err := a.ledger.Event(ctx, effect.Event)
 	if err != nil {
 		out := notSent(fmt.Errorf("load event: %w", err))
@@ -162,19 +164,19 @@ func (a *attempter) render(ctx context.Context, effect outbox.Effect) (outbox.Ef
 	}
 	fixed, err := a.ledger.FixRequest(ctx, effect, request)
 	if err != nil {
-		return effect, &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
+		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
 	}
 	return fixed, nil
 }
 
 // send bounds the call. A panic of the sender may have come after the request
 // was on the wire.
-func send(ctx context.Context, l *lane, effect *outbox.Effect) (out destination.Outcome) {
+func send(ctx context.Context, l *lane, effect *ledger.Effect) (out destination.Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
-			out = destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Err: newPanicError(v)}
+			out = destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: newPanicError(v)}
 		}
 	}()
 	return l.Sender.Send(ctx, effect)
@@ -182,7 +184,7 @@ func send(ctx context.Context, l *lane, effect *outbox.Effect) (out destination.
 
 // runStatement turns a panic of the sender into a broken transaction, which is
 // rolled back.
-func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.Tx, e *outbox.Effect) (out destination.Outcome, broken error) {
+func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.Tx, e *ledger.Effect) (out destination.Outcome, broken error) {
 	defer func() {
 		if v := recover(); v != nil {
 			broken = newPanicError(v)
@@ -194,16 +196,16 @@ func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.
 // settle records the outcome even when the job's time is over: what is not
 // settled is in doubt. It is tried again for a ledger that is busy, or that was
 // away for longer than it repeats by itself.
-func (a *attempter) settle(ctx context.Context, s outbox.Settlement) (settled outbox.Settled, err error) {
+func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
 		settled, err = a.ledger.Settle(ctx, s)
-		if !errors.Is(err, outbox.ErrBusy) && !errors.Is(err, outbox.ErrUnavailable) {
+		if !errors.Is(err, commit.ErrBusy) && !errors.Is(err, commit.ErrUnavailable) {
 			break
 		}
 	}
 	if err != nil {
-		return outbox.Settled{}, fmt.Errorf("settle attempt %d: %w", s.Effect.Attempt, err)
+		return ledger.Settled{}, fmt.Errorf("settle attempt %d: %w", s.Effect.Attempt, err)
 	}
 	return settled, nil
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -176,7 +176,7 @@ func isUnauthorized(status int) bool {
 
 // breakerCounts is what an attempt says about its destination, if anything.
 func breakerCounts(sent destination.Outcome) (counts, failed bool) {
-	if sent.Verdict == outbox.VerdictDone {
+	if sent.Verdict == ledger.VerdictDone {
 		return true, false
 	}
 	if sent.NeedsPerson {
@@ -189,7 +189,7 @@ func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 	if isUnauthorized(sent.Status) {
 		return true, true
 	}
-	if sent.Verdict == outbox.VerdictRefused || sent.Verdict == outbox.VerdictTurnedAway {
+	if sent.Verdict == ledger.VerdictRefused || sent.Verdict == ledger.VerdictTurnedAway {
 		return sent.Status != 0, false // without a status, nothing was sent
 	}
 	return true, true

@@ -12,15 +12,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 func TestBreakerCounts(t *testing.T) {
 	t.Parallel()
-	ok := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
-	bad := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503, Err: errors.New("HTTP 503 Service Unavailable")}
+	ok := destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
+	bad := destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Status: 503, Err: errors.New("HTTP 503 Service Unavailable")}
 	b := Breaker{Failures: 5, MinCalls: 10}.WithDefaults()
 	t.Run("InARow", func(t *testing.T) {
 		t.Parallel()
@@ -77,13 +77,13 @@ func TestBreakerCounts(t *testing.T) {
 	}{
 		{ok, true, false},
 		{bad, true, true},
-		{destination.Outcome{Verdict: outbox.VerdictNotApplied}, true, true},                // no connection
-		{destination.Outcome{Verdict: outbox.VerdictNotApplied, Status: 429}, false, false}, // it lives
-		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 422}, true, false},
-		{destination.Outcome{Verdict: outbox.VerdictRefused, Status: 401}, true, true},
-		{destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 403}, true, true},
-		{destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 404}, true, false},
-		{destination.Outcome{Verdict: outbox.VerdictRefused}, false, false}, // nothing was sent
+		{destination.Outcome{Verdict: ledger.VerdictNotApplied}, true, true},                // no connection
+		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // it lives
+		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 422}, true, false},
+		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 401}, true, true},
+		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}, true, true},
+		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 404}, true, false},
+		{destination.Outcome{Verdict: ledger.VerdictRefused}, false, false}, // nothing was sent
 	} {
 		counts, failed := breakerCounts(c.sent)
 		require.Equal(t, [2]bool{c.counts, c.failed}, [2]bool{counts, failed}, "%+v", c.sent)
@@ -166,7 +166,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	require.NoError(t, b.outbox.Trip(t.Context(), "app", "it was down", time.Millisecond))
-	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", true, outbox.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
 	b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
@@ -175,7 +175,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	// The breaker closes some time or other, and the pause stays.
 	require.NoError(t, b.outbox.CloseBreaker(t.Context(), "app"))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
-	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", false, outbox.Operator{Who: "ann", Via: "test"}))
+	require.NoError(t, b.outbox.SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 1, calls.Load())
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -113,8 +114,8 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 type fakeSender string
 
 func (s fakeSender) Kind() string                               { return string(s) }
-func (s fakeSender) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
-func (s fakeSender) Send(context.Context, *outbox.Effect) destination.Outcome {
+func (s fakeSender) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
+func (s fakeSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -36,7 +36,7 @@ type DestinationOptions struct {
 	// What happens to an effect that may have been applied: at_least_once tries
 	// again with the same key and body, at_most_once parks it for a person.
 	// Defaults to at_least_once.
-	Policy outbox.Policy `yaml:"policy,omitempty"`
+	Policy ledger.Policy `yaml:"policy,omitempty"`
 	// When a failed attempt is repeated.
 	Retry destination.Schedule `yaml:"retry,omitempty"`
 	// How long the receiver remembers idempotency keys, like 24h. An effect that
@@ -81,7 +81,7 @@ func (d DestinationOptions) WithDefaults() DestinationOptions {
 		d.Timeout = cmp.Or(d.Timeout, sender.Timeout())
 	}
 	d.Timeout = cmp.Or(d.Timeout, destination.DefaultTimeout)
-	d.Policy = cmp.Or(d.Policy, outbox.AtLeastOnce)
+	d.Policy = cmp.Or(d.Policy, ledger.AtLeastOnce)
 	d.Retry = d.Retry.WithDefaults()
 	d.OnStoredError = cmp.Or(d.OnStoredError, OnStoredErrorKeep)
 	d.Breaker = d.Breaker.WithDefaults()
@@ -102,7 +102,7 @@ func (d DestinationOptions) Validate() error {
 		c.Fail("burst", d.Burst, "means nothing without a rate; give one, like rate: 50/s")
 	}
 	c.Positive("timeout", d.Timeout)
-	c.OneOf("policy", "policy", string(d.Policy), string(outbox.AtLeastOnce), string(outbox.AtMostOnce))
+	c.OneOf("policy", "policy", string(d.Policy), string(ledger.AtLeastOnce), string(ledger.AtMostOnce))
 	c.Within("retry", d.Retry.Validate())
 	c.NotNegative("key_ttl", d.KeyTTL)
 	c.OneOf("on_stored_error", "way to go on", string(d.OnStoredError), string(OnStoredErrorKeep), string(OnStoredErrorNewKey))

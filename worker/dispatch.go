@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
@@ -89,7 +90,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	run := dispatchRun{job: job, started: time.Now()}
 	ref := job.Args.Ref()
 	event, err := d.outbox.Event(ctx, ref)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) {
 		return river.JobCancel(fmt.Errorf("%s: there is no such event any more", ref))
 	}
 	if err != nil {
@@ -166,7 +167,7 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
 			continue
 		}
-		d.telemetry.effects.Add(ctx, 1, runAttributes(attrDestination, e.Destination, string(outbox.EffectParked), true))
+		d.telemetry.effects.Add(ctx, 1, runAttributes(attrDestination, e.Destination, string(ledger.EffectParked), true))
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect parked by its dispatch", append(run.attrs(planned.Event),
 			slog.String(logkey.Route, e.Route),
 			slog.String(logkey.Destination, e.Destination),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
@@ -100,34 +100,34 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, d denied) error {
 	effect := &d.Effect
 	switch d.Status {
-	case outbox.ClaimNotDue:
+	case ledger.ClaimNotDue:
 		return river.JobSnooze(max(time.Until(effect.NextAttemptAt), minSnooze))
-	case outbox.ClaimLeased:
+	case ledger.ClaimLeased:
 		return river.JobSnooze(max(time.Until(effect.LeaseUntil), minSnooze))
-	case outbox.ClaimBlocked:
+	case ledger.ClaimBlocked:
 		if d.Woken {
 			return output{Outcome: outcomeWaits}.record(ctx)
 		}
 		return river.JobSnooze(blockedSnooze)
-	case outbox.ClaimPaused:
+	case ledger.ClaimPaused:
 		l.breaker.reset()
 		return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
-	case outbox.ClaimParked:
-		return w.finish(ctx, l, effect, output{Outcome: string(outbox.EffectParked), Applied: "unknown"}, effect.Error)
-	case outbox.ClaimSuperseded:
-		return w.finish(ctx, l, effect, output{Outcome: string(outbox.EffectCancelled)}, "a newer effect of the same object was applied: "+effect.SupersededBy)
-	case outbox.ClaimFinished:
+	case ledger.ClaimParked:
+		return w.finish(ctx, l, effect, output{Outcome: string(ledger.EffectParked), Applied: "unknown"}, effect.Error)
+	case ledger.ClaimSuperseded:
+		return w.finish(ctx, l, effect, output{Outcome: string(ledger.EffectCancelled)}, "a newer effect of the same object was applied: "+effect.SupersededBy)
+	case ledger.ClaimFinished:
 		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, onlyByCommand(effect))
-	case outbox.ClaimMissing:
+	case ledger.ClaimMissing:
 		return river.JobCancel(fmt.Errorf("%s: there is no such effect any more", l.Name))
-	case outbox.ClaimGranted: // and nothing was attempted: not possible
+	case ledger.ClaimGranted: // and nothing was attempted: not possible
 	}
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
 // onlyByCommand is for an operator who retried the job of a finished effect:
 // only the ledger decides what is done with an effect.
-func onlyByCommand(effect *outbox.Effect) string {
+func onlyByCommand(effect *ledger.Effect) string {
 	text := "a retried job does not try it again, this does: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
 		text += "; it ended with: " + effect.Error
@@ -162,11 +162,11 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *lane, job *river.Jo
 }
 
 // finish ends the job of a finished effect. Only done completes it.
-func (w *effectWorker) finish(ctx context.Context, l *lane, effect *outbox.Effect, out output, reason string) error {
+func (w *effectWorker) finish(ctx context.Context, l *lane, effect *ledger.Effect, out output, reason string) error {
 	if err := out.record(ctx); err != nil {
 		return err
 	}
-	if out.Outcome == string(outbox.EffectDone) || effect.State == outbox.EffectDone {
+	if out.Outcome == string(ledger.EffectDone) || effect.State == ledger.EffectDone {
 		return nil
 	}
 	return river.JobCancel(fmt.Errorf("%s: %s: %s", l.Name, out.Outcome, reason))

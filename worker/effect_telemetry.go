@@ -9,14 +9,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 // startAttempt starts the span of an attempt.
-func (t *telemetry) startAttempt(ctx context.Context, effect *outbox.Effect) (context.Context, trace.Span) {
+func (t *telemetry) startAttempt(ctx context.Context, effect *ledger.Effect) (context.Context, trace.Span) {
 	attempt := work{
 		name: "process effect", queue: effect.Queue, messageID: effect.IdempotencyKey,
 		from: effect.Traceparent, receivedAt: effect.EventReceivedAt, again: effect.Attempt > 1,
@@ -41,7 +41,7 @@ func (t *telemetry) timeEffect(ctx context.Context, l *lane, took time.Duration)
 }
 
 // countEffect counts how a run for an effect ended.
-func (t *telemetry) countEffect(ctx context.Context, l *lane, effect *outbox.Effect, outcome string) {
+func (t *telemetry) countEffect(ctx context.Context, l *lane, effect *ledger.Effect, outcome string) {
 	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
 }
 

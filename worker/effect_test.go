@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -154,12 +155,12 @@ type stubborn struct {
 	release chan struct{}
 }
 
-func (s *stubborn) Send(_ context.Context, e *outbox.Effect) destination.Outcome {
+func (s *stubborn) Send(_ context.Context, e *ledger.Effect) destination.Outcome {
 	s.calls <- e.Attempt
 	if e.Attempt == 1 {
 		<-s.release
 	}
-	return destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
+	return destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
 }
 
 // A run that is rescued while its attempt lives keeps the effect: the ledger's
@@ -213,7 +214,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 func TestPanicOfSenderIsInDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: panicking("http"), Policy: outbox.AtMostOnce}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: panicking("http"), Policy: ledger.AtMostOnce}}
 	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 	events := b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
@@ -225,8 +226,8 @@ func TestPanicOfSenderIsInDoubt(t *testing.T) {
 type panicking string
 
 func (p panicking) Kind() string                               { return string(p) }
-func (p panicking) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
-func (p panicking) Send(context.Context, *outbox.Effect) destination.Outcome {
+func (p panicking) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
+func (p panicking) Send(context.Context, *ledger.Effect) destination.Outcome {
 	panic("oh\x00no")
 }
 

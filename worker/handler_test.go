@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -49,9 +51,9 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.opts.Routes = nil
 	w := b.worker(t)
 	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ outbox.Event) error {
-		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
+		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{
 			EffectID: identity.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
-			Request: outbox.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
+			Request: ledger.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})
 		return err
 	})
@@ -82,10 +84,10 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	var runs atomic.Int32
 	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
 		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
-		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{
+		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{
 			EffectID:    identity.EffectID{Key: "from-handler"},
 			Destination: "app",
-			Request:     outbox.Request{ContentType: "text/plain", Body: []byte("hello")},
+			Request:     ledger.Request{ContentType: "text/plain", Body: []byte("hello")},
 		})
 		return errors.Join(err, write(ctx, tx, e.EventID, "first"))
 	})
@@ -214,7 +216,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			}
 			first, second := b.worker(t), b.worker(t)
 			for _, w := range []*Worker{first, second} {
-				w.handlersTx = outbox.TransactionOptions(idleLimit)
+				w.handlersTx = commit.TransactionOptions(idleLimit)
 				w.Handle(testSource, "*", handle)
 			}
 			b.start(t, first)

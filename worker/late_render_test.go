@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -175,7 +176,7 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NotEqual(t, first.key, third.key)
 	require.Equal(t, first.body, third.body)
-	effects, err := b.outbox.Effects(t.Context(), outbox.EffectFilter{})
+	effects, err := b.outbox.Effects(t.Context(), ledger.EffectFilter{})
 	require.NoError(t, err)
 	require.Equal(t, 1, effects[0].KeyRotations)
 	require.Equal(t, third.key, effects[0].WireKey)

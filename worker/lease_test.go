@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // A claim that took so long that another attempt may soon begin calls nobody.
@@ -17,13 +17,13 @@ func TestShortLeaseCallsNobody(t *testing.T) {
 	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}}
 	w := b.worker(t)
 	l := w.lanes["app"]
-	made := w.attempts.call(t.Context(), l, outbox.Effect{Attempt: 2}, time.Now().Add(time.Minute))
+	made := w.attempts.call(t.Context(), l, ledger.Effect{Attempt: 2}, time.Now().Add(time.Minute))
 	require.Empty(t, sender.calls)
 	require.False(t, made.made, "it says nothing of the destination")
-	require.Equal(t, outbox.VerdictNotApplied, made.outcome.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, made.outcome.Verdict)
 	require.ErrorIs(t, made.outcome.Err, errLeaseShort)
 
-	made = w.attempts.call(t.Context(), l, outbox.Effect{Attempt: 2}, time.Now().Add(l.lease()))
+	made = w.attempts.call(t.Context(), l, ledger.Effect{Attempt: 2}, time.Now().Add(l.lease()))
 	require.Len(t, sender.calls, 1)
-	require.Equal(t, outbox.VerdictDone, made.outcome.Verdict)
+	require.Equal(t, ledger.VerdictDone, made.outcome.Verdict)
 }

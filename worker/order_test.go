@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -126,7 +127,7 @@ func TestLatestByEndToEnd(t *testing.T) {
 	links, err := b.outbox.EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: "older"})
 	require.NoError(t, err)
 	require.Len(t, links, 1)
-	require.Equal(t, outbox.EffectCancelled, links[0].State)
+	require.Equal(t, ledger.EffectCancelled, links[0].State)
 	effect, err := b.outbox.Effect(t.Context(), links[0].IdempotencyKey)
 	require.NoError(t, err)
 	newer := identity.EffectID{Scope: identity.ScopeOfRoute(testSource, "everything"), Key: "newer", Generation: 1}

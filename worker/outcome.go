@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -27,13 +27,13 @@ func errorText(err error) string {
 }
 
 // applied is the verdict as River UI shows it.
-func applied(v outbox.Verdict) string {
+func applied(v ledger.Verdict) string {
 	switch v {
-	case outbox.VerdictDone:
+	case ledger.VerdictDone:
 		return "yes"
-	case outbox.VerdictRefused, outbox.VerdictTurnedAway, outbox.VerdictNotApplied:
+	case ledger.VerdictRefused, ledger.VerdictTurnedAway, ledger.VerdictNotApplied:
 		return "no"
-	case outbox.VerdictMaybeApplied:
+	case ledger.VerdictMaybeApplied:
 	}
 	return "unknown"
 }
@@ -41,9 +41,9 @@ func applied(v outbox.Verdict) string {
 // notSent is the outcome of an attempt that had nothing to send. A delivery
 // that is gone does not come back.
 func notSent(err error) destination.Outcome {
-	verdict := outbox.VerdictNotApplied
-	if errors.Is(err, outbox.ErrNotFound) {
-		verdict = outbox.VerdictRefused
+	verdict := ledger.VerdictNotApplied
+	if errors.Is(err, ledger.ErrNotFound) {
+		verdict = ledger.VerdictRefused
 	}
 	return destination.Outcome{Verdict: verdict, Err: err}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -81,9 +81,9 @@ func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	b := newBreaker(Breaker{Failures: 2}.WithDefaults(), func() time.Time { return now })
-	good := destination.Outcome{Verdict: outbox.VerdictDone, Status: 200}
-	refused := destination.Outcome{Verdict: outbox.VerdictTurnedAway, Status: 403}
-	down := destination.Outcome{Verdict: outbox.VerdictMaybeApplied, Status: 503}
+	good := destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
+	refused := destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}
+	down := destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Status: 503}
 
 	require.Empty(t, b.record(good, 0))
 	now = now.Add(time.Second)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
@@ -108,9 +109,9 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					_, err = sound.EnqueueTx(t.Context(), tx, outbox.NewEffect{
+					_, err = sound.EnqueueTx(t.Context(), tx, ledger.NewEffect{
 						EffectID: identity.EffectID{Key: id}, Destination: "books",
-						Request: outbox.Request{ContentType: destination.SQLContentType, Body: body},
+						Request: ledger.Request{ContentType: destination.SQLContentType, Body: body},
 					})
 					return err
 				}))

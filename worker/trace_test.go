@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -144,7 +145,7 @@ func TestReplayBeginsATraceOfItsOwn(t *testing.T) {
 	spans.Reset()
 
 	_, err := b.outbox.Replay(t.Context(), identity.EventRef{Source: testSource, EventID: "evt_1"},
-		outbox.Operator{Who: "ann", Via: "test"}, outbox.ReplayOptions{NewKeys: true})
+		ledger.Operator{Who: "ann", Via: "test"}, outbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	dispatch := runs(spans, "process dispatch")[0]
@@ -207,9 +208,9 @@ func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 	require.NoError(t, err)
 }
 
-func (b *bundle) effects(t *testing.T) []outbox.Effect {
+func (b *bundle) effects(t *testing.T) []ledger.Effect {
 	t.Helper()
-	found, err := b.outbox.Effects(t.Context(), outbox.EffectFilter{Limit: 100})
+	found, err := b.outbox.Effects(t.Context(), ledger.EffectFilter{Limit: 100})
 	require.NoError(t, err)
 	return found
 }
@@ -250,7 +251,7 @@ func TestEnqueuedEffectIsLinkedToTheTraceOfTheApplication(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	ctx, span := b.opts.TracerProvider.Tracer("shop").Start(t.Context(), "take order")
 	require.NoError(t, pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
-		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "app"})
+		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "app"})
 		return err
 	}))
 	span.End()

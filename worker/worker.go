@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -79,7 +80,7 @@ func New(opts Options) (*Worker, error) {
 		// The server ends the transaction of a handler that ignores its context
 		// between the end of its run and the rescue of its job, so that its locks
 		// do not outlive that.
-		handlersTx: outbox.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
+		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = newLane(d, w.outbox.TakeTokens)

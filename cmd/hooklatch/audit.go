@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func (c *cli) newAudit() *cobra.Command {
-	var filter outbox.OperatorFilter
+	var filter ledger.OperatorFilter
 	var since string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -45,7 +46,7 @@ was recorded in the transaction that did it.`,
 	return cmd
 }
 
-func (c *cli) printActions(actions []outbox.OperatorAction, asJSON bool) error {
+func (c *cli) printActions(actions []ledger.OperatorAction, asJSON bool) error {
 	if asJSON {
 		return printJSON(c.stdout, listed(actions))
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // What a person ordered is named wherever somebody may look for it.
@@ -16,7 +16,7 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	require.Equal(t, "nothing was ordered\n", must(t, s.args("audit")...))
 	must(t, s.args("destinations", "pause", "app", "--as", "ann", "--reason", "deploy")...)
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
-	var effects []outbox.Effect
+	var effects []ledger.Effect
 	require.Eventually(t, func() bool {
 		require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--destination", "app", "--json")...)), &effects))
 		return len(effects) == 1
@@ -35,10 +35,10 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	require.Regexp(t, `(?s)timeline\n.* received and committed\n.*  dispatched\n.* app: cancelled -> pending: retried by alice: it was not\n`+
 		`.*  replayed by bob, generation 2: once more\n.*  dispatched\n.* app: attempt 1`, shown)
 
-	var log []outbox.OperatorAction
+	var log []ledger.OperatorAction
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("audit", "--since", "1h", "--json")...)), &log))
 	require.Len(t, log, 6)
-	require.Equal(t, outbox.ActionResumeDestination, log[0].Action)
+	require.Equal(t, ledger.ActionResumeDestination, log[0].Action)
 	require.Equal(t, systemUser(), log[0].Who)
 	require.Equal(t, "cli", log[0].Via)
 	require.Regexp(t, `(?m)^\S+ \S+  ann +cli  destination.pause +app +1 +paused +deploy$`, must(t, s.args("audit")...))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -54,7 +55,7 @@ what paused them.`,
 	return cmd
 }
 
-func (c *cli) printDestinations(destinations []outbox.DestinationState, counts map[string]outbox.Unsuccessful, asJSON bool) error {
+func (c *cli) printDestinations(destinations []ledger.DestinationState, counts map[string]ledger.Unsuccessful, asJSON bool) error {
 	if asJSON {
 		all := make([]plainjson.Joined, 0, len(destinations))
 		for _, d := range destinations {
@@ -81,7 +82,7 @@ func (c *cli) printDestinations(destinations []outbox.DestinationState, counts m
 
 // servedBy tells how many processes have a destination, or when the last was
 // seen: then it is in no configuration any more, or nothing runs.
-func servedBy(d outbox.DestinationState) string {
+func servedBy(d ledger.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:
 		return counted(d.ServedBy, "worker")
@@ -93,7 +94,7 @@ func servedBy(d outbox.DestinationState) string {
 
 // whyPaused tells of an operator's pause and of the breaker, which are
 // independent of each other.
-func whyPaused(d outbox.DestinationState) string {
+func whyPaused(d ledger.DestinationState) string {
 	var why []string
 	if d.OperatorPaused {
 		text := "paused by " + d.PausedBy
@@ -102,9 +103,9 @@ func whyPaused(d outbox.DestinationState) string {
 		}
 		why = append(why, text+reasonSuffix(d.PauseReason))
 	}
-	if d.Breaker != outbox.BreakerClosed {
+	if d.Breaker != ledger.BreakerClosed {
 		text := "breaker open since " + shown(d.OpenedAt) + reasonSuffix(d.BreakerReason)
-		if d.Breaker == outbox.BreakerOpen {
+		if d.Breaker == ledger.BreakerOpen {
 			text += " (next probe " + shown(d.ProbeAt) + ")"
 		}
 		why = append(why, text)
@@ -135,11 +136,11 @@ wait until a probe succeeds.`,
 }
 
 func (c *cli) setPaused(paused bool) order {
-	o := order{action: outbox.ActionResumeDestination, done: "resumed", unknown: c.noSuchDestination}
+	o := order{action: ledger.ActionResumeDestination, done: "resumed", unknown: c.noSuchDestination}
 	if paused {
-		o.action, o.done = outbox.ActionPauseDestination, "paused"
+		o.action, o.done = ledger.ActionPauseDestination, "paused"
 	}
-	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by outbox.Operator) error {
+	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
 		return o.SetPaused(ctx, name, paused, by)
 	}
 	return o

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -35,16 +36,16 @@ into the configuration is known again when a worker starts with it.`,
 			name := args[0]
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				told := time.Now()
-				parked, err := o.Retire(cmd.Context(), name, by.operator(), func(at outbox.EffectsProgress) {
+				parked, err := o.Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
 					if time.Since(told) > progressInterval {
 						told = time.Now()
 						fmt.Fprintf(c.stderr, "%s parked\n", counted(int(at.Changed), "effect"))
 					}
 				})
 				switch {
-				case errors.Is(err, outbox.ErrUnknownDestination):
+				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
-				case errors.Is(err, outbox.ErrServed):
+				case errors.Is(err, ledger.ErrServed):
 					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
 						safetext.Shown(name), c.name)
 				case err != nil:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // A pause holds for effects and outlives the breaker; who and why is shown.
@@ -24,13 +25,13 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.NoError(t, o.Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
 	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
 	require.NoError(t, o.CloseBreaker(t.Context(), "app"))
-	var listed []outbox.DestinationState
+	var listed []ledger.DestinationState
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
 	require.Equal(t, "app", listed[0].Name)
 	require.True(t, listed[0].Paused())
 	require.True(t, listed[0].OperatorPaused)
 	require.True(t, listed[0].QueuePaused)
-	require.Equal(t, outbox.BreakerClosed, listed[0].Breaker)
+	require.Equal(t, ledger.BreakerClosed, listed[0].Breaker)
 	require.Equal(t, systemUser(), listed[0].PausedBy)
 	require.Equal(t, "they move house", listed[0].PauseReason)
 
@@ -41,7 +42,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return s.counts(t, 2, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`)
 	}, patience, tick)
-	var effects []outbox.Effect
+	var effects []ledger.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
 	var key string
 	for _, e := range effects {
@@ -55,13 +56,13 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Regexp(t, `(?m)^  \S+ \S+  pending$`, shown)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)
 	var parked struct {
-		outbox.Effect
+		ledger.Effect
 		effectHistory
 	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", key, "--json")...)), &parked))
 	require.Equal(t, key, parked.WireKey)
 	require.Len(t, parked.Transitions, 2)
-	require.Equal(t, outbox.EffectParked, parked.Transitions[1].To)
+	require.Equal(t, ledger.EffectParked, parked.Transitions[1].To)
 	require.Zero(t, parked.Attempt)
 
 	require.Equal(t, "app is resumed\n", must(t, s.args("destinations", "resume", "app")...))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func (c *cli) newEffects() *cobra.Command {
@@ -23,13 +24,13 @@ func (c *cli) newEffects() *cobra.Command {
 	return cmd
 }
 
-var effectStates = []outbox.EffectState{
-	outbox.EffectPending, outbox.EffectStarted, outbox.EffectInDoubt, outbox.EffectDone,
-	outbox.EffectFailed, outbox.EffectParked, outbox.EffectCancelled,
+var effectStates = []ledger.EffectState{
+	ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone,
+	ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
 }
 
 func (c *cli) newEffectsList() *cobra.Command {
-	var filter outbox.EffectFilter
+	var filter ledger.EffectFilter
 	var state, event, since string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -72,7 +73,7 @@ func (c *cli) newEffectsList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printEffects(effects []outbox.Effect, asJSON bool) error {
+func (c *cli) printEffects(effects []ledger.Effect, asJSON bool) error {
 	if asJSON {
 		return printJSON(c.stdout, listed(effects))
 	}
@@ -92,7 +93,7 @@ func (c *cli) printEffects(effects []outbox.Effect, asJSON bool) error {
 }
 
 // lastOf is what the last attempt came to, in a word.
-func lastOf(e outbox.Effect) string {
+func lastOf(e ledger.Effect) string {
 	switch {
 	case e.ResponseStatus != 0:
 		return strconv.Itoa(e.ResponseStatus)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -17,7 +18,7 @@ type effectAction struct {
 	verb  string // the command
 	short string
 	what  string             // begins the long help
-	usual outbox.EffectState // for the example
+	usual ledger.EffectState // for the example
 }
 
 func noSuchEffect(key string) error {
@@ -26,8 +27,8 @@ func noSuchEffect(key string) error {
 
 func (c *cli) newEffectsRetry() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: outbox.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, unknown: noSuchEffect},
-		verb:  "retry", usual: outbox.EffectFailed,
+		order: order{action: ledger.ActionRetryEffect, done: "tried again", do: (*outbox.Outbox).Retry, unknown: noSuchEffect},
+		verb:  "retry", usual: ledger.EffectFailed,
 		short: "Try failed, parked or cancelled effects again, at once, under their keys",
 		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
 same body; or all that the flags select.`,
@@ -36,8 +37,8 @@ same body; or all that the flags select.`,
 
 func (c *cli) newEffectsCancel() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: outbox.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, unknown: noSuchEffect},
-		verb:  "cancel", usual: outbox.EffectParked,
+		order: order{action: ledger.ActionCancelEffect, done: "cancelled", do: (*outbox.Outbox).Cancel, unknown: noSuchEffect},
+		verb:  "cancel", usual: ledger.EffectParked,
 		short: "Give effects up that are not done",
 		what: `Give an effect up that is not done; or all that the flags select. An attempt that
 runs may still be applied, but settles nothing.`,
@@ -46,8 +47,8 @@ runs may still be applied, but settles nothing.`,
 
 func (c *cli) newEffectsPark() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: outbox.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, unknown: noSuchEffect},
-		verb:  "park", usual: outbox.EffectPending,
+		order: order{action: ledger.ActionParkEffect, done: "parked", do: (*outbox.Outbox).Park, unknown: noSuchEffect},
+		verb:  "park", usual: ledger.EffectPending,
 		short: "Put unfinished effects aside until a person retries or cancels them",
 		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
 the flags select. An attempt that runs may still be applied, but settles nothing.`,
@@ -101,7 +102,7 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 	return cmd
 }
 
-func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by outbox.Operator, asJSON bool) error {
+func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by ledger.Operator, asJSON bool) error {
 	s, err := f.selection(a, by, time.Now())
 	if err != nil {
 		return err

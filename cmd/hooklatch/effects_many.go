@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -19,13 +20,13 @@ type effectsRun struct {
 
 	cmd       *cobra.Command
 	action    effectAction
-	selection outbox.EffectSelection
+	selection ledger.EffectSelection
 	asJSON    bool
 }
 
 // manyView is an order about many effects as --json prints it.
 type manyView struct {
-	Action     outbox.Action `json:"action"`
+	Action     ledger.Action `json:"action"`
 	Preview    bool          `json:"preview"` // nothing was done
 	AsOf       time.Time     `json:"as_of"`
 	Selected   int64         `json:"selected"`
@@ -45,14 +46,14 @@ type sampleView struct {
 	Route          string             `json:"route,omitempty"`
 	Source         string             `json:"source,omitempty"`
 	EventID        string             `json:"event_id,omitempty"`
-	State          outbox.EffectState `json:"state"`
+	State          ledger.EffectState `json:"state"`
 	Attempt        int                `json:"attempt"`
 	CreatedAt      time.Time          `json:"created_at"`
 	ResponseStatus int                `json:"response_status,omitempty"`
 	Error          string             `json:"error,omitempty"`
 }
 
-func viewOfMany(a effectAction, v outbox.EffectsPreview) manyView {
+func viewOfMany(a effectAction, v ledger.EffectsPreview) manyView {
 	view := manyView{
 		Action: a.action, AsOf: v.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered,
 		Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear),
@@ -67,9 +68,9 @@ func viewOfMany(a effectAction, v outbox.EffectsPreview) manyView {
 }
 
 // count walks the selection once. From then on its end is fixed.
-func (r *effectsRun) count(ctx context.Context, o *outbox.Outbox) (outbox.EffectsPreview, error) {
+func (r *effectsRun) count(ctx context.Context, o *outbox.Outbox) (ledger.EffectsPreview, error) {
 	told := time.Now()
-	v, err := o.PreviewEffects(ctx, r.action.action, r.selection, func(at outbox.EffectsProgress) {
+	v, err := o.PreviewEffects(ctx, r.action.action, r.selection, func(at ledger.EffectsProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
 			fmt.Fprintf(r.stderr, "counting: %s so far\n", counted(int(at.Selected), "effect"))
@@ -103,7 +104,7 @@ func (r *effectsRun) preview(ctx context.Context, o *outbox.Outbox) error {
 			event = e.Event.String()
 		}
 		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State),
-			lastOf(outbox.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
+			lastOf(ledger.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (r *effectsRun) preview(ctx context.Context, o *outbox.Outbox) error {
 }
 
 // printLeftOut says what the selection has to do with and does not take.
-func (r *effectsRun) printLeftOut(v outbox.EffectsPreview) {
+func (r *effectsRun) printLeftOut(v ledger.EffectsPreview) {
 	switch {
 	case v.InDoubt > 0 && r.selection.InDoubt:
 		fmt.Fprintf(r.stdout, "%d of them may have been applied already\n", v.InDoubt)
@@ -132,13 +133,13 @@ func (r *effectsRun) printLeftOut(v outbox.EffectsPreview) {
 }
 
 // do says how far it came, also when it was interrupted or failed.
-func (r *effectsRun) do(ctx context.Context, o *outbox.Outbox, by outbox.Operator, rate float64) error {
+func (r *effectsRun) do(ctx context.Context, o *outbox.Outbox, by ledger.Operator, rate float64) error {
 	total, err := r.count(ctx, o)
 	if err != nil {
 		return err
 	}
 	told := time.Now()
-	done, err := o.ActOnEffects(ctx, r.action.action, r.selection, by, outbox.EffectsPace{PerSecond: rate, Progress: func(at outbox.EffectsProgress) {
+	done, err := o.ActOnEffects(ctx, r.action.action, r.selection, by, ledger.EffectsPace{PerSecond: rate, Progress: func(at ledger.EffectsProgress) {
 		if time.Since(told) > progressInterval {
 			told = time.Now()
 			fmt.Fprintf(r.stderr, "%d of %s %s\n", at.Changed, counted(int(total.Selected), "effect"), r.action.done)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -138,7 +138,7 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 		return v
 	}
 	for flags, n := range map[string]int{"--since 1h": 3, "--since 2126-01-01": 0, "--route all": 0, "--source stripe": 0, "--destination app": 3} {
-		var listed []outbox.Effect
+		var listed []ledger.Effect
 		args := append([]string{"effects", "list", "--json", "--config", path}, strings.Fields(flags)...)
 		require.NoError(t, json.Unmarshal([]byte(must(t, args...)), &listed))
 		require.Len(t, listed, n, flags)
@@ -159,7 +159,7 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 	require.Empty(t, key)
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`).Scan(&key))
 	require.NoError(t, json.Unmarshal([]byte(must(t, "effects", "retry", key, "--json", "--config", path)), &one))
-	require.Equal(t, orderView{Action: outbox.ActionRetryEffect, Target: key, Result: "tried again"}, one)
+	require.Equal(t, orderView{Action: ledger.ActionRetryEffect, Target: key, Result: "tried again"}, one)
 }
 
 func TestASelectionThatMakesNoSenseIsRefused(t *testing.T) {

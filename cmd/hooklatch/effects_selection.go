@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -44,14 +45,14 @@ func (f *effectsFlags) given() bool {
 
 func statesInWords(a effectAction) string {
 	var words []string
-	for _, state := range outbox.StatesFor(a.action) {
+	for _, state := range ledger.StatesFor(a.action) {
 		words = append(words, string(state))
 	}
 	return strings.Join(words, ", ")
 }
 
-func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Time) (outbox.EffectSelection, error) {
-	s := outbox.EffectSelection{Destination: f.destination, Route: f.route, Source: f.source, InDoubt: f.inDoubt, When: f.when}
+func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Time) (ledger.EffectSelection, error) {
+	s := ledger.EffectSelection{Destination: f.destination, Route: f.route, Source: f.source, InDoubt: f.inDoubt, When: f.when}
 	if !f.given() {
 		return s, misused("name an effect by its key, or select effects with --state and other flags")
 	}
@@ -59,7 +60,7 @@ func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Ti
 		return s, misused("a selection needs --state, of %s", statesInWords(a))
 	}
 	for _, given := range f.states {
-		state, err := oneOf("state", given, outbox.StatesFor(a.action))
+		state, err := oneOf("state", given, ledger.StatesFor(a.action))
 		if err != nil {
 			return s, err
 		}
@@ -93,7 +94,7 @@ func (f *effectsFlags) selection(a effectAction, by outbox.Operator, now time.Ti
 
 // commandFor is the command line that does what a preview counted, or the rest
 // of it: as it was given, with times that stand still.
-func commandFor(cmd *cobra.Command, s outbox.EffectSelection) string {
+func commandFor(cmd *cobra.Command, s ledger.EffectSelection) string {
 	still := map[string]time.Time{"since": s.From, "until": s.Until, "as-of": s.AsOf}
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, quoted(value)) }

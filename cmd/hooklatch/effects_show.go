@@ -13,28 +13,29 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // effectDetail is an effect with its attempts and transitions.
 type effectDetail struct {
-	outbox.Effect
+	ledger.Effect
 
-	attempts    []outbox.Attempt
-	transitions []outbox.Transition
+	attempts    []ledger.Attempt
+	transitions []ledger.Transition
 	suppressed  bool // for the event it is shown with
 }
 
 // effectHistory is what --json adds to an effect that is shown alone.
 type effectHistory struct {
-	Attempts    []outbox.Attempt    `json:"attempts,omitempty"`
-	Transitions []outbox.Transition `json:"transitions,omitempty"`
+	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
+	Transitions []ledger.Transition `json:"transitions,omitempty"`
 }
 
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
 	e, err := o.Effect(ctx, key)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) {
 		return effectDetail{}, noSuchEffect(key)
 	}
 	if err != nil {
@@ -85,12 +86,12 @@ answered, and what follows; and with every change of its state.`,
 }
 
 // printEffectBody writes what was sent, or will be (I7).
-func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e outbox.Effect) error {
+func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Effect) error {
 	if e.Request.Late {
 		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
 	}
 	body, err := o.EffectBody(ctx, e)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("the body of %s is that of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
 	}
 	if err != nil {
@@ -134,11 +135,11 @@ func (c *cli) printEffect(d effectDetail) {
 		field("maybe applied", "since "+shown(e.MaybeAppliedSince))
 	}
 	switch e.State {
-	case outbox.EffectPending, outbox.EffectInDoubt:
+	case ledger.EffectPending, ledger.EffectInDoubt:
 		field("next attempt", shown(e.NextAttemptAt))
-	case outbox.EffectStarted:
+	case ledger.EffectStarted:
 		field("lease until", shown(e.LeaseUntil))
-	case outbox.EffectDone, outbox.EffectFailed, outbox.EffectParked, outbox.EffectCancelled:
+	case ledger.EffectDone, ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled:
 		field("finished", shown(e.FinishedAt))
 	}
 	if e.ResponseStatus != 0 {
@@ -156,7 +157,7 @@ func (c *cli) printEffect(d effectDetail) {
 // printEffectTimeline lists attempts, and what people ordered between them.
 func (c *cli) printEffectTimeline(d effectDetail) {
 	fmt.Fprintf(c.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
-	orders := slices.DeleteFunc(slices.Clone(d.transitions), func(t outbox.Transition) bool { return !ordered(t) })
+	orders := slices.DeleteFunc(slices.Clone(d.transitions), func(t ledger.Transition) bool { return !ordered(t) })
 	ordersBefore := func(at time.Time) {
 		for len(orders) > 0 && (at.IsZero() || orders[0].At.Before(at)) {
 			fmt.Fprintf(c.stdout, "  %s  %s\n", shown(orders[0].At), transitionLine(orders[0]))
@@ -171,30 +172,30 @@ func (c *cli) printEffectTimeline(d effectDetail) {
 		}
 	}
 	ordersBefore(time.Time{})
-	if d.State == outbox.EffectStarted {
+	if d.State == ledger.EffectStarted {
 		fmt.Fprintf(c.stdout, "  %s  attempt %d runs\n", shown(d.LastAttemptAt), d.Attempt)
 	}
 }
 
 // ordered tells whether a transition is one that only a person orders: out of a
 // state that nothing leaves by itself.
-func ordered(t outbox.Transition) bool { return t.From != "" && t.From.Finished() }
+func ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }
 
 // whileParked is what a parked effect means to those after it in its order.
-func whileParked(on outbox.OnPark) string {
-	if on == outbox.OnParkSkip {
+func whileParked(on ledger.OnPark) string {
+	if on == ledger.OnParkSkip {
 		return "are skipped"
 	}
 	return "block"
 }
 
 // transitionLine is one change of state in a line.
-func transitionLine(t outbox.Transition) string {
+func transitionLine(t ledger.Transition) string {
 	line := string(t.To)
 	if t.From != "" {
 		line = string(t.From) + " -> " + line
 	}
-	if t.To == outbox.EffectStarted {
+	if t.To == ledger.EffectStarted {
 		line += fmt.Sprintf(", attempt %d", t.Attempt)
 	}
 	if t.Reason != "" {
@@ -211,21 +212,21 @@ func generation(n int) string {
 }
 
 // meaning is what a state says about the effect.
-func meaning(e outbox.Effect) string {
+func meaning(e ledger.Effect) string {
 	switch e.State {
-	case outbox.EffectPending:
+	case ledger.EffectPending:
 		return "not applied so far, waits for an attempt"
-	case outbox.EffectStarted:
+	case ledger.EffectStarted:
 		return "an attempt runs"
-	case outbox.EffectDone:
+	case ledger.EffectDone:
 		return "the receiver confirmed it"
-	case outbox.EffectFailed:
+	case ledger.EffectFailed:
 		return "the receiver refused it for good"
-	case outbox.EffectInDoubt:
+	case ledger.EffectInDoubt:
 		return "it may have been applied, and is tried again under the same key"
-	case outbox.EffectParked:
+	case ledger.EffectParked:
 		return "waits for a person: retry or cancel it"
-	case outbox.EffectCancelled:
+	case ledger.EffectCancelled:
 		if e.SupersededBy != "" {
 			return "a newer one of the same object was applied before"
 		}
@@ -235,7 +236,7 @@ func meaning(e outbox.Effect) string {
 }
 
 // attemptLine is one attempt in a line.
-func attemptLine(a outbox.Attempt) string {
+func attemptLine(a ledger.Attempt) string {
 	parts := []string{fmt.Sprintf("attempt %d", a.Attempt)}
 	if a.KeyRotation > 0 {
 		parts = append(parts, fmt.Sprintf("key %d", a.KeyRotation+1))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
@@ -20,7 +20,7 @@ func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
 	must(t, s.args("send", "stripe", file)...)
 	s.waitDone(t, "stripe", "evt_1")
 
-	var effects []outbox.Effect
+	var effects []ledger.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
 	require.Len(t, effects, 1)
 	require.Equal(t, sent, must(t, s.args("effects", "show", effects[0].IdempotencyKey, "--body")...))

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // badReceivers is a receiver for every way to fail, by path.
@@ -60,19 +60,19 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 	require.NoError(t, down.Close())
 	cases := []struct {
 		name, url string
-		policy    outbox.Policy
-		state     outbox.EffectState
+		policy    ledger.Policy
+		state     ledger.EffectState
 		applied   string
 		status    int
 		text      string // of effects show
 	}{
-		{"down", "http://" + down.Addr().String() + "/", outbox.AtLeastOnce, outbox.EffectPending, "no", 0, "next attempt"},
-		{"error", server.URL + "/error", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 500, "maybe applied   since"},
-		{"error-once", server.URL + "/error", outbox.AtMostOnce, outbox.EffectParked, "unknown", 500, "waits for a person"},
-		{"busy", server.URL + "/busy", outbox.AtLeastOnce, outbox.EffectPending, "no", 429, "next attempt"},
-		{"refuses", server.URL + "/refuses", outbox.AtLeastOnce, outbox.EffectFailed, "no", 400, "refused it for good"},
-		{"hangs", server.URL + "/hangs", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 0, "maybe applied   since"},
-		{"resets", server.URL + "/resets", outbox.AtLeastOnce, outbox.EffectInDoubt, "unknown", 0, "maybe applied   since"},
+		{"down", "http://" + down.Addr().String() + "/", ledger.AtLeastOnce, ledger.EffectPending, "no", 0, "next attempt"},
+		{"error", server.URL + "/error", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 500, "maybe applied   since"},
+		{"error-once", server.URL + "/error", ledger.AtMostOnce, ledger.EffectParked, "unknown", 500, "waits for a person"},
+		{"busy", server.URL + "/busy", ledger.AtLeastOnce, ledger.EffectPending, "no", 429, "next attempt"},
+		{"refuses", server.URL + "/refuses", ledger.AtLeastOnce, ledger.EffectFailed, "no", 400, "refused it for good"},
+		{"hangs", server.URL + "/hangs", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
+		{"resets", server.URL + "/resets", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 	}
 	s := newSystem(t, systemOptions{yaml: func(settings *devSettings) string {
 		var text, routes strings.Builder
@@ -97,7 +97,7 @@ destinations:
 	}, patience, tick, "every effect was attempted once")
 
 	keys := map[string]string{}
-	var listed []outbox.Effect
+	var listed []ledger.Effect
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/"+sent.EventID, "--json")...)), &listed))
 	require.Len(t, listed, len(cases))
 	for _, e := range listed {
@@ -106,7 +106,7 @@ destinations:
 	for _, c := range cases { //nolint:paralleltest // the retries below change what these look at
 		t.Run(c.name, func(t *testing.T) {
 			var e struct {
-				outbox.Effect
+				ledger.Effect
 				effectHistory
 			}
 			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
@@ -115,7 +115,7 @@ destinations:
 			require.Len(t, e.Attempts, 1)
 			require.Equal(t, c.applied, e.Attempts[0].Applied)
 			require.Equal(t, c.applied == "unknown", !e.MaybeAppliedSince.IsZero())
-			require.Equal(t, c.state == outbox.EffectPending || c.state == outbox.EffectInDoubt, !e.NextAttemptAt.IsZero())
+			require.Equal(t, c.state == ledger.EffectPending || c.state == ledger.EffectInDoubt, !e.NextAttemptAt.IsZero())
 			if c.name == "busy" {
 				require.GreaterOrEqual(t, e.NextAttemptAt.Sub(e.Attempts[0].FinishedAt), 2*time.Minute)
 			}

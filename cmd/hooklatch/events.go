@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func (c *cli) newEvents() *cobra.Command {
@@ -122,7 +123,7 @@ func eventRef(args []string) (identity.EventRef, error) {
 }
 
 // loadEffects loads the effects of an event with their attempts.
-func loadEffects(ctx context.Context, o *outbox.Outbox, links []outbox.EventEffect) ([]effectDetail, error) {
+func loadEffects(ctx context.Context, o *outbox.Outbox, links []ledger.EventEffect) ([]effectDetail, error) {
 	details := make([]effectDetail, 0, len(links))
 	for _, link := range links {
 		detail, err := loadEffect(ctx, o, link.IdempotencyKey)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -18,8 +19,8 @@ type decision struct {
 	name, short, long string
 	done              string // of one event
 	doneMany          string // of several
-	one               func(*outbox.Outbox, context.Context, identity.EventRef, outbox.Operator) error
-	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, outbox.Operator) (int64, error)
+	one               func(*outbox.Outbox, context.Context, identity.EventRef, ledger.Operator) error
+	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, ledger.Operator) (int64, error)
 }
 
 func (c *cli) newEventsRelease() *cobra.Command {
@@ -120,9 +121,9 @@ A selection is only counted until --yes is given. Times are like
 	return cmd
 }
 
-func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by outbox.Operator) error {
+func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by ledger.Operator) error {
 	err := d.one(o, ctx, ref, by)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
 	}
 	if err != nil {

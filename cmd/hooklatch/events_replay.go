@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -137,7 +138,7 @@ func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 
 // replayView is a replay as --json prints it.
 type replayView struct {
-	Action     outbox.Action `json:"action"`
+	Action     ledger.Action `json:"action"`
 	Target     string        `json:"target,omitempty"`     // the event, unless many were selected
 	Generation int           `json:"generation,omitempty"` // of the event
 	Preview    bool          `json:"preview"`              // nothing was done
@@ -150,9 +151,9 @@ type replayView struct {
 	Sample     []string      `json:"sample,omitempty"`
 }
 
-func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by outbox.Operator, opts outbox.ReplayOptions, asJSON bool) error {
+func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions, asJSON bool) error {
 	done, err := o.Replay(ctx, ref, by, opts)
-	if errors.Is(err, outbox.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
 	}
 	if err != nil {
@@ -160,7 +161,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	}
 	if asJSON {
 		return printJSON(c.stdout, replayView{
-			Action: outbox.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
+			Action: ledger.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s is dispatched again, generation %d; %s tried again\n", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
@@ -179,7 +180,7 @@ func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox
 		return err
 	}
 	if asJSON {
-		view := replayView{Action: outbox.ActionReplayEvent, Preview: true, Selected: v.Selected, Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear)}
+		view := replayView{Action: ledger.ActionReplayEvent, Preview: true, Selected: v.Selected, Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear)}
 		for _, e := range v.Sample {
 			view.Sample = append(view.Sample, e.String())
 		}
@@ -219,7 +220,7 @@ func inWords(err error) string {
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by outbox.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
+func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
 	told := time.Now()
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		if time.Since(told) > progressInterval {
@@ -229,7 +230,7 @@ func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.Re
 	}})
 	if asJSON {
 		return errors.Join(err, printJSON(c.stdout, replayView{
-			Action: outbox.ActionReplayEvent, Selected: done.Total, Replayed: done.Replayed, Reopened: done.Reopened,
+			Action: ledger.ActionReplayEvent, Selected: done.Total, Replayed: done.Replayed, Reopened: done.Reopened,
 			Unclear: done.Unclear, WhyUnclear: inWords(done.WhyUnclear), Stopped: err != nil,
 		}))
 	}

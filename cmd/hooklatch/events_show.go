@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -32,7 +33,7 @@ func (c *cli) newEventsShow() *cobra.Command {
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				e, err := o.Event(cmd.Context(), ref)
-				if errors.Is(err, outbox.ErrNotFound) {
+				if errors.Is(err, ledger.ErrNotFound) {
 					return fmt.Errorf("there is no event %s", ref)
 				}
 				if err != nil {
@@ -61,7 +62,7 @@ func (c *cli) printBody(e *outbox.Event) error {
 
 // eventEffects is what --json adds to an event that is shown alone.
 type eventEffects struct {
-	Effects []outbox.EventEffect `json:"effects,omitempty"`
+	Effects []ledger.EventEffect `json:"effects,omitempty"`
 }
 
 func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {

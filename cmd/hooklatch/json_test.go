@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -38,26 +39,26 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 8, 0, 0, 120_000_000, time.UTC)
 	id := identity.EffectID{Scope: "route:stripe:receipts", Key: "evt_1", Generation: 2}
-	effect := outbox.Effect{
+	effect := ledger.Effect{
 		EffectID: id, IdempotencyKey: id.IdempotencyKey(), WireKey: id.IdempotencyKey() + "_1", KeyRotations: 1, Route: "receipts",
-		Destination: "app", Queue: "dst_app", Policy: outbox.AtMostOnce, Event: identity.EventRef{Source: "stripe", EventID: "evt_1"},
+		Destination: "app", Queue: "dst_app", Policy: ledger.AtMostOnce, Event: identity.EventRef{Source: "stripe", EventID: "evt_1"},
 		EventReceivedAt: at, EventType: "charge.succeeded", AcceptSeq: 7, Traceparent: "00-1-2-01",
-		Request:  outbox.Request{Method: "POST", URL: "https://app.example.com/?a&b", ContentType: "text/plain", Body: []byte("canary")},
-		OrderKey: "cus_1", OnPark: outbox.OnParkSkip, LatestKey: "cus_1", OccurredAt: at, SupersededBy: "hl_1",
-		State: outbox.EffectPending, Attempt: 3, UncountedAttempts: 1, LeaseUntil: at, NextAttemptAt: at, CreatedAt: at,
+		Request:  ledger.Request{Method: "POST", URL: "https://app.example.com/?a&b", ContentType: "text/plain", Body: []byte("canary")},
+		OrderKey: "cus_1", OnPark: ledger.OnParkSkip, LatestKey: "cus_1", OccurredAt: at, SupersededBy: "hl_1",
+		State: ledger.EffectPending, Attempt: 3, UncountedAttempts: 1, LeaseUntil: at, NextAttemptAt: at, CreatedAt: at,
 		FirstAttemptAt: at, LastAttemptAt: at, RefusedSince: at, MaybeAppliedSince: at, FinishedAt: at,
 		ResponseStatus: 500, ResponseExcerpt: "<b>no</b>", Error: "HTTP 500", JobID: 9,
 	}
 	detail := effectDetail{
 		Effect: effect,
-		attempts: []outbox.Attempt{{
-			Attempt: 1, StartedAt: at, FinishedAt: at, Lost: true, State: outbox.EffectInDoubt, Applied: "unknown",
+		attempts: []ledger.Attempt{{
+			Attempt: 1, StartedAt: at, FinishedAt: at, Lost: true, State: ledger.EffectInDoubt, Applied: "unknown",
 			ResponseStatus: 500, ResponseExcerpt: "no", Error: "HTTP 500", JobID: 9, KeyRotation: 1,
 		}, {}},
-		transitions: []outbox.Transition{{From: outbox.EffectStarted, To: outbox.EffectDone, Attempt: 1, At: at, Reason: "by hand", JobID: 9}, {}},
+		transitions: []ledger.Transition{{From: ledger.EffectStarted, To: ledger.EffectDone, Attempt: 1, At: at, Reason: "by hand", JobID: 9}, {}},
 	}
-	plain := outbox.Effect{
-		State: outbox.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: outbox.OnParkBlock,
+	plain := ledger.Effect{
+		State: ledger.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: ledger.OnParkBlock,
 	}
 	event := &outbox.Event{
 		EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, Provider: "stripe", Type: "charge.succeeded", APIVersion: "2026-01-01",
@@ -66,17 +67,17 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		Duplicates: 3, LastDuplicateAt: at, BodyDiffers: true, ReplaySuspect: true, RetryNumber: 1, RetryReason: "timeout",
 		Headers: map[string][]string{"Content-Type": {"application/json"}}, ContentType: "application/json", Body: []byte("{}"),
 	}
-	destination := outbox.DestinationState{
+	destination := ledger.DestinationState{
 		Name: "app", Kind: "http", Queue: "dst_app", SharedQueue: true, RegisteredAt: at,
 		OperatorPaused: true, PausedBy: "ann", PauseReason: "they move house", PausedAt: at,
-		Breaker: outbox.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
+		Breaker: ledger.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
 		ServedBy: 2, ServedAt: at,
 	}
 	for name, value := range map[string]any{
-		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{outbox.Effect{}, effectHistory{}}, "effect_done": plain,
+		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
 		"event_full": event, "event_empty": &outbox.Event{Body: []byte{}},
-		"destination_full":  plainjson.Joined{destination, outbox.Unsuccessful{Failed: 1, Parked: 2}},
-		"destination_empty": plainjson.Joined{outbox.DestinationState{}, outbox.Unsuccessful{}},
+		"destination_full":  plainjson.Joined{destination, ledger.Unsuccessful{Failed: 1, Parked: 2}},
+		"destination_empty": plainjson.Joined{ledger.DestinationState{}, ledger.Unsuccessful{}},
 	} {
 		var text bytes.Buffer
 		require.NoError(t, printJSON(&text, value))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // operatorFlags say who orders an action, and why, for the operator log.
@@ -19,12 +20,12 @@ func (f *operatorFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
 }
 
-func (f *operatorFlags) operator() outbox.Operator {
+func (f *operatorFlags) operator() ledger.Operator {
 	who := f.as
 	if who == "" {
 		who = systemUser()
 	}
-	return outbox.Operator{Who: who, Via: "cli", Reason: f.reason}
+	return ledger.Operator{Who: who, Via: "cli", Reason: f.reason}
 }
 
 // systemUser is the user of the operating system.
@@ -37,22 +38,22 @@ func systemUser() string {
 
 // order is what a command has done to one thing, by a person's word.
 type order struct {
-	action  outbox.Action
+	action  ledger.Action
 	done    string // what the thing is then
-	do      func(*outbox.Outbox, context.Context, string, outbox.Operator) error
+	do      func(*outbox.Outbox, context.Context, string, ledger.Operator) error
 	unknown func(target string) error // when there is no such thing
 }
 
 // orderView is what came of an order about one thing, as --json prints it.
 type orderView struct {
-	Action outbox.Action `json:"action"`
+	Action ledger.Action `json:"action"`
 	Target string        `json:"target"`
 	Result string        `json:"result"`
 }
 
-func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by outbox.Operator, asJSON bool) error {
+func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by ledger.Operator, asJSON bool) error {
 	err := what.do(o, ctx, target, by)
-	if errors.Is(err, outbox.ErrNotFound) || errors.Is(err, outbox.ErrUnknownDestination) {
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
 		return what.unknown(target)
 	}
 	if err != nil {

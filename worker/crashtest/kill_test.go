@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 const (
@@ -25,13 +25,13 @@ const (
 // attempt, and a plain one goes on after them.
 func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []outbox.Policy{outbox.AtLeastOnce, outbox.AtMostOnce} {
+	for _, policy := range []ledger.Policy{ledger.AtLeastOnce, ledger.AtMostOnce} {
 		for _, at := range []point{beforeIt, afterSent, answered, settling} {
 			t.Run(fmt.Sprintf("%s/%s", policy, at), func(t *testing.T) {
 				t.Parallel()
 				c := &crash{scene: newScene(t, "http", policy), receiver: newReceiver(t), policy: policy, at: at}
-				c.keys = c.enqueue(t, effects, func(i int) outbox.Request {
-					return outbox.Request{ContentType: "application/json", Body: fmt.Appendf(nil, `{"order":%d}`, i)}
+				c.keys = c.enqueue(t, effects, func(i int) ledger.Request {
+					return ledger.Request{ContentType: "application/json", Body: fmt.Appendf(nil, `{"order":%d}`, i)}
 				})
 				tries := 0
 				for met := 0; met < kills; tries++ {
@@ -56,7 +56,7 @@ type crash struct {
 	*scene
 
 	receiver *receiver
-	policy   outbox.Policy
+	policy   ledger.Policy
 	at       point
 	keys     []string
 
@@ -121,7 +121,7 @@ func (c *crash) settled(t *testing.T, keys []string) int {
 // unsettled lists what the dead processes left behind.
 func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 	t.Helper()
-	for _, key := range c.inState(t, outbox.EffectStarted) {
+	for _, key := range c.inState(t, ledger.EffectStarted) {
 		if c.receiver.callsOf(key) > 0 {
 			inDoubt = append(inDoubt, key)
 		} else {
@@ -133,7 +133,7 @@ func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 
 func (c *crash) verify(t *testing.T) {
 	t.Helper()
-	done, parked := c.inState(t, outbox.EffectDone), c.inState(t, outbox.EffectParked)
+	done, parked := c.inState(t, ledger.EffectDone), c.inState(t, ledger.EffectParked)
 	require.Len(t, append(slices.Clone(done), parked...), len(c.keys), "done and parked is all")
 	histogram := make(map[int]int)
 	for _, key := range c.keys {
@@ -143,9 +143,9 @@ func (c *crash) verify(t *testing.T) {
 			require.Equal(t, c.receiver.calls[key][0], hash, "every attempt sends the same (I7)")
 		}
 		switch {
-		case c.policy == outbox.AtMostOnce && slices.Contains(c.uncalled, key):
+		case c.policy == ledger.AtMostOnce && slices.Contains(c.uncalled, key):
 			require.Zero(t, calls, key)
-		case c.policy == outbox.AtLeastOnce && slices.Contains(c.inDoubt, key):
+		case c.policy == ledger.AtLeastOnce && slices.Contains(c.inDoubt, key):
 			require.Equal(t, 2, calls, key)
 		default:
 			require.Equal(t, 1, calls, key)
@@ -156,7 +156,7 @@ func (c *crash) verify(t *testing.T) {
 
 	lost := c.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE lost AND applied = 'unknown'`)
 	require.Equal(t, len(c.inDoubt)+len(c.uncalled), lost, "the ledger has every lost attempt")
-	if c.policy == outbox.AtLeastOnce {
+	if c.policy == ledger.AtLeastOnce {
 		require.Empty(t, parked)
 		require.Len(t, c.receiver.applied, len(c.keys))
 		for key, times := range c.receiver.applied {

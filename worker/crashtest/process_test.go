@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -124,25 +125,25 @@ type scene struct {
 	pool *pgxpool.Pool
 }
 
-func newScene(t *testing.T, kind string, policy outbox.Policy) *scene {
+func newScene(t *testing.T, kind string, policy ledger.Policy) *scene {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
-	require.NoError(t, box.RegisterDestinations(t.Context(), []outbox.Destination{
+	require.NoError(t, box.RegisterDestinations(t.Context(), []ledger.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
 	}))
 	return &scene{Outbox: box, pool: pool}
 }
 
 // enqueue commits n effects and returns their idempotency keys.
-func (l *scene) enqueue(t *testing.T, n int, request func(i int) outbox.Request) []string {
+func (l *scene) enqueue(t *testing.T, n int, request func(i int) ledger.Request) []string {
 	t.Helper()
 	keys := make([]string, n)
 	require.NoError(t, pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
 		for i := range n {
 			id := effectID(i)
-			if _, err := l.EnqueueTx(t.Context(), tx, outbox.NewEffect{EffectID: id, Destination: destinationName, Request: request(i)}); err != nil {
+			if _, err := l.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: id, Destination: destinationName, Request: request(i)}); err != nil {
 				return err
 			}
 			keys[i] = id.IdempotencyKey()
@@ -153,9 +154,9 @@ func (l *scene) enqueue(t *testing.T, n int, request func(i int) outbox.Request)
 }
 
 // inState lists the idempotency keys of the effects in a state.
-func (l *scene) inState(t *testing.T, state outbox.EffectState) []string {
+func (l *scene) inState(t *testing.T, state ledger.EffectState) []string {
 	t.Helper()
-	effects, err := l.Effects(t.Context(), outbox.EffectFilter{State: state, Limit: 10_000})
+	effects, err := l.Effects(t.Context(), ledger.EffectFilter{State: state, Limit: 10_000})
 	require.NoError(t, err)
 	keys := make([]string, len(effects))
 	for i, e := range effects {
@@ -204,9 +205,9 @@ func (l *scene) finish(t *testing.T) {
 }
 
 // email is the request of one e-mail.
-func email(t *testing.T, subject string) outbox.Request {
+func email(t *testing.T, subject string) ledger.Request {
 	t.Helper()
 	body, err := destination.Message{To: []string{"ann@example.com"}, Subject: subject, Text: "Paid."}.Encode()
 	require.NoError(t, err)
-	return outbox.Request{Body: body}
+	return ledger.Request{Body: body}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // A rate of 50 a second over three worker processes is measured at the
@@ -22,8 +22,8 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		window = 20 * time.Second
 	}
 	enough := rate * int((window+2*time.Second)/time.Second)
-	l, r := newScene(t, "http", outbox.AtLeastOnce), newReceiver(t)
-	l.enqueue(t, enough+rate, func(int) outbox.Request { return outbox.Request{Body: []byte(`{}`)} })
+	l, r := newScene(t, "http", ledger.AtLeastOnce), newReceiver(t)
+	l.enqueue(t, enough+rate, func(int) ledger.Request { return ledger.Request{Body: []byte(`{}`)} })
 	workers := make([]*process, processes)
 	for i := range workers {
 		workers[i] = startWorker(t, l.pool, setting{URL: r.url, Concurrency: 20, Rate: rate, Burst: 5})

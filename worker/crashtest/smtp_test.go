@@ -16,7 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // mailbox is a real SMTP server that keeps every message it takes.
@@ -129,7 +129,7 @@ func (m *mailbox) copies(t *testing.T) map[int]int {
 
 // killMailers kills worker processes at each point in turn, passing the time
 // between them.
-func killMailers(t *testing.T, l *scene, m *mailbox, policy outbox.Policy, kills, concurrency int) {
+func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills, concurrency int) {
 	t.Helper()
 	for i := range kills {
 		at := []point{beforeIt, afterSent, answered, settling}[i%4]
@@ -163,11 +163,11 @@ func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 20, 4
 	const n = kills*2*concurrency + concurrency
-	l, m := newScene(t, "email", outbox.AtMostOnce), newMailbox(t)
-	keys := l.enqueue(t, n, func(i int) outbox.Request { return email(t, fmt.Sprint("order ", i)) })
-	killMailers(t, l, m, outbox.AtMostOnce, kills, concurrency)
+	l, m := newScene(t, "email", ledger.AtMostOnce), newMailbox(t)
+	keys := l.enqueue(t, n, func(i int) ledger.Request { return email(t, fmt.Sprint("order ", i)) })
+	killMailers(t, l, m, ledger.AtMostOnce, kills, concurrency)
 
-	done, parked := l.inState(t, outbox.EffectDone), l.inState(t, outbox.EffectParked)
+	done, parked := l.inState(t, ledger.EffectDone), l.inState(t, ledger.EffectParked)
 	histogram := m.copies(t)
 	t.Logf("%d kills: %d done, %d parked; messages by copies: %v", kills, len(done), len(parked), histogram)
 	require.Equal(t, map[int]int{1: len(m.messages)}, histogram)
@@ -185,13 +185,13 @@ func TestKilledMailersSendTheSameCopies(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 4, 10
 	const n = 4 * concurrency
-	l, m := newScene(t, "email", outbox.AtLeastOnce), newMailbox(t)
-	l.enqueue(t, n, func(i int) outbox.Request { return email(t, fmt.Sprint("order ", i)) })
-	killMailers(t, l, m, outbox.AtLeastOnce, kills, concurrency)
+	l, m := newScene(t, "email", ledger.AtLeastOnce), newMailbox(t)
+	l.enqueue(t, n, func(i int) ledger.Request { return email(t, fmt.Sprint("order ", i)) })
+	killMailers(t, l, m, ledger.AtLeastOnce, kills, concurrency)
 
 	histogram := m.copies(t)
 	t.Logf("%d kills; messages by copies: %v", kills, histogram)
-	require.Len(t, l.inState(t, outbox.EffectDone), n)
+	require.Len(t, l.inState(t, ledger.EffectDone), n)
 	require.Len(t, m.messages, n, "everybody got the message")
 	require.Less(t, histogram[1], n, "no kill made a copy")
 }

@@ -10,22 +10,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // A worker process is stopped past its lease while its requests are under way;
 // another finishes them; the first goes on, gets its answers and settles late.
 func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	t.Parallel()
-	for policy, end := range map[outbox.Policy]outbox.EffectState{
-		outbox.AtLeastOnce: outbox.EffectDone,
-		outbox.AtMostOnce:  outbox.EffectParked,
+	for policy, end := range map[ledger.Policy]ledger.EffectState{
+		ledger.AtLeastOnce: ledger.EffectDone,
+		ledger.AtMostOnce:  ledger.EffectParked,
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			const n = 10
 			l, r := newScene(t, "http", policy), newReceiver(t)
-			keys := l.enqueue(t, n, func(i int) outbox.Request { return outbox.Request{Body: fmt.Append(nil, i)} })
+			keys := l.enqueue(t, n, func(i int) ledger.Request { return ledger.Request{Body: fmt.Append(nil, i)} })
 			s := setting{URL: r.url, Timeout: patience, Policy: policy, Concurrency: n}
 			r.holdAnswers()
 			first := startWorker(t, l.pool, s)
@@ -47,7 +47,7 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "unknown", attempts[0].Applied)
 				require.True(t, attempts[0].Lost)
-				if policy == outbox.AtMostOnce {
+				if policy == ledger.AtMostOnce {
 					require.Len(t, attempts, 1)
 					require.Equal(t, 1, r.callsOf(key))
 					continue

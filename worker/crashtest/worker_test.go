@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -49,7 +50,7 @@ type setting struct {
 	URL         string        // of the HTTP receiver
 	SMTPPort    int           // of the SMTP server, instead
 	Timeout     time.Duration // of a call; 0: the default
-	Policy      outbox.Policy
+	Policy      ledger.Policy
 	Concurrency int
 	Rate        float64
 	Burst       int
@@ -121,7 +122,7 @@ type waitingSender struct {
 }
 
 // Send implements destination.Sender.
-func (s *waitingSender) Send(ctx context.Context, e *outbox.Effect) destination.Outcome {
+func (s *waitingSender) Send(ctx context.Context, e *ledger.Effect) destination.Outcome {
 	s.mark(markBefore, e)
 	if s.WaitAt == beforeIt || s.WaitAt == settling && int(s.calls.Add(1)) > s.Batch {
 		select {}
@@ -141,7 +142,7 @@ func (s *waitingSender) Send(ctx context.Context, e *outbox.Effect) destination.
 	return out
 }
 
-func (s *waitingSender) mark(marker string, e *outbox.Effect) {
+func (s *waitingSender) mark(marker string, e *ledger.Effect) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
 	fmt.Println(marker, e.IdempotencyKey) //nolint:forbidigo // to the parent process

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // notConnected is the outcome of an attempt that got no connection: nothing
@@ -22,7 +22,7 @@ func notConnected(ctx context.Context, host string, timeout time.Duration, err e
 		return refused(blocked.Error())
 	}
 	return Outcome{
-		Verdict: outbox.VerdictNotApplied,
+		Verdict: ledger.VerdictNotApplied,
 		Err:     errors.New(oneLine(connectionError(ctx, host, timeout, err))),
 	}
 }

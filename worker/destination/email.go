@@ -13,8 +13,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -83,12 +83,12 @@ func (m *Email) Timeout() time.Duration { return m.timeout }
 
 // FirstRequest implements Sender: the sender's address. It is the same for
 // every effect, so that e may be nil.
-func (m *Email) FirstRequest(*outbox.Effect) outbox.Request {
-	return outbox.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
+func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
+	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }
 
 // Send implements Sender.
-func (m *Email) Send(ctx context.Context, e *outbox.Effect) Outcome {
+func (m *Email) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	ctx, span := m.tracer.Start(ctx, "SMTP "+m.name, trace.WithSpanKind(trace.SpanKindClient), spanOf(m.name, e))
 	defer span.End()
 	span.SetAttributes(serverOf(m.host, m.port)...)
@@ -99,7 +99,7 @@ func (m *Email) Send(ctx context.Context, e *outbox.Effect) Outcome {
 	return out
 }
 
-func (m *Email) attempt(ctx context.Context, e *outbox.Effect) Outcome {
+func (m *Email) attempt(ctx context.Context, e *ledger.Effect) Outcome {
 	message, err := DecodeMessage(e.Request.Body)
 	if err != nil {
 		return refused(err.Error())

@@ -18,7 +18,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -149,12 +149,12 @@ func newTestEmail(t *testing.T, port int, change func(*EmailOptions)) *Email {
 	return m
 }
 
-func emailEffect(t *testing.T) *outbox.Effect {
+func emailEffect(t *testing.T) *ledger.Effect {
 	t.Helper()
 	e := testEffect()
 	body, err := testMessage().Encode()
 	require.NoError(t, err)
-	e.Request = outbox.Request{ContentType: EmailContentType, Body: body}
+	e.Request = ledger.Request{ContentType: EmailContentType, Body: body}
 	return e
 }
 
@@ -170,7 +170,7 @@ func TestEmailIsTheSameOnEveryAttempt(t *testing.T) {
 	for i, m := range []*Email{before, after} {
 		e.Attempt = i + 1
 		out := m.Send(t.Context(), e)
-		require.Equal(t, outbox.VerdictDone, out.Verdict, "%v", out.Err)
+		require.Equal(t, ledger.VerdictDone, out.Verdict, "%v", out.Err)
 		require.Equal(t, 250, out.Status)
 		require.NotEmpty(t, out.Excerpt)
 	}
@@ -195,10 +195,10 @@ func TestEmailEncryption(t *testing.T) {
 				o.TLS, o.RootCAs, o.Username, o.Password = mode, trusted, "hook", secret.New("canary-password")
 			}
 			out := newTestEmail(t, port, login).Send(t.Context(), emailEffect(t))
-			require.Equal(t, outbox.VerdictDone, out.Verdict, "%v", out.Err)
+			require.Equal(t, ledger.VerdictDone, out.Verdict, "%v", out.Err)
 
 			out = newTestEmail(t, port, func(o *EmailOptions) { login(o); o.RootCAs = nil }).Send(t.Context(), emailEffect(t))
-			require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+			require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 			require.ErrorContains(t, out.Err, "TLS handshake with 127.0.0.1:")
 			require.Len(t, server.messages, 1)
 		})
@@ -207,7 +207,7 @@ func TestEmailEncryption(t *testing.T) {
 		t.Parallel()
 		var server smtpServer
 		out := newTestEmail(t, server.start(t, nil, false), func(o *EmailOptions) { o.TLS = TLSStartTLS }).Send(t.Context(), emailEffect(t))
-		require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+		require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 		require.EqualError(t, out.Err, "the server does not offer STARTTLS")
 		require.Empty(t, server.messages)
 	})
@@ -222,16 +222,16 @@ func TestEmailLogin(t *testing.T) {
 		require.NotContains(t, fmt.Sprintf("%v %+v %#v", m, m, m), "canary")
 		return m.Send(t.Context(), emailEffect(t))
 	}
-	require.Equal(t, outbox.VerdictDone, send("hook", "right").Verdict)
+	require.Equal(t, ledger.VerdictDone, send("hook", "right").Verdict)
 
 	out := send("hook", "canary-password")
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict, "an operator can repair it")
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict, "an operator can repair it")
 	require.Equal(t, 535, out.Status)
 	require.EqualError(t, out.Err, "SMTP 535 at AUTH")
 	require.Equal(t, "5.7.8 no such password: <secret>", out.Excerpt)
 
 	out = send("", "")
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.EqualError(t, out.Err, "SMTP 530 at MAIL FROM")
 }
 
@@ -244,16 +244,16 @@ func TestEmailAnswersOfTheServer(t *testing.T) {
 		name   string
 		server *smtpServer
 		status int
-		want   outbox.Verdict
+		want   ledger.Verdict
 		err    string
 	}{
 		{
 			name: "a recipient later", server: &smtpServer{onRcpt: func(string) error { return reply(451) }},
-			status: 451, want: outbox.VerdictNotApplied, err: "SMTP 451 at RCPT TO",
+			status: 451, want: ledger.VerdictNotApplied, err: "SMTP 451 at RCPT TO",
 		},
 		{
 			name: "a recipient never", server: &smtpServer{onRcpt: func(string) error { return reply(550) }},
-			status: 550, want: outbox.VerdictRefused, err: "SMTP 550 at RCPT TO",
+			status: 550, want: ledger.VerdictRefused, err: "SMTP 550 at RCPT TO",
 		},
 		{
 			name: "one recipient never, another later", server: &smtpServer{onRcpt: func(to string) error {
@@ -262,19 +262,19 @@ func TestEmailAnswersOfTheServer(t *testing.T) {
 				}
 				return reply(553)
 			}},
-			status: 553, want: outbox.VerdictRefused, err: "SMTP 553 at RCPT TO",
+			status: 553, want: ledger.VerdictRefused, err: "SMTP 553 at RCPT TO",
 		},
 		{
 			name: "the message later", server: &smtpServer{onData: func(*smtp.Conn) error { return reply(452) }},
-			status: 452, want: outbox.VerdictNotApplied, err: "SMTP 452 at end of message",
+			status: 452, want: ledger.VerdictNotApplied, err: "SMTP 452 at end of message",
 		},
 		{
 			name: "the message never", server: &smtpServer{onData: func(*smtp.Conn) error { return reply(554) }},
-			status: 554, want: outbox.VerdictRefused, err: "SMTP 554 at end of message",
+			status: 554, want: ledger.VerdictRefused, err: "SMTP 554 at end of message",
 		},
 		{
 			name: "gone after the message", server: &smtpServer{onData: func(c *smtp.Conn) error { return c.Conn().Close() }},
-			want: outbox.VerdictMaybeApplied, err: "ADDRESS closed the connection before its answer (end of message)",
+			want: ledger.VerdictMaybeApplied, err: "ADDRESS closed the connection before its answer (end of message)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -296,16 +296,16 @@ func TestEmailServerFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		handle func(net.Conn)
-		want   outbox.Verdict
+		want   ledger.Verdict
 		err    string
 	}{
 		{
 			name: "no service", handle: func(c net.Conn) { _, _ = io.WriteString(c, "554 go away\r\n") },
-			want: outbox.VerdictNotApplied, err: "SMTP 554 at greeting",
+			want: ledger.VerdictNotApplied, err: "SMTP 554 at greeting",
 		},
 		{
 			name: "not SMTP", handle: func(c net.Conn) { _, _ = io.WriteString(c, "canary\r\n") },
-			want: outbox.VerdictNotApplied, err: "ADDRESS sent no valid answer (greeting)",
+			want: ledger.VerdictNotApplied, err: "ADDRESS sent no valid answer (greeting)",
 		},
 		{
 			name: "an endless line", handle: func(c net.Conn) {
@@ -315,19 +315,19 @@ func TestEmailServerFails(t *testing.T) {
 					}
 				}
 			},
-			want: outbox.VerdictNotApplied, err: "ADDRESS sent no valid answer (greeting)",
+			want: ledger.VerdictNotApplied, err: "ADDRESS sent no valid answer (greeting)",
 		},
 		{
 			name: "hangs", handle: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-			want: outbox.VerdictNotApplied, err: "no answer of ADDRESS within 1s (greeting)",
+			want: ledger.VerdictNotApplied, err: "no answer of ADDRESS within 1s (greeting)",
 		},
 		{
 			name: "hangs after the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok", "354 go on"),
-			want: outbox.VerdictMaybeApplied, err: "no answer of ADDRESS within 1s (end of message)",
+			want: ledger.VerdictMaybeApplied, err: "no answer of ADDRESS within 1s (end of message)",
 		},
 		{
 			name: "hangs before the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok"),
-			want: outbox.VerdictNotApplied, err: "no answer of ADDRESS within 1s (DATA)",
+			want: ledger.VerdictNotApplied, err: "no answer of ADDRESS within 1s (DATA)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -354,13 +354,13 @@ func TestEmailServerIsDownOrForbidden(t *testing.T) {
 	n, err := strconv.Atoi(port)
 	require.NoError(t, err)
 	out := newTestEmail(t, n, nil).Send(t.Context(), emailEffect(t))
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.EqualError(t, out.Err, "connect to 127.0.0.1:"+port+": connect: connection refused")
 
 	out = newTestEmail(t, n, func(o *EmailOptions) {
 		o.Host, o.TLS, o.Resolver = "smtp.example.com", TLSStartTLS, resolveTo(t, loopback)
 	}).Send(t.Context(), emailEffect(t))
-	require.Equal(t, outbox.VerdictRefused, out.Verdict)
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
 	require.ErrorContains(t, out.Err, "egress guard refused smtp.example.com: 127.0.0.1 is not a global address")
 }
 
@@ -369,7 +369,7 @@ func TestEmailRefusesABodyThatIsNoMessage(t *testing.T) {
 	e := emailEffect(t)
 	e.Request.Body = []byte(`{"id":"evt_1"}`)
 	out := newTestEmail(t, 25, nil).Send(t.Context(), e)
-	require.Equal(t, outbox.VerdictRefused, out.Verdict)
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
 	require.EqualError(t, out.Err, `decode email: json: unknown field "id"`)
 }
 

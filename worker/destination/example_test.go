@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -34,13 +34,13 @@ func ExampleNewHTTP() {
 	defer app.Close()
 
 	id := identity.EffectID{Scope: identity.ScopeOfRoute("stripe", "everything"), Key: "evt_1", Generation: 1}
-	outcome := app.Send(context.Background(), &outbox.Effect{
+	outcome := app.Send(context.Background(), &ledger.Effect{
 		EffectID:       id,
 		IdempotencyKey: id.IdempotencyKey(),
 		Attempt:        1,
-		Request:        outbox.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
+		Request:        ledger.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
 	})
-	fmt.Println(outcome.Verdict == outbox.VerdictDone, outcome.Status, outcome.Excerpt)
+	fmt.Println(outcome.Verdict == ledger.VerdictDone, outcome.Status, outcome.Excerpt)
 	// Output:
 	// POST /hooks application/json
 	// key hl_f0462be3d1a9788e6326a8dd373ca6dd45dc0bea attempt 1

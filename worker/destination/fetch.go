@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -127,7 +127,7 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration, target string, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{
-			Verdict: outbox.VerdictNotApplied,
+			Verdict: ledger.VerdictNotApplied,
 			Err:     errors.New(oneLine("refetch: " + fmt.Sprintf(format, args...))),
 		}
 	}

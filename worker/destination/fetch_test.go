@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -49,7 +49,7 @@ func TestFetch(t *testing.T) {
 		require.Nil(t, body)
 		require.NotNil(t, failed, path)
 		require.EqualError(t, failed.Err, want)
-		require.Equal(t, outbox.VerdictNotApplied, failed.Verdict, "nothing was sent to the destination")
+		require.Equal(t, ledger.VerdictNotApplied, failed.Verdict, "nothing was sent to the destination")
 		require.Zero(t, failed.Status)
 		if path == "/busy" {
 			require.Equal(t, 7*time.Second, failed.RetryAfter)
@@ -60,7 +60,7 @@ func TestFetch(t *testing.T) {
 	other := receive(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Header.Get("Authorization")) })
 	_, failed = f.Fetch(t.Context(), other)
 	require.NotNil(t, failed)
-	require.Equal(t, outbox.VerdictRefused, failed.Verdict)
+	require.Equal(t, ledger.VerdictRefused, failed.Verdict)
 	require.ErrorContains(t, failed.Err, "egress guard refused 127.0.0.1")
 	allowed, err := NewFetcher(FetchOptions{Origin: api, Bearer: secret.New("t0ken"), AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestFetch(t *testing.T) {
 	require.Nil(t, failed)
 	require.Equal(t, `"GET Bearer destination"`, string(body))
 	_, failed = h.Fetch(t.Context(), "ftp://example.com")
-	require.Equal(t, outbox.VerdictRefused, failed.Verdict)
+	require.Equal(t, ledger.VerdictRefused, failed.Verdict)
 }
 
 func TestFetchOptionsRefused(t *testing.T) {
@@ -138,16 +138,16 @@ func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	signs := newTestHTTP(t, HTTPOptions{URL: url, Sign: &Sign{StandardWebhooks: []secret.Value{secret.New("raw:key")}}})
 	e := testEffect()
 	e.WireKey = "hl_rotated"
-	require.Equal(t, outbox.VerdictDone, signs.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, signs.Send(t.Context(), e).Verdict)
 	header := <-got
 	require.Equal(t, "hl_rotated", header.Get("Idempotency-Key"))
 	require.Equal(t, "hl_rotated", header.Get("Webhook-Id"))
 
 	plain := newTestHTTP(t, HTTPOptions{URL: url})
 	e.Request.Headers = map[string][]string{"Webhook-Id": {"msg_1"}, "Webhook-Signature": {"v1,abc"}, HeaderReceivedAt: {"2026-11-21T08:00:00Z"}}
-	require.Equal(t, outbox.VerdictDone, plain.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, plain.Send(t.Context(), e).Verdict)
 	header = <-got
 	require.Equal(t, "msg_1", header.Get("Webhook-Id"))
 	require.Equal(t, "2026-11-21T08:00:00Z", header.Get("Hooklatch-Received-At"))
-	require.Equal(t, outbox.VerdictRefused, signs.Send(t.Context(), e).Verdict, "where it signs, nobody else does")
+	require.Equal(t, ledger.VerdictRefused, signs.Send(t.Context(), e).Verdict, "where it signs, nobody else does")
 }

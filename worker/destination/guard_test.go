@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestGuardRefusesEveryFormOfAnAddress(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGuardRefusesEveryFormOfAnAddress(t *testing.T) {
 		e := testEffect()
 		e.Request.URL = form
 		out := h.Send(t.Context(), e)
-		require.Equal(t, outbox.VerdictRefused, out.Verdict, "%s: %v", form, out.Err)
+		require.Equal(t, ledger.VerdictRefused, out.Verdict, "%s: %v", form, out.Err)
 		require.Regexp(t, "^(egress guard refused|url )", out.Err.Error(), form)
 		require.NotContains(t, out.Err.Error(), "canary", form)
 	}
@@ -53,7 +53,7 @@ func TestGuardRefusesPrivateAddressesOfADestinationsOwnName(t *testing.T) {
 		URL: "http://crm.example.com:8080/", Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),
 	})
 	out := h.Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictRefused, out.Verdict)
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
 	require.EqualError(t, out.Err, "egress guard refused crm.example.com: 10.1.2.3 is not a global address, and allow_private does not name it")
 }
 
@@ -71,12 +71,12 @@ func TestGuardChecksWhatANameResolvesToEachTime(t *testing.T) {
 	})
 
 	point("127.0.0.1")
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	require.NoError(t, h.Close())
 	for _, rebound := range []string{"127.0.0.2", "169.254.1.1", "0.0.0.0"} {
 		point(rebound)
 		out := h.Send(t.Context(), testEffect())
-		require.Equal(t, outbox.VerdictRefused, out.Verdict, rebound)
+		require.Equal(t, ledger.VerdictRefused, out.Verdict, rebound)
 		require.ErrorContains(t, out.Err, rebound+" is not a global address")
 	}
 	require.EqualValues(t, 1, calls.Load())
@@ -93,18 +93,18 @@ func TestGuardExemptsHostAndPortOfTheConfiguredURLOnly(t *testing.T) {
 	for _, c := range []struct {
 		name, configured, url string
 		allow                 string
-		want                  outbox.Verdict
+		want                  ledger.Verdict
 	}{
-		{name: "own literal", configured: own, want: outbox.VerdictDone},
-		{name: "own literal, computed path", configured: own, url: own + "/tenants/7", want: outbox.VerdictDone},
-		{name: "own localhost", configured: localhost, want: outbox.VerdictDone},
-		{name: "own localhost, other spelling", configured: localhost, url: "http://LocalHost.:" + ownURL.Port(), want: outbox.VerdictDone},
-		{name: "other port", configured: own, url: other, want: outbox.VerdictRefused},
-		{name: "localhost for a literal", configured: own, url: localhost, want: outbox.VerdictRefused},
-		{name: "literal for localhost", configured: localhost, url: own, want: outbox.VerdictRefused},
-		{name: "own literal with a user", configured: own, url: strings.Replace(own, "//", "//user@", 1), want: outbox.VerdictRefused},
-		{name: "other port, allowed", configured: own, url: other, allow: "127.0.0.0/8", want: outbox.VerdictDone},
-		{name: "localhost, allowed", configured: own, url: localhost, allow: "127.0.0.0/8", want: outbox.VerdictDone},
+		{name: "own literal", configured: own, want: ledger.VerdictDone},
+		{name: "own literal, computed path", configured: own, url: own + "/tenants/7", want: ledger.VerdictDone},
+		{name: "own localhost", configured: localhost, want: ledger.VerdictDone},
+		{name: "own localhost, other spelling", configured: localhost, url: "http://LocalHost.:" + ownURL.Port(), want: ledger.VerdictDone},
+		{name: "other port", configured: own, url: other, want: ledger.VerdictRefused},
+		{name: "localhost for a literal", configured: own, url: localhost, want: ledger.VerdictRefused},
+		{name: "literal for localhost", configured: localhost, url: own, want: ledger.VerdictRefused},
+		{name: "own literal with a user", configured: own, url: strings.Replace(own, "//", "//user@", 1), want: ledger.VerdictRefused},
+		{name: "other port, allowed", configured: own, url: other, allow: "127.0.0.0/8", want: ledger.VerdictDone},
+		{name: "localhost, allowed", configured: own, url: localhost, allow: "127.0.0.0/8", want: ledger.VerdictDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -17,8 +17,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -197,7 +197,7 @@ func (h *HTTP) Close() error {
 }
 
 // Send implements Sender.
-func (h *HTTP) Send(ctx context.Context, e *outbox.Effect) Outcome {
+func (h *HTTP) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	ctx, span := h.tracer.Start(ctx, h.method+" "+h.name, trace.WithSpanKind(trace.SpanKindClient), spanOf(h.name, e))
 	defer span.End()
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
@@ -222,7 +222,7 @@ func (h *HTTP) Send(ctx context.Context, e *outbox.Effect) Outcome {
 }
 
 // exchange sends the request and reads the answer.
-func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request) Outcome {
+func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request) Outcome {
 	transport := h.transport
 	if req.Body == http.NoBody {
 		transport = h.bodiless
@@ -237,12 +237,12 @@ func (h *HTTP) exchange(ctx context.Context, e *outbox.Effect, req *http.Request
 		if !connected.Load() {
 			return notConnected(ctx, host, h.timeout, err)
 		}
-		return Outcome{Verdict: outbox.VerdictMaybeApplied, Err: noAnswer(ctx, host, h.timeout, err)}
+		return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: noAnswer(ctx, host, h.timeout, err)}
 	}
 	defer resp.Body.Close()
 
 	out := h.answered(e, resp.StatusCode, resp.Header)
-	replayable := out.Verdict == outbox.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
+	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
 	// The status is the answer, whatever becomes of the body. Read to its end
 	// the connection can be used again; closed before that it is given up.

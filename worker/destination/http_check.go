@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
@@ -40,7 +40,7 @@ func (o HTTPOptions) Validate() error {
 	c.AtLeast("max_response", int64(o.MaxResponse), 1)
 	c.AtLeast("max_response_headers", int64(o.MaxResponseHeaders), 1)
 	c.Positive("timeout", o.Timeout)
-	c.Within("retry_on", CheckRetryOn(outbox.AtLeastOnce, o.RetryOn))
+	c.Within("retry_on", CheckRetryOn(ledger.AtLeastOnce, o.RetryOn))
 	if checkHeaderValue("", o.UserAgent) != nil {
 		c.Fail("user_agent", nil, "has a character that no header may have, such as a line break")
 	}

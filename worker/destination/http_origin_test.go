@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -29,7 +29,7 @@ func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	e := testEffect()
 	for _, target := range []string{own + "/elsewhere", named + "/too"} {
 		e.Request.URL = target
-		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 		require.Contains(t, calls[len(calls)-1], " v1,")
 	}
 
@@ -37,7 +37,7 @@ func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	sent := len(calls)
 	out := h.Send(t.Context(), e)
 	require.Len(t, calls, sent, "a foreign origin is not called at all: it would get the body unsigned")
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.True(t, out.NeedsPerson)
 	host := strings.TrimPrefix(foreign, "http://")
 	require.EqualError(t, out.Err, "requests of this destination are signed, and http://"+host+
@@ -52,7 +52,7 @@ func TestHTTPWithoutSigningGoesWhereTheRequestSays(t *testing.T) {
 	})
 	e := testEffect()
 	e.Request.URL = receive(t, got.ServeHTTP)
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.Empty(t, got.Header.Values("Webhook-Signature"))
 }
 

@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
@@ -37,17 +37,17 @@ const (
 
 // FirstRequest implements Sender: method, URL and headers for a request that
 // has none. It is the same for every effect, so that e may be nil.
-func (h *HTTP) FirstRequest(*outbox.Effect) outbox.Request {
+func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	headers := make(map[string][]string, len(h.headers))
 	for name, value := range h.headers {
 		headers[name] = []string{value}
 	}
-	return outbox.Request{Method: h.method, URL: h.url.String(), Headers: headers}
+	return ledger.Request{Method: h.method, URL: h.url.String(), Headers: headers}
 }
 
 // completed is the request of an effect as its first claim completed it. An
 // effect that was never claimed has no URL yet.
-func (h *HTTP) completed(r outbox.Request) outbox.Request {
+func (h *HTTP) completed(r ledger.Request) ledger.Request {
 	if r.URL != "" && r.Method != "" {
 		return r
 	}
@@ -83,7 +83,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 
 // request builds what one attempt sends. Its error is for good: the ledger
 // keeps the request as it is.
-func (h *HTTP) request(ctx context.Context, e *outbox.Effect) (*http.Request, error) {
+func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
 	target, err := parseTarget(r.URL)
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *HTTP) request(ctx context.Context, e *outbox.Effect) (*http.Request, er
 	return req, nil
 }
 
-func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, target *url.URL) (http.Header, error) {
+func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, target *url.URL) (http.Header, error) {
 	header := make(http.Header, len(r.Headers)+12)
 	for _, name := range headerOrder(r.Headers) {
 		canonical := http.CanonicalHeaderKey(name)
@@ -162,7 +162,7 @@ func (h *HTTP) header(ctx context.Context, e *outbox.Effect, r outbox.Request, t
 
 // wireKeyOf is the key the attempt carries: the effect's own, until a receiver
 // that stored an error for it made the ledger rotate it.
-func wireKeyOf(e *outbox.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
+func wireKeyOf(e *ledger.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
 
 // headerOrder puts names in another spelling last, so that they win: the
 // ledger keeps a request's "x-key" beside the destination's own "X-Key".

@@ -16,8 +16,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -56,7 +56,7 @@ func TestHTTPRequest(t *testing.T) {
 	e.Request.ContentType = "application/vnd.custom+json; charset=utf-8"
 	e.Request.Headers = map[string][]string{"x-kind": {"rendered"}}
 
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.Equal(t, http.MethodPost, got.Method)
 	require.Equal(t, "/hooks?a=1", got.RequestURI)
 	require.Equal(t, e.Request.Body, got.body)
@@ -90,12 +90,12 @@ func TestHTTPSendsWhatTheFirstClaimCommitted(t *testing.T) {
 	e := testEffect()
 	e.Request.Body = nil
 	first := before.FirstRequest(e)
-	require.Equal(t, outbox.Request{Method: "PUT", URL: address + "/old", Headers: map[string][]string{"X-Version": {"1"}}}, first)
+	require.Equal(t, ledger.Request{Method: "PUT", URL: address + "/old", Headers: map[string][]string{"X-Version": {"1"}}}, first)
 	e.Request.Method, e.Request.URL, e.Request.Headers = first.Method, first.URL, first.Headers
 
 	// The configuration changes between two attempts.
 	after := newTestHTTP(t, HTTPOptions{URL: address + "/new", Headers: map[string]string{"X-Version": "2", "X-New": "yes"}})
-	require.Equal(t, outbox.VerdictDone, after.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, after.Send(t.Context(), e).Verdict)
 	require.Equal(t, "PUT /old 1 ", fmt.Sprintf("%s %s %s %s", got.Method, got.RequestURI, got.Header.Get("X-Version"), got.Header.Get("X-New")))
 	require.Zero(t, got.ContentLength)
 	require.Equal(t, first, before.FirstRequest(nil))
@@ -107,12 +107,12 @@ func TestHTTPEventTextInHeaders(t *testing.T) {
 	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP)})
 	e := testEffect()
 	e.Event.EventID, e.EventType = "a b\r\nX-Evil: 1", "größe 100%"
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.Equal(t, "a%20b%0D%0AX-Evil:%201", got.Header.Get("Hooklatch-Event-Id"))
 	require.Equal(t, "gr%C3%B6%C3%9Fe%20100%25", got.Header.Get("Hooklatch-Event-Type"))
 
 	e.Event, e.EventType = identity.EventRef{}, ""
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.NotContains(t, got.Header, "Hooklatch-Event-Id")
 }
 
@@ -125,12 +125,12 @@ func TestHTTPCredentialsStayWithTheirOrigin(t *testing.T) {
 		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	e := testEffect()
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	user, password, ok := got.BasicAuth()
 	require.Equal(t, "user p4ssword true k3y", fmt.Sprint(user, " ", password, " ", ok, " ", got.Header.Get("X-Api-Key")))
 
 	e.Request.URL = other
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.Empty(t, got.Header.Get("Authorization")+got.Header.Get("X-Api-Key"))
 	require.Equal(t, e.IdempotencyKey, got.Header.Get("Idempotency-Key"))
 }
@@ -141,10 +141,10 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 		URL:               receive(t, func(http.ResponseWriter, *http.Request) { t.Error("was sent") }),
 		IdempotencyHeader: "X-Request-Id", Sign: &Sign{StandardWebhooks: []secret.Value{secret.New("raw:key")}},
 	})
-	header := func(name, value string) func(*outbox.Request) {
-		return func(r *outbox.Request) { r.Headers = map[string][]string{name: {value}} }
+	header := func(name, value string) func(*ledger.Request) {
+		return func(r *ledger.Request) { r.Headers = map[string][]string{name: {value}} }
 	}
-	for want, change := range map[string]func(*outbox.Request){
+	for want, change := range map[string]func(*ledger.Request){
 		"header X-A has a line break or control character":                      header("X-A", "1\r\nHost: evil"),
 		"header X-B has a line break or control character":                      header("X-B", "nul\x00"),
 		`header name "X C" is not valid`:                                        header("X C", "1"),
@@ -158,17 +158,17 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 		"header Proxy-Connection is set by the destination, a request may not":  header("Proxy-Connection", "x"),
 		"header Transfer-Encoding is set by the destination, a request may not": header("Transfer-Encoding", "chunked"),
 		"header Traceparent is set by the destination, a request may not":       header("traceparent", "x"),
-		"content type has a character headers cannot have":                      func(r *outbox.Request) { r.ContentType = "a/b\r\nX: 1" },
-		`method "CONNECT" is not one of POST, PUT, PATCH, DELETE, GET`:          func(r *outbox.Request) { r.Method = "CONNECT" },
-		`method "POST /  HTTP/1.1" is not one of POST, PUT, PATCH, DELETE, GET`: func(r *outbox.Request) { r.Method = "POST /\r\nHTTP/1.1" },
-		`url has scheme "ftp", only http and https are allowed`:                 func(r *outbox.Request) { r.URL = "ftp://example.com" },
-		"url is not valid":                func(r *outbox.Request) { r.URL = "http://exa mple.com/?token=canary" },
-		"url contains a user or password": func(r *outbox.Request) { r.URL = "http://user:canary@example.com" },
+		"content type has a character headers cannot have":                      func(r *ledger.Request) { r.ContentType = "a/b\r\nX: 1" },
+		`method "CONNECT" is not one of POST, PUT, PATCH, DELETE, GET`:          func(r *ledger.Request) { r.Method = "CONNECT" },
+		`method "POST /  HTTP/1.1" is not one of POST, PUT, PATCH, DELETE, GET`: func(r *ledger.Request) { r.Method = "POST /\r\nHTTP/1.1" },
+		`url has scheme "ftp", only http and https are allowed`:                 func(r *ledger.Request) { r.URL = "ftp://example.com" },
+		"url is not valid":                func(r *ledger.Request) { r.URL = "http://exa mple.com/?token=canary" },
+		"url contains a user or password": func(r *ledger.Request) { r.URL = "http://user:canary@example.com" },
 	} {
 		e := testEffect()
 		change(&e.Request)
 		out := h.Send(t.Context(), e)
-		require.Equal(t, outbox.VerdictRefused, out.Verdict, want)
+		require.Equal(t, ledger.VerdictRefused, out.Verdict, want)
 		require.EqualError(t, out.Err, want)
 	}
 	require.NoError(t, h.CheckHeader("X-Fine", "value"))
@@ -242,7 +242,7 @@ func TestHTTPSpan(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP) + "/?token=canary", TracerProvider: provider, PropagateTrace: true})
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 
 	spans := exporter.GetSpans()
 	require.Len(t, spans, 1)
@@ -263,6 +263,6 @@ func TestHTTPPropagatesTheTraceOfTheEvent(t *testing.T) {
 	h := newTestHTTP(t, HTTPOptions{URL: receive(t, got.ServeHTTP), PropagateTrace: true})
 	e := testEffect()
 	e.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
 	require.Equal(t, e.Traceparent, got.Header.Get("Traceparent"))
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
@@ -15,8 +15,8 @@ import (
 //
 // A 403, 404 or 423 can also come from the middle of a handler that has already
 // done something. At_most_once does not try again after those.
-func DefaultRetryOn(policy outbox.Policy) []int {
-	if policy == outbox.AtMostOnce {
+func DefaultRetryOn(policy ledger.Policy) []int {
+	if policy == ledger.AtMostOnce {
 		return []int{http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusMisdirectedRequest}
 	}
 	return []int{
@@ -27,7 +27,7 @@ func DefaultRetryOn(policy outbox.Policy) []int {
 
 // CheckRetryOn finds the statuses that may not be in a list of an effect's
 // policy. Its error is option.Faults.
-func CheckRetryOn(policy outbox.Policy, statuses []int) error {
+func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	var c option.Check
 	for i, status := range statuses {
 		if !mayRetryOn(policy, status) {
@@ -39,20 +39,20 @@ func CheckRetryOn(policy outbox.Policy, statuses []int) error {
 
 // allowedRetryOn says in words which statuses may be in a list of an effect's
 // policy.
-func allowedRetryOn(policy outbox.Policy) string {
-	if policy == outbox.AtMostOnce {
+func allowedRetryOn(policy ledger.Policy) string {
+	if policy == ledger.AtMostOnce {
 		return "401, 407 and 421, which under at_most_once are the ones that certainly come before anything was done"
 	}
 	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
 }
 
 // mayRetryOn tells whether the status may be in a list of an effect's policy.
-func mayRetryOn(policy outbox.Policy, status int) bool {
+func mayRetryOn(policy ledger.Policy, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
-	if policy == outbox.AtMostOnce {
+	if policy == ledger.AtMostOnce {
 		return slices.Contains(DefaultRetryOn(policy), status)
 	}
 	return status >= 400 && status <= 499
@@ -60,7 +60,7 @@ func mayRetryOn(policy outbox.Policy, status int) bool {
 
 // retriesOn tells whether the status means that the effect is tried again. The
 // policy is that of the effect, which can be another than its destination's.
-func (h *HTTP) retriesOn(policy outbox.Policy, status int) bool {
+func (h *HTTP) retriesOn(policy ledger.Policy, status int) bool {
 	if h.retryOn == nil {
 		return slices.Contains(DefaultRetryOn(policy), status)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Which 4xx are tried again, by the list and by the policy of the effect.
@@ -21,15 +21,15 @@ func TestHTTPRetriesOn(t *testing.T) {
 	all := []int{400, 401, 403, 404, 407, 410, 421, 422, 423}
 	for name, c := range map[string]struct {
 		list   []int
-		policy outbox.Policy
+		policy ledger.Policy
 		again  []int
 	}{
-		"default":                   {nil, outbox.AtLeastOnce, []int{401, 403, 404, 407, 421, 423}},
-		"default, at most once":     {nil, outbox.AtMostOnce, []int{401, 407, 421}},
-		"none":                      {[]int{}, outbox.AtLeastOnce, nil},
-		"none, at most once":        {[]int{}, outbox.AtMostOnce, nil},
-		"a list":                    {[]int{422, 404}, outbox.AtLeastOnce, []int{404, 422}},
-		"a list, effect is at most": {[]int{401, 404}, outbox.AtMostOnce, []int{401}},
+		"default":                   {nil, ledger.AtLeastOnce, []int{401, 403, 404, 407, 421, 423}},
+		"default, at most once":     {nil, ledger.AtMostOnce, []int{401, 407, 421}},
+		"none":                      {[]int{}, ledger.AtLeastOnce, nil},
+		"none, at most once":        {[]int{}, ledger.AtMostOnce, nil},
+		"a list":                    {[]int{422, 404}, ledger.AtLeastOnce, []int{404, 422}},
+		"a list, effect is at most": {[]int{401, 404}, ledger.AtMostOnce, []int{401}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,10 +39,10 @@ func TestHTTPRetriesOn(t *testing.T) {
 				e := testEffect()
 				e.Policy, e.Request.URL = c.policy, fmt.Sprintf("%s/%d", url, status)
 				switch out := h.Send(t.Context(), e); out.Verdict {
-				case outbox.VerdictTurnedAway:
+				case ledger.VerdictTurnedAway:
 					again = append(again, status)
 				default:
-					require.Equal(t, outbox.VerdictRefused, out.Verdict, status)
+					require.Equal(t, ledger.VerdictRefused, out.Verdict, status)
 				}
 			}
 			require.Equal(t, c.again, again)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestHTTPVerdictOfEveryStatus(t *testing.T) {
@@ -35,7 +35,7 @@ func TestHTTPVerdictOfEveryStatus(t *testing.T) {
 			fmt.Fprintf(w, "this is %d", status)
 		}
 	})})
-	send := func(path string, change func(*outbox.Effect)) Outcome {
+	send := func(path string, change func(*ledger.Effect)) Outcome {
 		e := testEffect()
 		e.Request.URL = h.url.String() + path
 		if change != nil {
@@ -44,21 +44,21 @@ func TestHTTPVerdictOfEveryStatus(t *testing.T) {
 		return h.Send(t.Context(), e)
 	}
 
-	for status, want := range map[int]outbox.Verdict{
-		200: outbox.VerdictDone, 201: outbox.VerdictDone, 202: outbox.VerdictDone, 204: outbox.VerdictDone, 299: outbox.VerdictDone,
-		301: outbox.VerdictRefused, 302: outbox.VerdictRefused, 304: outbox.VerdictRefused, 307: outbox.VerdictRefused, 308: outbox.VerdictRefused,
-		400: outbox.VerdictRefused, 402: outbox.VerdictRefused, 405: outbox.VerdictRefused, 451: outbox.VerdictRefused,
-		401: outbox.VerdictTurnedAway, 403: outbox.VerdictTurnedAway, 404: outbox.VerdictTurnedAway,
-		407: outbox.VerdictTurnedAway, 421: outbox.VerdictTurnedAway, 423: outbox.VerdictTurnedAway,
-		409: outbox.VerdictRefused, 410: outbox.VerdictRefused, 413: outbox.VerdictRefused, 422: outbox.VerdictRefused,
-		408: outbox.VerdictMaybeApplied, 425: outbox.VerdictNotApplied, 429: outbox.VerdictNotApplied,
-		500: outbox.VerdictMaybeApplied, 502: outbox.VerdictMaybeApplied, 503: outbox.VerdictMaybeApplied,
-		504: outbox.VerdictMaybeApplied, 599: outbox.VerdictMaybeApplied, 799: outbox.VerdictMaybeApplied,
+	for status, want := range map[int]ledger.Verdict{
+		200: ledger.VerdictDone, 201: ledger.VerdictDone, 202: ledger.VerdictDone, 204: ledger.VerdictDone, 299: ledger.VerdictDone,
+		301: ledger.VerdictRefused, 302: ledger.VerdictRefused, 304: ledger.VerdictRefused, 307: ledger.VerdictRefused, 308: ledger.VerdictRefused,
+		400: ledger.VerdictRefused, 402: ledger.VerdictRefused, 405: ledger.VerdictRefused, 451: ledger.VerdictRefused,
+		401: ledger.VerdictTurnedAway, 403: ledger.VerdictTurnedAway, 404: ledger.VerdictTurnedAway,
+		407: ledger.VerdictTurnedAway, 421: ledger.VerdictTurnedAway, 423: ledger.VerdictTurnedAway,
+		409: ledger.VerdictRefused, 410: ledger.VerdictRefused, 413: ledger.VerdictRefused, 422: ledger.VerdictRefused,
+		408: ledger.VerdictMaybeApplied, 425: ledger.VerdictNotApplied, 429: ledger.VerdictNotApplied,
+		500: ledger.VerdictMaybeApplied, 502: ledger.VerdictMaybeApplied, 503: ledger.VerdictMaybeApplied,
+		504: ledger.VerdictMaybeApplied, 599: ledger.VerdictMaybeApplied, 799: ledger.VerdictMaybeApplied,
 	} {
 		out := send(fmt.Sprintf("/%d", status), nil)
 		require.Equal(t, want, out.Verdict, status)
 		require.Equal(t, status, out.Status)
-		require.Equal(t, want == outbox.VerdictDone, out.Err == nil, status)
+		require.Equal(t, want == ledger.VerdictDone, out.Err == nil, status)
 		if status != http.StatusNoContent && status != http.StatusNotModified {
 			require.Equal(t, fmt.Sprintf("this is %d", status), out.Excerpt)
 		}
@@ -68,8 +68,8 @@ func TestHTTPVerdictOfEveryStatus(t *testing.T) {
 	require.Equal(t, 17*time.Second, out.RetryAfter)
 	require.EqualError(t, out.Err, "HTTP 429 Too Many Requests")
 	require.Equal(t, 90*time.Second, send("/503?retry=90", nil).RetryAfter)
-	require.Equal(t, outbox.VerdictMaybeApplied, send("/409?retry=1", nil).Verdict, "a request with the key is in progress")
-	require.Equal(t, outbox.VerdictMaybeApplied, send("/409", func(e *outbox.Effect) { e.MaybeAppliedSince = time.Now() }).Verdict)
+	require.Equal(t, ledger.VerdictMaybeApplied, send("/409?retry=1", nil).Verdict, "a request with the key is in progress")
+	require.Equal(t, ledger.VerdictMaybeApplied, send("/409", func(e *ledger.Effect) { e.MaybeAppliedSince = time.Now() }).Verdict)
 	require.Zero(t, send("/200?retry=5", nil).RetryAfter)
 }
 
@@ -89,7 +89,7 @@ func TestHTTPFollowsNoRedirect(t *testing.T) {
 		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/?canary=1", http.StatusTemporaryRedirect)
 	})})
 	out := h.Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictRefused, out.Verdict)
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
 	require.EqualError(t, out.Err, "HTTP 307 Temporary Redirect: redirects are not followed, the destination's url must name the final address")
 }
 
@@ -98,14 +98,14 @@ func TestHTTPIgnoresProxiesOfTheEnvironment(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("ALL_PROXY", proxy)
 	h := newTestHTTP(t, HTTPOptions{URL: "http://hooks.example.com", Resolver: resolveTo(t, loopback)})
-	require.Equal(t, outbox.VerdictRefused, h.Send(t.Context(), testEffect()).Verdict)
+	require.Equal(t, ledger.VerdictRefused, h.Send(t.Context(), testEffect()).Verdict)
 }
 
 func TestHTTPReceiverIsDown(t *testing.T) {
 	t.Parallel()
 	address := closedAddress(t)
 	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address + "/?token=canary"}).Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.EqualError(t, out.Err, "connect to "+address+": connect: connection refused")
 	require.Zero(t, out.Status)
 }
@@ -119,7 +119,7 @@ func TestHTTPNameCannotBeLookedUp(t *testing.T) {
 		}},
 	})
 	out := h.Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.EqualError(t, out.Err, "look up nowhere.example.com: the resolver is down")
 }
 
@@ -129,14 +129,14 @@ func TestHTTPReceiverHangs(t *testing.T) {
 		t.Parallel()
 		address := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		out := newTestHTTP(t, HTTPOptions{URL: "https://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
-		require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+		require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 		require.EqualError(t, out.Err, "no connection to "+address+" within 1s")
 	})
 	t.Run("after the request", func(t *testing.T) {
 		t.Parallel()
 		address := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
-		require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+		require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 		require.EqualError(t, out.Err, "no answer of "+address+" within 1s")
 	})
 	t.Run("within the body of its answer", func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestHTTPReceiverHangs(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		})
 		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: time.Second}).Send(t.Context(), testEffect())
-		require.Equal(t, outbox.VerdictDone, out.Verdict, "the status said so")
+		require.Equal(t, ledger.VerdictDone, out.Verdict, "the status said so")
 		require.Equal(t, "half of", out.Excerpt)
 	})
 }
@@ -161,7 +161,7 @@ func TestHTTPInterrupted(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	})
 	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(ctx, testEffect())
-	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 	require.EqualError(t, out.Err, "no answer of "+address+": the attempt was interrupted")
 }
 
@@ -172,7 +172,7 @@ func TestHTTPReceiverResetsAfterReadingTheRequest(t *testing.T) {
 		require.NoError(t, c.(*net.TCPConn).SetLinger(0))
 	})
 	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 	require.EqualError(t, out.Err, address+" reset the connection before its answer")
 }
 
@@ -192,7 +192,7 @@ func TestHTTPAnswersThatAreNone(t *testing.T) {
 				_, _ = io.WriteString(c, answer)
 			})
 			out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(t.Context(), testEffect())
-			require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+			require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 			require.NotContains(t, fmt.Sprintf("%+v", out), "canary")
 		})
 	}
@@ -209,7 +209,7 @@ func TestHTTPEndlessBodyIsCutOff(t *testing.T) {
 		}
 	})})
 	out := h.Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 	require.Equal(t, 500, out.Status)
 	require.Equal(t, strings.Repeat("x", maxExcerpt), out.Excerpt)
 }
@@ -236,11 +236,11 @@ func TestHTTPCertificates(t *testing.T) {
 	require.NoError(t, err)
 
 	out := newTestHTTP(t, HTTPOptions{URL: server.URL}).Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.ErrorContains(t, out.Err, "TLS handshake with "+host+": ")
 
 	out = newTestHTTP(t, HTTPOptions{URL: "https://localhost:" + port, RootCAs: trusted}).Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.ErrorContains(t, out.Err, "not localhost")
 
 	h := newTestHTTP(t, HTTPOptions{URL: server.URL, RootCAs: trusted})
@@ -252,6 +252,6 @@ func TestHTTPCertificates(t *testing.T) {
 	out = newTestHTTP(t, HTTPOptions{URL: "http://" + host}).Send(t.Context(), testEffect())
 	require.Equal(t, 400, out.Status, "plain HTTP at a TLS port")
 	out = newTestHTTP(t, HTTPOptions{URL: strings.Replace(receive(t, nil), "http:", "https:", 1)}).Send(t.Context(), testEffect())
-	require.Equal(t, outbox.VerdictNotApplied, out.Verdict)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.ErrorContains(t, out.Err, "does not look like a TLS handshake")
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // answered is what an HTTP status means for the effect:
@@ -24,31 +24,31 @@ import (
 // or where the receiver asks to come back: then nobody knows. Should it have
 // meant the first, the attempts run out and the effect is parked as in doubt,
 // rather than called failed although an earlier attempt was applied.
-func (h *HTTP) answered(e *outbox.Effect, status int, header http.Header) Outcome {
+func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {
-		out.Verdict = outbox.VerdictDone
+		out.Verdict = ledger.VerdictDone
 		return out
 	}
 	out.RetryAfter = retryAfter(header, h.now())
 	out.Err = fmt.Errorf("HTTP %d %s", status, http.StatusText(status))
 	switch {
 	case status >= 300 && status <= 399:
-		out.Verdict = outbox.VerdictRefused
+		out.Verdict = ledger.VerdictRefused
 		out.Err = fmt.Errorf("HTTP %d %s: redirects are not followed, the destination's url must name the final address",
 			status, http.StatusText(status))
 	case status == http.StatusTooEarly, status == http.StatusTooManyRequests:
-		out.Verdict = outbox.VerdictNotApplied
+		out.Verdict = ledger.VerdictNotApplied
 	case status == http.StatusRequestTimeout:
-		out.Verdict = outbox.VerdictMaybeApplied
+		out.Verdict = ledger.VerdictMaybeApplied
 	case status == http.StatusConflict && (header.Get("Retry-After") != "" || !e.MaybeAppliedSince.IsZero()):
-		out.Verdict = outbox.VerdictMaybeApplied
+		out.Verdict = ledger.VerdictMaybeApplied
 	case h.retriesOn(e.Policy, status):
-		out.Verdict = outbox.VerdictTurnedAway
+		out.Verdict = ledger.VerdictTurnedAway
 	case status >= 400 && status <= 499:
-		out.Verdict = outbox.VerdictRefused
+		out.Verdict = ledger.VerdictRefused
 	default:
-		out.Verdict = outbox.VerdictMaybeApplied
+		out.Verdict = ledger.VerdictMaybeApplied
 	}
 	return out
 }

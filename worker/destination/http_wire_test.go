@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func loopback() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
@@ -86,9 +86,9 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 		t.Parallel()
 		address, requests := breaksKeptConnections(t)
 		h := newTestHTTP(t, HTTPOptions{URL: "http://" + address})
-		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 		out := h.Send(t.Context(), testEffect())
-		require.Equal(t, outbox.VerdictMaybeApplied, out.Verdict)
+		require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 		require.EqualError(t, out.Err, address+" closed the connection before its answer")
 		require.EqualValues(t, 2, requests.Load())
 	})
@@ -100,7 +100,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 			e := testEffect()
 			e.Request.Body = nil
 			for range 3 {
-				require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), e).Verdict, "a connection of its own")
+				require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict, "a connection of its own")
 			}
 			require.EqualValues(t, 3, requests.Load())
 		})
@@ -122,7 +122,7 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	t.Cleanup(server.Close)
 	h := newTestHTTP(t, HTTPOptions{URL: server.URL, MaxResponse: 10_000})
 	for range 5 {
-		require.Equal(t, outbox.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
+		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	}
 	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
 }
@@ -142,7 +142,7 @@ func TestHTTP2RefusedStreamIsNotSentAgain(t *testing.T) {
 
 	h := newTestHTTP(t, HTTPOptions{URL: "https://" + address, RootCAs: trusted})
 	for n := int32(1); n <= 3; n++ {
-		require.Equal(t, outbox.VerdictMaybeApplied, h.Send(t.Context(), testEffect()).Verdict)
+		require.Equal(t, ledger.VerdictMaybeApplied, h.Send(t.Context(), testEffect()).Verdict)
 		require.Equal(t, n, requests.Load())
 	}
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEffect is an effect as the first claim of an attempt returns it.
-func testEffect() *outbox.Effect {
+func testEffect() *ledger.Effect {
 	id := identity.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
-	return &outbox.Effect{
+	return &ledger.Effect{
 		EffectID:       id,
 		IdempotencyKey: id.IdempotencyKey(),
 		Destination:    "app",
 		Event:          identity.EventRef{Source: "stripe", EventID: "evt_1"},
 		EventType:      "invoice.paid",
-		Request:        outbox.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
-		State:          outbox.EffectStarted,
+		Request:        ledger.Request{ContentType: "application/json", Body: []byte(`{"paid":true}`)},
+		State:          ledger.EffectStarted,
 		Attempt:        1,
 		CreatedAt:      time.Date(2026, 9, 30, 12, 0, 0, 123456000, time.FixedZone("", 7200)),
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Sender performs one attempt of an effect. It is safe for concurrent use. What
@@ -21,10 +21,10 @@ type Sender interface {
 	Kind() string
 	// FirstRequest is what the destination adds to the request at the first
 	// claim, without secrets. Only what the ledger has not got yet is taken.
-	FirstRequest(e *outbox.Effect) outbox.Request
+	FirstRequest(e *ledger.Effect) ledger.Request
 	// Send makes one attempt, within its own time-out. It puts the request on
 	// the wire at most once, and never retries by itself.
-	Send(ctx context.Context, e *outbox.Effect) Outcome
+	Send(ctx context.Context, e *ledger.Effect) Outcome
 }
 
 // TimeLimited is a Sender that knows how long an attempt may take. Asked when a
@@ -75,7 +75,7 @@ type Transactional interface {
 	// Run applies the effect with tx and says what came of it. Unless it is done,
 	// tx must be rolled back. An error means that it is not known what came of it,
 	// because tx is lost.
-	Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error)
+	Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, error)
 }
 
 // What the senders of this package can do.
@@ -98,7 +98,7 @@ var (
 
 // Outcome is what one attempt came to.
 type Outcome struct {
-	Verdict outbox.Verdict
+	Verdict ledger.Verdict
 	// Status is the HTTP or SMTP status, 0 without an answer.
 	Status int
 	// Excerpt is at most 2 KiB of the answer: valid UTF-8 on one line, without
@@ -121,10 +121,10 @@ type Outcome struct {
 // needsPerson says that an attempt was not made, and why only a person can
 // change that.
 func needsPerson(err error) Outcome {
-	return Outcome{Verdict: outbox.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}
+	return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}
 }
 
 // refused says that an attempt ended for good before anything was sent.
 func refused(text string) Outcome {
-	return Outcome{Verdict: outbox.VerdictRefused, Err: errors.New(oneLine(text))}
+	return Outcome{Verdict: ledger.VerdictRefused, Err: errors.New(oneLine(text))}
 }

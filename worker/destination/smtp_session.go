@@ -15,7 +15,7 @@ import (
 
 	"github.com/wneessen/go-mail/smtp"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 const (
@@ -49,23 +49,23 @@ const (
 
 // verdict is what a failure at this stage means for the effect. Code is the
 // server's reply, 0 without one.
-func (s stage) verdict(code int) outbox.Verdict {
+func (s stage) verdict(code int) ledger.Verdict {
 	switch s {
 	case stageFrom, stageTo, stageData, stageEnd:
 	case stageGreeting, stageHello, stageStartTLS, stageAuth, stageContent:
-		return outbox.VerdictNotApplied
+		return ledger.VerdictNotApplied
 	}
 	switch {
 	case code == 530 || code == 534 || code == 535 || code == 538:
-		return outbox.VerdictNotApplied // about the login (RFC 4954, section 6)
+		return ledger.VerdictNotApplied // about the login (RFC 4954, section 6)
 	case code >= 500 && code <= 599:
-		return outbox.VerdictRefused
+		return ledger.VerdictRefused
 	case code >= 400 && code <= 499:
-		return outbox.VerdictNotApplied
+		return ledger.VerdictNotApplied
 	case s == stageEnd:
-		return outbox.VerdictMaybeApplied
+		return ledger.VerdictMaybeApplied
 	}
-	return outbox.VerdictNotApplied
+	return ledger.VerdictNotApplied
 }
 
 // transmit hands the message to the server, in one session.
@@ -112,7 +112,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 	if err := writer.Close(); err != nil {
 		return m.failed(ctx, stageEnd, err)
 	}
-	out := Outcome{Verdict: outbox.VerdictDone, Status: 250}
+	out := Outcome{Verdict: ledger.VerdictDone, Status: 250}
 	if data, ok := writer.(*smtp.DataCloser); ok {
 		out.Excerpt = m.redactor.excerpt([]byte(data.ServerResponse()), false)
 	}

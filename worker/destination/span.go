@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -24,7 +24,7 @@ func newTracer(provider trace.TracerProvider) trace.Tracer {
 }
 
 // spanOf describes the client span of one attempt.
-func spanOf(destination string, e *outbox.Effect) trace.SpanStartEventOption {
+func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	return trace.WithAttributes(
 		tracing.Destination.String(destination),
 		tracing.EffectKey.String(e.IdempotencyKey),

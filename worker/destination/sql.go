@@ -16,7 +16,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // SQL runs effects of kind "sql". The body of the request is a Statement.
@@ -68,10 +68,10 @@ func (s *SQL) Kind() string { return "sql" }
 func (s *SQL) Timeout() time.Duration { return s.timeout }
 
 // FirstRequest implements Sender: there is nothing to add.
-func (s *SQL) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
+func (s *SQL) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
 
 // Send implements Sender. It sends nothing: see Run.
-func (s *SQL) Send(context.Context, *outbox.Effect) Outcome {
+func (s *SQL) Send(context.Context, *ledger.Effect) Outcome {
 	return refused("a statement runs in the transaction of its claim only")
 }
 
@@ -94,7 +94,7 @@ func (s *SQL) CheckStatement(name string, params int) (string, error) {
 }
 
 // Run implements Transactional.
-func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, error) {
+func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, error) {
 	call, err := DecodeStatement(e.Request.Body)
 	if err == nil {
 		call.Name, err = s.CheckStatement(call.Name, len(call.Params))
@@ -113,7 +113,7 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *outbox.Effect) (Outcome, er
 	if err != nil {
 		return Outcome{Verdict: sqlVerdict(err), Err: sqlError(call.Name, err)}, nil
 	}
-	return Outcome{Verdict: outbox.VerdictDone, Excerpt: tag}, nil
+	return Outcome{Verdict: ledger.VerdictDone, Excerpt: tag}, nil
 }
 
 // recordSQL tells the span what came of the statement: never the text of the
@@ -164,14 +164,14 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 // sqlVerdict calls what the data decides refused: a constraint, a value, an
 // exception the statement raised. Everything else may be transient, or be
 // repaired: a lock, a missing table or right.
-func sqlVerdict(err error) outbox.Verdict {
+func sqlVerdict(err error) ledger.Verdict {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class := pg.Code[:min(2, len(pg.Code))]; {
 		case class == "22", class == "23", pg.Code == "P0001":
-			return outbox.VerdictRefused
+			return ledger.VerdictRefused
 		}
 	}
-	return outbox.VerdictNotApplied
+	return ledger.VerdictNotApplied
 }
 
 // sqlError leaves out details and values of rows: Postgres puts those into

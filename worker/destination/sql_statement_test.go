@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestCountParams(t *testing.T) {
@@ -69,5 +69,5 @@ func TestSQLOptionsRefused(t *testing.T) {
 	}
 	s, err := NewSQL(SQLOptions{Name: "a", Statements: map[string]string{"s": "SELECT 1"}})
 	require.NoError(t, err)
-	require.Equal(t, outbox.VerdictRefused, s.Send(t.Context(), testEffect()).Verdict)
+	require.Equal(t, ledger.VerdictRefused, s.Send(t.Context(), testEffect()).Verdict)
 }

@@ -13,7 +13,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/traits"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -85,15 +85,15 @@ func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 	return compiled
 }
 
-func (m *emailRequest) build(scope *eventScope) (outbox.Request, error) {
+func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 	to, err := m.recipients(scope)
 	if err != nil {
-		return outbox.Request{}, fmt.Errorf("email.recipient: %w", err)
+		return ledger.Request{}, fmt.Errorf("email.recipient: %w", err)
 	}
 	message := destination.Message{To: to}
 	data, err := scope.templateData()
 	if err != nil {
-		return outbox.Request{}, fmt.Errorf("email: %w", err)
+		return ledger.Request{}, fmt.Errorf("email: %w", err)
 	}
 	for _, part := range []struct {
 		template template
@@ -103,16 +103,16 @@ func (m *emailRequest) build(scope *eventScope) (outbox.Request, error) {
 			continue
 		}
 		if *part.into, err = render(part.template, data); err != nil {
-			return outbox.Request{}, err
+			return ledger.Request{}, err
 		}
 	}
 	// A line break in event data must not become a second header.
 	message.Subject = safetext.Line(strings.Join(strings.Fields(message.Subject), " "), maxSubject)
 	body, err := message.Encode()
 	if err != nil {
-		return outbox.Request{}, fmt.Errorf("email: %w", err)
+		return ledger.Request{}, fmt.Errorf("email: %w", err)
 	}
-	return outbox.Request{ContentType: destination.EmailContentType, Body: body}, nil
+	return ledger.Request{ContentType: destination.EmailContentType, Body: body}, nil
 }
 
 // render names the template in its errors, as both packages do.

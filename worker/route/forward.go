@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -92,9 +92,9 @@ func headerPatterns(field string, names []string, original bool, fail failFunc) 
 	return patterns
 }
 
-func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
+func (f *forwardRequest) build(scope *eventScope) (ledger.Request, error) {
 	e := scope.event
-	request := outbox.Request{
+	request := ledger.Request{
 		FromDelivery: true,
 		ContentType:  forwardType(e),
 		Headers:      map[string][]string{destination.HeaderReceivedAt: {e.ReceivedAt.UTC().Format(time.RFC3339Nano)}},
@@ -110,7 +110,7 @@ func (f *forwardRequest) build(scope *eventScope) (outbox.Request, error) {
 		}
 		for _, value := range e.Headers[name] {
 			if !isHeaderValue(value) {
-				return outbox.Request{}, fmt.Errorf("forward: header %s of the delivery has control characters", canonical)
+				return ledger.Request{}, fmt.Errorf("forward: header %s of the delivery has control characters", canonical)
 			}
 			request.Headers[canonical] = append(request.Headers[canonical], value)
 		}

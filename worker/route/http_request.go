@@ -14,6 +14,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -89,15 +90,15 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 	return compiled
 }
 
-func (r *httpRequest) build(scope *eventScope) (outbox.Request, error) {
-	request := outbox.Request{Method: r.method, Headers: map[string][]string{}}
+func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
+	request := ledger.Request{Method: r.method, Headers: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(r.headers)) {
 		value, err := r.headers[name].evalText(scope)
 		if err == nil && !isHeaderValue(value) {
 			err = errors.New("yields a text with control characters")
 		}
 		if err != nil {
-			return outbox.Request{}, fmt.Errorf("http.headers.%s: %w", name, err)
+			return ledger.Request{}, fmt.Errorf("http.headers.%s: %w", name, err)
 		}
 		request.Headers[name] = []string{value}
 	}
@@ -107,7 +108,7 @@ func (r *httpRequest) build(scope *eventScope) (outbox.Request, error) {
 			err = checkURL(text)
 		}
 		if err != nil {
-			return outbox.Request{}, fmt.Errorf("http.url: %w", err)
+			return ledger.Request{}, fmt.Errorf("http.url: %w", err)
 		}
 		request.URL = text
 	}
@@ -119,7 +120,7 @@ func (r *httpRequest) build(scope *eventScope) (outbox.Request, error) {
 			request.Body, err = encodeJSON(value)
 		}
 		if err != nil {
-			return outbox.Request{}, fmt.Errorf("http.body: %w", err)
+			return ledger.Request{}, fmt.Errorf("http.body: %w", err)
 		}
 		request.ContentType = jsonContentType
 	case hasBody || !known:

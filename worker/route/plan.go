@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -28,9 +29,9 @@ const hashedKeyPrefix = "sha256:"
 // is an effect that is parked with the reason, never a route that silently does
 // not match; no other effect waits behind it. The one error is that an
 // evaluation took too long, or was interrupted: then nothing is decided.
-func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]outbox.NewEffect, error) {
+func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]ledger.NewEffect, error) {
 	scope := t.scope(ctx, e)
-	var effects []outbox.NewEffect
+	var effects []ledger.NewEffect
 	for _, r := range t.routes {
 		if !r.wants(e.Source, e.Type) {
 			continue
@@ -40,7 +41,7 @@ func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]outbox.NewEffect, 
 			return nil, r.failed(err)
 		}
 		if err != nil {
-			effect.Request = outbox.Request{}
+			effect.Request = ledger.Request{}
 			effect.Parked = safetext.Line(r.failed(err).Error(), maxReason)
 		}
 		if wanted || err != nil {
@@ -51,8 +52,8 @@ func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]outbox.NewEffect, 
 }
 
 // plan returns the effect also with an error, as far as it is known.
-func (r *compiledRoute) plan(scope *eventScope) (outbox.NewEffect, bool, error) {
-	effect := outbox.NewEffect{
+func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
+	effect := ledger.NewEffect{
 		EffectID: identity.EffectID{
 			Scope:      identity.ScopeOfRoute(scope.event.Source, r.Name),
 			Key:        ledgerKey(scope.event.EventID),
@@ -92,7 +93,7 @@ func (r *compiledRoute) plan(scope *eventScope) (outbox.NewEffect, bool, error) 
 		*k.into = ledgerKey(key)
 	}
 	if r.refetch != nil {
-		effect.Request = outbox.Request{Late: true}
+		effect.Request = ledger.Request{Late: true}
 		return effect, true, nil
 	}
 	request, err := r.request.build(scope)

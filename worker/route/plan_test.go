@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -50,8 +51,8 @@ type planned struct {
 type kindOnly string
 
 func (k kindOnly) Kind() string                               { return string(k) }
-func (k kindOnly) FirstRequest(*outbox.Effect) outbox.Request { return outbox.Request{} }
-func (k kindOnly) Send(context.Context, *outbox.Effect) destination.Outcome {
+func (k kindOnly) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
+func (k kindOnly) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
@@ -66,9 +67,9 @@ func planTargets(t *testing.T) []Target {
 	}})
 	require.NoError(t, err)
 	return []Target{
-		{Name: "app", Queue: "dst_app", Policy: outbox.AtLeastOnce, Sender: app},
-		{Name: "mail", Queue: "dst_mail", Policy: outbox.AtMostOnce, Sender: kindOnly("email")},
-		{Name: "books", Queue: "dst_books", Policy: outbox.AtLeastOnce, Sender: books},
+		{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: app},
+		{Name: "mail", Queue: "dst_mail", Policy: ledger.AtMostOnce, Sender: kindOnly("email")},
+		{Name: "books", Queue: "dst_books", Policy: ledger.AtLeastOnce, Sender: books},
 	}
 }
 

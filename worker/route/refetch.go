@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -120,7 +120,7 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 		err = checkURL(url)
 	}
 	if isInterrupted(err) {
-		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("refetch.url: %w", err)}
+		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("refetch.url: %w", err)}
 	}
 	if err != nil {
 		return needsPerson(fmt.Errorf("refetch.url: %w", err))
@@ -132,7 +132,7 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 	current, err := parseJSON(body)
 	if err != nil {
 		host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://"), "/")
-		return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: fmt.Errorf("refetch: %s answered no JSON", host)}
+		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("refetch: %s answered no JSON", host)}
 	}
 	scope.current = current
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -12,26 +13,26 @@ import (
 // its route reads the current state of an object first. That is the only I/O of
 // a Table. It returns the request, or the outcome of an attempt that has none
 // to send.
-func (t *Table) Render(ctx context.Context, e *outbox.Event, effect *outbox.Effect) (outbox.Request, *destination.Outcome) {
+func (t *Table) Render(ctx context.Context, e *outbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
 	r := t.named(effect.Route)
 	if r == nil {
-		return outbox.Request{}, needsPerson(fmt.Errorf("there is no route %q any more to render the effect", effect.Route))
+		return ledger.Request{}, needsPerson(fmt.Errorf("there is no route %q any more to render the effect", effect.Route))
 	}
 	if r.To != effect.Destination {
-		return outbox.Request{}, needsPerson(fmt.Errorf("route %q leads to %q now", r.Name, r.To))
+		return ledger.Request{}, needsPerson(fmt.Errorf("route %q leads to %q now", r.Name, r.To))
 	}
 	scope := t.scope(ctx, e)
 	if r.refetch != nil {
 		if out := r.refetch.read(ctx, scope); out != nil {
-			return outbox.Request{}, out
+			return ledger.Request{}, out
 		}
 	}
 	request, err := r.request.build(scope)
 	switch {
 	case isInterrupted(err):
-		return outbox.Request{}, &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: r.failed(err)}
+		return ledger.Request{}, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: r.failed(err)}
 	case err != nil:
-		return outbox.Request{}, needsPerson(r.failed(err))
+		return ledger.Request{}, needsPerson(r.failed(err))
 	}
 	if request.FromDelivery {
 		request.FromDelivery, request.Body = false, e.Payload()
@@ -42,5 +43,5 @@ func (t *Table) Render(ctx context.Context, e *outbox.Event, effect *outbox.Effe
 // needsPerson is the outcome of an attempt whose event does not fit its route:
 // trying again is useless until a person has changed the route.
 func needsPerson(err error) *destination.Outcome {
-	return &destination.Outcome{Verdict: outbox.VerdictNotApplied, Err: err, NeedsPerson: true}
+	return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: err, NeedsPerson: true}
 }

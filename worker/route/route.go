@@ -9,7 +9,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -47,7 +47,7 @@ type Route struct {
 	OrderBy string
 	// OnPark says what a parked effect does to the later ones of its OrderBy or
 	// LatestBy. Empty: outbox.OnParkBlock.
-	OnPark outbox.OnPark
+	OnPark ledger.OnPark
 	// LatestBy is CEL, string or int: of the events with the same value one
 	// that happened before another whose effect was done has no effect any
 	// more. It serialises them as OrderBy does. Empty: all have.
@@ -84,7 +84,7 @@ type failFunc func(field, expression string, err error)
 
 // requestBuilder renders what an effect sends. Its errors name the field.
 type requestBuilder interface {
-	build(scope *eventScope) (outbox.Request, error)
+	build(scope *eventScope) (ledger.Request, error)
 }
 
 // compiledRoute is a Route that was checked, and where it leads.
@@ -127,8 +127,8 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 		fail("latest_by", "", errors.New("and order_by exclude each other: latest_by is an order of its own"))
 	}
 	switch {
-	case r.OnPark != "" && r.OnPark != outbox.OnParkBlock && r.OnPark != outbox.OnParkSkip:
-		fail("on_park", "", fmt.Errorf("is %q, it must be %s or %s", r.OnPark, outbox.OnParkBlock, outbox.OnParkSkip))
+	case r.OnPark != "" && r.OnPark != ledger.OnParkBlock && r.OnPark != ledger.OnParkSkip:
+		fail("on_park", "", fmt.Errorf("is %q, it must be %s or %s", r.OnPark, ledger.OnParkBlock, ledger.OnParkSkip))
 	case r.OnPark != "" && r.OrderBy == "" && r.LatestBy == "":
 		fail("on_park", "", errors.New("means nothing without order_by or latest_by"))
 	}

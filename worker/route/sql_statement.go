@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -53,7 +53,7 @@ func compileSQL(env *cel.Env, s *SQLStatement, to destination.Sender, fail failF
 	return compiled
 }
 
-func (s *sqlRequest) build(scope *eventScope) (outbox.Request, error) {
+func (s *sqlRequest) build(scope *eventScope) (ledger.Request, error) {
 	call := destination.Statement{Name: s.statement, Params: make([]*string, len(s.params))}
 	for i, param := range s.params {
 		value, err := param.eval(scope)
@@ -61,14 +61,14 @@ func (s *sqlRequest) build(scope *eventScope) (outbox.Request, error) {
 			call.Params[i], err = sqlText(value)
 		}
 		if err != nil {
-			return outbox.Request{}, fmt.Errorf("sql.params[%d]: %w", i, err)
+			return ledger.Request{}, fmt.Errorf("sql.params[%d]: %w", i, err)
 		}
 	}
 	body, err := call.Encode()
 	if err != nil {
-		return outbox.Request{}, fmt.Errorf("sql: %w", err)
+		return ledger.Request{}, fmt.Errorf("sql: %w", err)
 	}
-	return outbox.Request{ContentType: destination.SQLContentType, Body: body}, nil
+	return ledger.Request{ContentType: destination.SQLContentType, Body: body}, nil
 }
 
 // sqlText is a value as Postgres reads it.

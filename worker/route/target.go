@@ -1,7 +1,7 @@
 package route
 
 import (
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -10,7 +10,7 @@ type Target struct {
 	Name string // what Route.To calls it
 	// Queue and Policy are what its effects get.
 	Queue  string
-	Policy outbox.Policy
+	Policy ledger.Policy
 	// Sender is asked for its kind and, where it is one of the optional
 	// interfaces of package destination, for the requests it takes. A plan sends
 	// nothing.

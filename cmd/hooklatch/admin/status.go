@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -62,12 +63,12 @@ func newTables(o outbox.Overview) *tables {
 		bad := n > 0 && (outcome == outbox.EventFailed || outcome == outbox.EventHeld)
 		t.Events = append(t.Events, count{State: string(outcome), Count: n, Bad: bad})
 	}
-	for _, state := range []outbox.EffectState{
-		outbox.EffectPending, outbox.EffectStarted, outbox.EffectInDoubt, outbox.EffectDone,
-		outbox.EffectFailed, outbox.EffectParked, outbox.EffectCancelled,
+	for _, state := range []ledger.EffectState{
+		ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone,
+		ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
 	} {
 		n := o.Effects[state]
-		bad := n > 0 && (state == outbox.EffectFailed || state == outbox.EffectParked)
+		bad := n > 0 && (state == ledger.EffectFailed || state == ledger.EffectParked)
 		t.Effects = append(t.Effects, count{State: string(state), Count: n, Bad: bad})
 	}
 	return t

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -14,10 +14,10 @@ import (
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 var (
-	policies = []string{string(outbox.AtLeastOnce), string(outbox.AtMostOnce)}
+	policies = []string{string(ledger.AtLeastOnce), string(ledger.AtMostOnce)}
 	// onStoredErrors and onParks are what the fields of those names may say.
 	onStoredErrors = []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}
-	onParks        = []string{string(outbox.OnParkBlock), string(outbox.OnParkSkip)}
+	onParks        = []string{string(ledger.OnParkBlock), string(ledger.OnParkSkip)}
 	methods        = destination.Methods()
 	// framing are headers that the HTTP client sets itself.
 	framing = []string{"Connection", "Content-Length", "Host", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -29,7 +29,7 @@ type Route struct {
 	OrderBy string `yaml:"order_by,omitempty"`
 	// What a parked effect does to the later ones in its order: block holds them
 	// until a person has dealt with it, skip lets them pass. Defaults to block.
-	OnPark outbox.OnPark `yaml:"on_park,omitempty"`
+	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
 	// CEL expression of the object the effect is about: an effect is left out
 	// when that of a newer event of the same object was done before. It keeps
 	// order too. Defaults to no effect being left out.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/size"
 	"github.com/hooklatch/hooklatch/worker"
@@ -292,7 +292,7 @@ func fileDoc(f field) string {
 func (g *generator) value(t *testing.T, typ reflect.Type) object {
 	t.Helper()
 	switch typ {
-	case reflect.TypeFor[secret.Value](), reflect.TypeFor[outbox.Policy](), reflect.TypeFor[outbox.OnPark](), reflect.TypeFor[worker.OnStoredError]():
+	case reflect.TypeFor[secret.Value](), reflect.TypeFor[ledger.Policy](), reflect.TypeFor[ledger.OnPark](), reflect.TypeFor[worker.OnStoredError]():
 		return object{"type": "string"}
 	case reflect.TypeFor[size.Bytes]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]+ ?([kMG]B|[KMG]iB|B)?$|` + reference}}}

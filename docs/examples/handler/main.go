@@ -21,6 +21,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -44,7 +45,7 @@ func run(ctx context.Context, databaseURL string) (err error) {
 		return fmt.Errorf("read the database URL: %w", err)
 	}
 	config.MaxConns = handlers + 12 // each running handler holds one: see worker.ConnsNeeded
-	outbox.PreparePool(config)
+	commit.PreparePool(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)

@@ -1,0 +1,143 @@
+// Package commit is responsible for what a COMMIT means: it runs transactions,
+// alone or many in one, and tries them again until their outcome is known.
+package commit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
+)
+
+// meterName is the scope of our metrics.
+const meterName = "github.com/hooklatch/hooklatch/outbox"
+
+// doTimeout bounds a transaction that has no other limit. Nobody outside waits
+// for it, so it may outlast a short outage.
+const doTimeout = 10 * time.Second
+
+// Options configure a DB.
+type Options struct {
+	// Pool must be prepared where the server replicates synchronously: see
+	// PreparePool. Required.
+	Pool *pgxpool.Pool
+	// MeterProvider defaults to the global one.
+	MeterProvider metric.MeterProvider
+}
+
+// DB is the one door to a database through which we write: every transaction has
+// a name, begins with the settings the guarantees rest on, and is tried again
+// after a transient fault or an unknown outcome.
+type DB struct {
+	pool      *pgxpool.Pool
+	batchSize metric.Int64Histogram
+}
+
+// New returns a DB on a pool that stays the caller's.
+func New(opts Options) (*DB, error) {
+	if opts.Pool == nil {
+		return nil, errors.New("Pool is required")
+	}
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	batchSize, err := opts.MeterProvider.Meter(meterName).Int64Histogram("hooklatch.batch.size",
+		metric.WithUnit("{member}"),
+		metric.WithDescription("Members of one group commit."),
+		metric.WithExplicitBucketBoundaries(1, 2, 4, 8, 16, 32, 64))
+	if err != nil {
+		return nil, fmt.Errorf("batch size metric: %w", err)
+	}
+	return &DB{pool: opts.Pool, batchSize: batchSize}, nil
+}
+
+// Limits bound one transaction. Zero values are the defaults.
+type Limits struct {
+	// Timeout bounds all its tries together. Defaults to 10 seconds.
+	Timeout time.Duration
+	// Statement bounds each of its statements. Defaults to 5 seconds.
+	Statement time.Duration
+	// Once is for a question to the database whose answer may be no: it is not
+	// tried again, and given up with the caller's context.
+	Once bool
+}
+
+// Do runs f in a transaction of its own, for what is too rare or too long to
+// share one, and commits it. Like a group commit it tries again on a fresh
+// connection after a transient fault, the lock of another or an unknown outcome,
+// until its time is over; ctx does not cancel it. repeated says that an earlier
+// try may have been committed: f must recognise its own rows. Errors:
+// ErrUnavailable, and what f returns.
+func (db *DB) Do(ctx context.Context, name string, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
+	settings := shared(lockTimeout)
+	settings.statement = cmp.Or(limits.Statement, settings.statement)
+	if limits.Once {
+		err := inTransaction(ctx, db.pool, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
+		return unavailable(name, err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(limits.Timeout, doTimeout))
+	defer cancel()
+	repeated := false
+	err := db.untilKnown(ctx, &settings, attempts{
+		run:   func(tx pgx.Tx) error { return f(ctx, tx, repeated) },
+		again: func(err error) bool { return isTransient(err) || isLockWait(err) },
+		doubt: func() { repeated = true },
+	})
+	return unavailable(name, err)
+}
+
+// Statement runs f on the pool, outside of a transaction of ours: for what is read,
+// and for a single write whose loss with the server is harmless. It is not tried
+// again, and ends with ctx. Errors: ErrUnavailable, and what f returns.
+func (db *DB) Statement(name string, f func(pool *pgxpool.Pool) error) error {
+	return unavailable(name, f(db.pool))
+}
+
+// unavailable says of a fault of the moment, which was tried for long enough, that
+// the same call may be repeated.
+func unavailable(name string, err error) error {
+	if err == nil || errors.Is(err, ErrUnavailable) || !isTransient(err) && !isLockWait(err) && !sqlstate.Away(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
+}
+
+// attempts are the tries of one transaction.
+type attempts struct {
+	run   func(tx pgx.Tx) error
+	again func(error) bool // whether another try may succeed
+	doubt func()           // told that a try may have been committed
+}
+
+// retryPauses are those between the tries of one transaction.
+var retryPauses = retry.Pauses{First: 10 * time.Millisecond, Max: 250 * time.Millisecond, Spread: true}
+
+// untilKnown tries a transaction until it is known to be committed, or refused, or
+// ctx is done. Every try has a connection of its own. After one that may have been
+// committed, COMMIT waits for the standby whatever the next one writes.
+func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) error {
+	var err error
+	for range retryPauses.Until(ctx) {
+		if err = inTransaction(ctx, db.pool, *settings, a.run); err == nil || !a.again(err) {
+			return err
+		}
+		if isAmbiguous(err) {
+			settings.confirm = true
+			a.doubt()
+		}
+		if isReadOnly(err) {
+			// The server was demoted: every pooled connection still points at it.
+			db.pool.Reset()
+		}
+	}
+	return err
+}

@@ -1,0 +1,356 @@
+package commit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Bounds of one group commit.
+const (
+	maxBatchMembers = 64
+	maxBatchItems   = 1000
+	maxBatchBytes   = 4 << 20
+)
+
+const (
+	defaultCommitters = 2
+	// defaultQueueCap bounds how many members wait. At 64 a batch that is 64
+	// batches, more than a member has time for.
+	defaultQueueCap = 4096
+)
+
+// Group lets concurrent members share transactions. While a commit is in
+// flight the next batch collects; there is no timer, so a lone member has the
+// latency of a transaction of its own. T1, T2 and T3 are three of these.
+//
+// A member M is committed by Run together with others and gets its R only
+// after their COMMIT succeeded. One bad member never fails its neighbours: a
+// batch that fails for a reason of its data is bisected, one that waits for
+// somebody's lock leaves the committers alone (group_commit_blocked.go).
+type Group[M, R any] struct {
+	db   *DB
+	name string
+	opts GroupOptions[M, R]
+	kind metric.MeasurementOption
+
+	blocked chan struct{} // slots of the lane for members that wait for a lock
+
+	mu      sync.Mutex
+	queue   []*waiting[M, R]
+	running int // committers and blocked lanes at work
+	active  int // committers at work
+	closed  bool
+	idle    *sync.Cond // signalled when running drops to 0
+}
+
+// waiting is one submitted member.
+type waiting[M, R any] struct {
+	member   M // zero once it is released
+	deadline time.Time
+	taken    bool // a committer has it; guarded by Group.mu
+	given    bool // its submitter gave up before that; guarded by Group.mu
+	left     bool // its submitter went while it was taken; guarded by Group.mu
+	doubt    bool // a COMMIT of it has an unknown outcome
+	done     chan outcome[R]
+}
+
+type outcome[R any] struct {
+	result R
+	err    error
+}
+
+// GroupOptions configure a Group.
+type GroupOptions[M, R any] struct {
+	// Run writes all members inside tx and returns one result for each, in
+	// order. It may be called again with the same members, or some of them,
+	// after a failure or an unknown outcome: it must recognise its own rows.
+	// Required.
+	Run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
+	// Weigh returns how many items and bytes a member adds to a batch. Nil: each
+	// is one item.
+	Weigh func(M) (items, bytes int)
+	// Release is told once of every submitted member that it is no longer held.
+	// Nil: nothing is told.
+	Release func(M)
+	// Unheard is told of every member that may be committed without its submitter
+	// knowing, once its transactions have ended. Nil: nothing is told.
+	Unheard func(M)
+
+	Committers int           // group commits in flight at once, each on a connection; defaults to 2
+	QueueCap   int           // members that may wait; defaults to 4096
+	Timeout    time.Duration // of a member, waiting included; defaults to 10 seconds
+}
+
+func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
+	opts.Committers = cmp.Or(opts.Committers, defaultCommitters)
+	opts.QueueCap = cmp.Or(opts.QueueCap, defaultQueueCap)
+	opts.Timeout = cmp.Or(opts.Timeout, doTimeout)
+	if opts.Weigh == nil {
+		opts.Weigh = func(M) (items, bytes int) { return 1, 0 }
+	}
+	if opts.Release == nil {
+		opts.Release = func(M) {}
+	}
+	if opts.Unheard == nil {
+		opts.Unheard = func(M) {}
+	}
+	return opts
+}
+
+// NewGroup returns a Group of the transactions of one name. It starts nothing:
+// committers run only while there is something to commit.
+func NewGroup[M, R any](db *DB, name string, opts GroupOptions[M, R]) *Group[M, R] {
+	g := &Group[M, R]{
+		db:      db,
+		name:    name,
+		opts:    opts.withDefaults(),
+		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
+		blocked: make(chan struct{}, maxBlockedLanes),
+	}
+	g.idle = sync.NewCond(&g.mu)
+	return g
+}
+
+// Submit waits until m is committed, refused, or its time is over. When ctx
+// ends first the member stays in the queue and is committed all the same: the
+// caller only does not learn of it.
+func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
+	var none R
+	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
+	if err := g.enqueue(w); err != nil {
+		g.forget(w)
+		return none, err
+	}
+	timer := time.NewTimer(g.opts.Timeout)
+	defer timer.Stop()
+	var gone error
+	select {
+	case out := <-w.done:
+		return out.result, out.err
+	case <-ctx.Done():
+		gone = fmt.Errorf("%w: outcome not awaited: %w", ErrUnavailable, context.Cause(ctx))
+	case <-timer.C:
+		gone = fmt.Errorf("%w: no outcome within %s", ErrUnavailable, g.opts.Timeout)
+		if g.giveUp(w) {
+			return none, fmt.Errorf("%w: waited %s for a group commit", ErrBusy, g.opts.Timeout)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case out := <-w.done: // it arrived together with the end
+		return out.result, out.err
+	default:
+		w.left = true
+	}
+	return none, gone
+}
+
+// giveUp takes a member out that no committer has taken. It reports whether it
+// did.
+func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
+	g.mu.Lock()
+	w.given = !w.taken
+	g.mu.Unlock()
+	if w.given {
+		g.forget(w)
+	}
+	return w.given
+}
+
+// Offer commits m some time later without telling anybody. It reports whether
+// there was room for it.
+func (g *Group[M, R]) Offer(m M) bool {
+	return g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}) == nil
+}
+
+func (g *Group[M, R]) enqueue(w *waiting[M, R]) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	if len(g.queue) >= g.opts.QueueCap {
+		return fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
+	}
+	g.queue = append(g.queue, w)
+	if g.active < g.opts.Committers {
+		g.active++
+		g.running++
+		go g.commitUntilEmpty()
+	}
+	return nil
+}
+
+// commitUntilEmpty is one committer. It ends when nothing waits, so an idle
+// Group has no goroutine.
+func (g *Group[M, R]) commitUntilEmpty() {
+	for {
+		batch := g.take()
+		if len(batch) == 0 {
+			return
+		}
+		g.commit(batch)
+	}
+}
+
+// take removes the next batch from the queue. It returns none, and counts the
+// committer out in the same critical section, when the queue is empty.
+func (g *Group[M, R]) take() []*waiting[M, R] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var batch []*waiting[M, R]
+	items, size, used := 0, 0, 0
+	for _, w := range g.queue {
+		if w.given { // its submitter was told ErrBusy: it must not be stored now
+			used++
+			continue
+		}
+		n, b := g.opts.Weigh(w.member)
+		if len(batch) > 0 && (len(batch) == maxBatchMembers || items+n > maxBatchItems || size+b > maxBatchBytes) {
+			break
+		}
+		w.taken = true
+		batch = append(batch, w)
+		items, size, used = items+n, size+b, used+1
+	}
+	rest := copy(g.queue, g.queue[used:])
+	clear(g.queue[rest:])
+	g.queue = g.queue[:rest]
+	if len(batch) == 0 {
+		g.active--
+		g.leave()
+	}
+	return batch
+}
+
+// leave counts one goroutine out. The caller holds mu.
+func (g *Group[M, R]) leave() {
+	g.running--
+	if g.running == 0 {
+		g.idle.Broadcast()
+	}
+}
+
+// commit brings every member of the batch to its end.
+func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
+	g.db.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
+	results, err := g.transact(batch, lockTimeout)
+	switch {
+	case err == nil:
+		for i, w := range batch {
+			g.finish(w, results[i], nil)
+		}
+	case isLockWait(err):
+		g.sideline(batch, err)
+	case isBadData(err) && len(batch) > 1:
+		half := len(batch) / 2
+		g.commit(batch[:half])
+		g.commit(batch[half:])
+	case isBadData(err):
+		g.fail(batch, err)
+	default:
+		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+}
+
+func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
+	var none R
+	for _, w := range batch {
+		g.finish(w, none, err)
+	}
+}
+
+// transact commits the batch in one transaction, which it tries again on a
+// fresh connection after a transient fault or an unknown outcome, until the last
+// member's time is over. That is safe because Run recognises its own rows.
+//
+// It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
+func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) ([]R, error) {
+	deadline := batch[0].deadline
+	members := make([]M, len(batch))
+	for i, w := range batch {
+		members[i] = w.member
+		if w.deadline.After(deadline) {
+			deadline = w.deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	settings := shared(lockWait)
+	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
+	var results []R
+	err := g.db.untilKnown(ctx, &settings, attempts{
+		run: func(tx pgx.Tx) error {
+			var err error
+			results, err = g.opts.Run(ctx, tx, members)
+			if err == nil && len(results) != len(members) {
+				err = fmt.Errorf("%d results for %d members", len(results), len(members))
+			}
+			return err
+		},
+		again: isTransient,
+		doubt: func() {
+			for _, w := range batch {
+				w.doubt = true
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.name, err)
+	}
+	return results, nil
+}
+
+// finish brings a member that a committer took to its end.
+func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
+	m := w.member
+	g.forget(w)
+	g.mu.Lock()
+	w.done <- outcome[R]{result: result, err: err}
+	unheard := w.left && err == nil || w.doubt && err != nil
+	g.mu.Unlock()
+	if unheard {
+		g.opts.Unheard(m)
+	}
+}
+
+// forget lets go of a member that will not be committed any more, while the
+// queue or a batch may still hold w.
+func (g *Group[M, R]) forget(w *waiting[M, R]) {
+	var none M
+	m := w.member
+	w.member = none
+	g.opts.Release(m)
+}
+
+// Stop refuses new members and waits until the others are at their end.
+func (g *Group[M, R]) Stop(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	drained := make(chan struct{})
+	go func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for g.running > 0 {
+			g.idle.Wait()
+		}
+		close(drained)
+	}()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s: commits are still in flight", g.name), ctx.Err())
+	}
+}

@@ -1,0 +1,85 @@
+package commit
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// maxBlockedLanes bounds how many batches may be sorted out beside the
+	// committers at once; each uses one connection.
+	maxBlockedLanes = 4
+	// probeLockTimeout is how long a part of a sidelined batch waits for a
+	// lock while the blocked members are being singled out.
+	probeLockTimeout = 20 * time.Millisecond
+)
+
+// sideline takes a batch that waited too long for somebody's lock away from
+// its committer: a lane finds the blocked members by bisection, commits the
+// others and lets the blocked ones wait until their time is over.
+func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {
+	select {
+	case g.blocked <- struct{}{}:
+	default:
+		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, cause))
+		return
+	}
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
+	go func() {
+		defer func() {
+			<-g.blocked
+			g.mu.Lock()
+			g.leave()
+			g.mu.Unlock()
+		}()
+		var stuck []*waiting[M, R]
+		g.bisect(batch, &stuck)
+		for _, w := range stuck {
+			g.await(w)
+		}
+	}()
+}
+
+// bisect commits what can be committed at once and collects in stuck the
+// members that wait for a lock.
+func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
+	results, err := g.transact(batch, probeLockTimeout)
+	switch {
+	case err == nil:
+		for i, w := range batch {
+			g.finish(w, results[i], nil)
+		}
+	case (isLockWait(err) || isBadData(err)) && len(batch) > 1:
+		half := len(batch) / 2
+		g.bisect(batch[:half], stuck)
+		g.bisect(batch[half:], stuck)
+	case isLockWait(err):
+		*stuck = append(*stuck, batch[0])
+	case isBadData(err):
+		g.fail(batch, err)
+	default:
+		g.fail(batch, fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+}
+
+// await tries one blocked member until it is through or its time is over.
+func (g *Group[M, R]) await(w *waiting[M, R]) {
+	one := []*waiting[M, R]{w}
+	for {
+		results, err := g.transact(one, lockTimeout)
+		switch {
+		case err == nil:
+			g.finish(w, results[0], nil)
+			return
+		case isLockWait(err) && time.Now().Before(w.deadline):
+			continue
+		case isBadData(err):
+			g.fail(one, err)
+		default:
+			g.fail(one, fmt.Errorf("%w: %w", ErrUnavailable, err))
+		}
+		return
+	}
+}

@@ -1,0 +1,288 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// gate is a Group over a table of numbers whose transactions wait for a
+// signal, so that a test decides what shares a batch.
+type gate struct {
+	*Group[int, int]
+
+	pool    *pgxpool.Pool
+	entered chan []int    // members of each transaction that began
+	open    chan struct{} // one receive lets one transaction go on; closed: all
+}
+
+func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
+	t.Helper()
+	g := &gate{pool: pgtest.New(t), entered: make(chan []int, 1000), open: make(chan struct{})}
+	_, err := g.pool.Exec(t.Context(), `CREATE TABLE numbers (n integer PRIMARY KEY CHECK (n <> 13))`)
+	require.NoError(t, err)
+	opts := GroupOptions[int, int]{
+		Run: func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
+			g.entered <- members
+			<-g.open
+			_, err := tx.Exec(ctx, `INSERT INTO numbers SELECT unnest($1::integer[]) ON CONFLICT DO NOTHING`, members)
+			return members, err
+		},
+		Committers: 1, QueueCap: 100, Timeout: 20 * time.Second,
+	}
+	if change != nil {
+		change(&opts)
+	}
+	db, err := New(Options{Pool: g.pool})
+	require.NoError(t, err)
+	g.Group = NewGroup(db, "test", opts)
+	t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })
+	return g
+}
+
+// batch submits members so that they form one batch behind a first member that
+// is let through, and returns their errors.
+func (g *gate) batch(t *testing.T, members ...int) map[int]error {
+	t.Helper()
+	var mu sync.Mutex
+	errs := make(map[int]error)
+	var all sync.WaitGroup
+	submit := func(n int) {
+		all.Go(func() {
+			got, err := g.Submit(context.Background(), n)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && got != n {
+				err = fmt.Errorf("got the result of %d", got)
+			}
+			errs[n] = err
+		})
+	}
+	submit(0)
+	<-g.entered
+	for i, n := range members {
+		submit(n)
+		require.Eventually(t, func() bool {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return len(g.queue) == i+1
+		}, 10*time.Second, time.Millisecond)
+	}
+	close(g.open)
+	all.Wait()
+	require.NoError(t, errs[0])
+	delete(errs, 0)
+	return errs
+}
+
+func TestGroupCommitSharesOneTransaction(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	errs := g.batch(t, 1, 2, 3, 4, 5)
+	for n, err := range errs {
+		require.NoError(t, err, n)
+	}
+	require.Equal(t, []int{1, 2, 3, 4, 5}, <-g.entered)
+	require.Empty(t, g.entered)
+}
+
+func TestGroupCommitBoundsABatch(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	g.opts.Weigh = func(n int) (int, int) {
+		if n == 3 {
+			return 1, 2 * maxBatchBytes // goes alone
+		}
+		return 1, 1
+	}
+	g.batch(t, 1, 2, 3, 4, 5)
+	require.Equal(t, []int{1, 2}, <-g.entered)
+	require.Equal(t, []int{3}, <-g.entered)
+	require.Equal(t, []int{4, 5}, <-g.entered)
+}
+
+func TestGroupCommitIsolatesBadData(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	errs := g.batch(t, 1, 2, 13, 4, 5, 6, 7)
+	for n, err := range errs {
+		if n == 13 {
+			require.ErrorContains(t, err, "numbers_n_check")
+			continue
+		}
+		require.NoError(t, err, n)
+	}
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&stored))
+	require.Equal(t, 7, stored) // with the 0 of the first batch
+}
+
+// One member waits for somebody's lock: its neighbours, and those who come
+// after, do not.
+func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers VALUES (3)`)
+	require.NoError(t, err)
+
+	through := make(chan struct{})
+	blocked := make(chan error, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := g.Submit(context.Background(), 3)
+		blocked <- err
+	})
+	require.Equal(t, []int{3}, <-g.entered)
+	for _, n := range []int{1, 2, 4, 5} {
+		all.Go(func() {
+			if _, err := g.Submit(context.Background(), n); err != nil {
+				t.Errorf("neighbour %d: %v", n, err)
+			}
+			through <- struct{}{}
+		})
+	}
+	close(g.open)
+	for range 4 {
+		<-through // they are through while the lock is still held
+	}
+	require.Empty(t, blocked)
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.NoError(t, <-blocked)
+	all.Wait()
+}
+
+// Five batches that wait for locks: four of them have a lane, the fifth must not
+// hold the committer.
+func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	close(g.open)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers SELECT generate_series(1, 5)`)
+	require.NoError(t, err)
+	blocked := make(chan error, maxBlockedLanes)
+	for n := range maxBlockedLanes {
+		go func() { _, err := g.Submit(context.Background(), n+1); blocked <- err }()
+		require.Eventually(t, func() bool { return len(g.blocked) == n+1 }, 10*time.Second, time.Millisecond)
+	}
+	_, err = g.Submit(t.Context(), 5)
+	require.ErrorIs(t, err, ErrBusy)
+	_, err = g.Submit(t.Context(), 6)
+	require.NoError(t, err, "others go on")
+	require.NoError(t, holder.Rollback(t.Context()))
+	for range maxBlockedLanes {
+		require.NoError(t, <-blocked)
+	}
+}
+
+func TestGroupCommitRefusesWhenFull(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap = 2 })
+	var all sync.WaitGroup
+	submit := func(n int) { all.Go(func() { _, _ = g.Submit(context.Background(), n) }) }
+	submit(0)
+	<-g.entered
+	submit(1)
+	submit(2)
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 2
+	}, 10*time.Second, time.Millisecond)
+	_, err := g.Submit(t.Context(), 3)
+	require.ErrorIs(t, err, ErrBusy)
+	close(g.open)
+	all.Wait()
+}
+
+// A member that was told ErrBusy must not be stored behind its back, not even
+// with a neighbour that came later and still has time.
+func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 200 * time.Millisecond })
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = g.Submit(context.Background(), 1) })
+	<-g.entered
+	_, err := g.Submit(t.Context(), 2) // the committer is held: its time runs out in the queue
+	require.ErrorIs(t, err, ErrBusy)
+	require.True(t, g.Offer(3))
+	close(g.open)
+	all.Wait()
+	require.NoError(t, g.Stop(t.Context()))
+	require.Equal(t, []int{3}, <-g.entered)
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n NOT IN (1, 3)`).Scan(&stored))
+	require.Zero(t, stored)
+}
+
+// The caller hangs up while its member waits: it is committed all the same.
+func TestGroupCommitOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := g.Submit(ctx, 7)
+		if err == nil {
+			t.Error("the caller was gone")
+		}
+	})
+	<-g.entered
+	cancel()
+	all.Wait()
+	close(g.open)
+	require.NoError(t, g.Stop(t.Context()))
+	var stored int
+	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 7`).Scan(&stored))
+	require.Equal(t, 1, stored)
+}
+
+// COMMIT itself may wait for a lock, that of NOTIFY. Nobody in the batch holds it
+// or could do without: the batch stays together.
+func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	_, err := g.pool.Exec(t.Context(), `
+		CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+		CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`)
+	require.NoError(t, err)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	all := make(chan error)
+	go func() { _, err := g.Submit(context.Background(), 1); all <- err }()
+	require.Equal(t, []int{1}, <-g.entered)
+	for n := 2; n <= 4; n++ {
+		go func() { _, err := g.Submit(context.Background(), n); all <- err }()
+	}
+	require.Eventually(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.queue) == 3
+	}, 10*time.Second, time.Millisecond)
+	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
+	require.NoError(t, err)
+	close(g.open)
+	require.Equal(t, []int{1}, <-g.entered, "tried again as it was")
+	require.Equal(t, []int{1}, <-g.entered)
+	require.Empty(t, g.blocked, "no member waits for a lock")
+	require.NoError(t, holder.Rollback(t.Context()))
+	for range 4 {
+		require.NoError(t, <-all)
+	}
+	for len(g.entered) > 0 {
+		if batch := <-g.entered; len(batch) > 1 {
+			require.Len(t, batch, 3)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrPoolNotPrepared means that the server replicates synchronously, and the pool
+// cannot hear that a COMMIT did not reach the standby.
+var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
+	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
+
+// ErrNotOnStandby: the server said COMMIT, and that the standby may not have it.
+var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
+
+// standbyCheck is how often a connection of a pool that is not prepared asks
+// whether the server replicates synchronously.
+const standbyCheck = 10 * time.Second
+
+// What we note on a connection, in pgconn.PgConn.CustomData.
+const (
+	notePrepared   = "hooklatch.prepared"    // true: its pool is prepared
+	noteNoStandby  = "hooklatch.no_standby"  // time.Time: it last asked
+	noteWaitBroken = "hooklatch.wait_broken" // true: a wait for the standby was cancelled
+)
+
+// PreparePool makes a pool fit for a server with synchronous replication. There,
+// pg_cancel_backend, or a pooler, can end the wait of a COMMIT for its standby:
+// the server then answers COMMIT, with a warning that nobody reads unless the
+// pool was told to, and the row is lost with the server. Call it before
+// pgxpool.NewWithConfig. Hooks that config has stay in force.
+//
+// On a server with synchronous_standby_names an Outbox refuses every other pool
+// with ErrPoolNotPrepared. Elsewhere nothing changes.
+func PreparePool(config *pgxpool.Config) {
+	onNotice, afterConnect := config.ConnConfig.OnNotice, config.AfterConnect
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		if isBrokenWait(notice) {
+			conn.CustomData()[noteWaitBroken] = true
+		}
+		if onNotice != nil {
+			onNotice(conn, notice)
+		}
+	}
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		conn.PgConn().CustomData()[notePrepared] = true
+		if afterConnect != nil {
+			return afterConnect(ctx, conn)
+		}
+		return nil
+	}
+}
+
+// isBrokenWait goes by the server's function: the text is translated. Where a
+// pooler leaves that out, the text has to do.
+func isBrokenWait(notice *pgconn.Notice) bool {
+	if notice.Routine != "" {
+		return notice.Routine == "SyncRepWaitForLSN"
+	}
+	return strings.Contains(notice.Message, "wait for synchronous replication")
+}
+
+// standbyWait watches one COMMIT.
+type standbyWait struct{ conn *pgx.Conn }
+
+func watchStandby(conn *pgx.Conn) standbyWait {
+	delete(conn.PgConn().CustomData(), noteWaitBroken)
+	return standbyWait{conn: conn}
+}
+
+func (w standbyWait) cancelled() bool {
+	_, broken := w.conn.PgConn().CustomData()[noteWaitBroken]
+	return broken
+}
+
+// requirePrepared refuses a connection that would not hear the warning where
+// there is one to hear.
+func requirePrepared(ctx context.Context, conn *pgx.Conn) error {
+	notes := conn.PgConn().CustomData()
+	if notes[notePrepared] == true {
+		return nil
+	}
+	if asked, ok := notes[noteNoStandby].(time.Time); ok && time.Since(asked) < standbyCheck {
+		return nil
+	}
+	var standbys string
+	if err := conn.QueryRow(ctx, `SHOW synchronous_standby_names`).Scan(&standbys); err != nil {
+		err = fmt.Errorf("ask for synchronous_standby_names: %w", err)
+		if conn.IsClosed() || ctx.Err() != nil {
+			return &transientError{op: "begin", err: err}
+		}
+		return err
+	}
+	if standbys != "" {
+		return ErrPoolNotPrepared
+	}
+	notes[noteNoStandby] = time.Now()
+	return nil
+}

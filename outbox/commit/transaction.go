@@ -1,0 +1,121 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// lockTimeout lies below deadlock_timeout (1 s by default): a batch that
+	// meets somebody's lock goes aside before the server looks for deadlocks.
+	lockTimeout = 250 * time.Millisecond
+	// statementTimeout bounds one statement, and the pauses between two.
+	statementTimeout = 5 * time.Second
+
+	rollbackTimeout = time.Second
+)
+
+// txSettings are what a transaction of ours begins with. A zero limit is the
+// server's.
+type txSettings struct {
+	lockWait  time.Duration
+	statement time.Duration
+	idle      time.Duration
+	// confirm makes COMMIT wait for the standby whatever the transaction writes:
+	// when it finds what an earlier try wrote, that may be here only.
+	confirm bool
+}
+
+// shared are the settings of transactions that others wait for.
+func shared(lockWait time.Duration) txSettings {
+	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout}
+}
+
+// TransactionOptions begin a transaction of the caller's with the settings the
+// guarantees rest on, whatever the defaults of the server and the role are. The
+// server ends it when the client is silent for longer than idle.
+func TransactionOptions(idle time.Duration) pgx.TxOptions {
+	return txSettings{idle: idle}.options()
+}
+
+// options open the transaction in one round trip. synchronous_commit is only
+// ever raised: without on, an acknowledged row is lost with the server's
+// process, and somebody may have asked for remote_apply. The warning that a wait
+// for the standby was cancelled must arrive, see PreparePool.
+func (s txSettings) options() pgx.TxOptions {
+	var q strings.Builder
+	q.WriteString(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT
+	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
+	set_config('client_min_messages', CASE current_setting('client_min_messages') WHEN 'error' THEN 'warning' ELSE current_setting('client_min_messages') END, true)`)
+	for _, limit := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"lock_timeout", s.lockWait},
+		{"statement_timeout", s.statement},
+		{"idle_in_transaction_session_timeout", s.idle},
+	} {
+		if limit.d > 0 {
+			fmt.Fprintf(&q, ",\n\tset_config('%s', '%d', true)", limit.name, max(limit.d.Milliseconds(), 1))
+		}
+	}
+	if s.confirm {
+		q.WriteString(",\n\tpg_logical_emit_message(true, 'hooklatch.confirm', '')")
+	}
+	return pgx.TxOptions{BeginQuery: q.String()}
+}
+
+// inTransaction runs f in a transaction on a connection of its own. Everything
+// we write goes through it, but what joins a transaction of the caller's.
+func inTransaction(ctx context.Context, pool *pgxpool.Pool, settings txSettings, f func(pgx.Tx) error) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return &transientError{op: "acquire connection", err: err}
+	}
+	defer conn.Release()
+	if err := requirePrepared(ctx, conn.Conn()); err != nil {
+		return err
+	}
+	tx, err := conn.BeginTx(ctx, settings.options())
+	if err != nil {
+		if conn.Conn().IsClosed() {
+			return &transientError{op: "begin", err: err}
+		}
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := f(tx); err != nil {
+		lost := conn.Conn().IsClosed()
+		rollback(ctx, tx)
+		if lost || ctx.Err() != nil {
+			return &transientError{op: "write", err: err}
+		}
+		return err
+	}
+	return commit(ctx, tx)
+}
+
+// commit ends the transaction and classifies what may go wrong.
+func commit(ctx context.Context, tx pgx.Tx) error {
+	wait := watchStandby(tx.Conn())
+	if err := tx.Commit(ctx); err != nil {
+		return commitError(err)
+	}
+	if wait.cancelled() {
+		return &transientError{op: "commit", err: ErrNotOnStandby, ambiguous: true}
+	}
+	return nil
+}
+
+// rollback does not wait for a server that no longer answers. On a closed
+// connection there is nothing to roll back.
+func rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_ = tx.Rollback(ctx) // the transaction's own error is the one to report
+}

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// leaseTime is longer than a test takes.
+const leaseTime = time.Minute
+
+// ledgerBundle is a Ledger on a database of its own, with a destination.
+type ledgerBundle struct {
+	*Ledger
+
+	pool *pgxpool.Pool
+}
+
+// newLedger registers the destination app.
+func newLedger(t testing.TB, pool *pgxpool.Pool) *ledgerBundle {
+	t.Helper()
+	db, err := commit.New(commit.Options{Pool: pool})
+	require.NoError(t, err)
+	jobs, err := riverjob.NewInserter(riverjob.InserterOptions{Pool: pool, Schema: schema.Default})
+	require.NoError(t, err)
+	l, err := New(Options{DB: db, ReadPool: pool, Jobs: jobs})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, l.Stop(ctx))
+	})
+	require.NoError(t, l.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	return &ledgerBundle{Ledger: l, pool: pool}
+}
+
+// count returns the one number a query yields.
+func (b *ledgerBundle) count(t testing.TB, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, b.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+func (b *ledgerBundle) begin(t *testing.T) pgx.Tx {
+	t.Helper()
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	return tx
+}
+
+// add enqueues an effect inside tx.
+func (b *ledgerBundle) add(t testing.TB, tx pgx.Tx, e NewEffect) identity.EffectID {
+	t.Helper()
+	e.Destination = "app"
+	if e.Request.Body == nil {
+		e.Request.Body = []byte(`{"n":1}`)
+	}
+	isNew, err := b.AddTx(t.Context(), tx, e, nil, "")
+	require.NoError(t, err)
+	require.True(t, isNew)
+	return identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: e.Key, Generation: 1}
+}
+
+// added enqueues an effect.
+func (b *ledgerBundle) added(t testing.TB, key string, policy Policy) identity.EffectID {
+	t.Helper()
+	var id identity.EffectID
+	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, Policy: policy})
+		return nil
+	}))
+	return id
+}
+
+// claiming asks for an attempt under a claim id of its own.
+func claiming(id identity.EffectID) Claim {
+	return Claim{ID: id, ClaimID: uuid.New(), Lease: leaseTime, JobID: 1}
+}
+
+func (b *ledgerBundle) claim(t testing.TB, id identity.EffectID) Claimed {
+	t.Helper()
+	c, err := b.Claim(t.Context(), claiming(id))
+	require.NoError(t, err)
+	return c
+}
+
+// granted claims an attempt that must start.
+func (b *ledgerBundle) granted(t testing.TB, id identity.EffectID) Effect {
+	t.Helper()
+	c := b.claim(t, id)
+	require.Equal(t, ClaimGranted, c.Status)
+	return c.Effect
+}
+
+// failed makes an effect that its receiver refused.
+func (b *ledgerBundle) failed(t testing.TB, key string) identity.EffectID {
+	t.Helper()
+	id := b.added(t, key, AtLeastOnce)
+	_, err := b.Settle(t.Context(), Settlement{Effect: b.granted(t, id), Verdict: VerdictRefused, Error: "no"})
+	require.NoError(t, err)
+	return id
+}
+
+// stands is the effect as it stands.
+func (b *ledgerBundle) stands(t testing.TB, id identity.EffectID) Effect {
+	t.Helper()
+	e, err := b.Effect(t.Context(), id.IdempotencyKey())
+	require.NoError(t, err)
+	return e
+}
+
+// ledgerOn is a Ledger on a database of the test's own.
+func ledgerOn(t testing.TB) *ledgerBundle {
+	t.Helper()
+	return newLedger(t, pgtest.New(t))
+}
+
+// tester orders things.
+var tester = Operator{Who: "ann", Via: "test"}

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/payload"
+)
+
+// Claim asks for the right to start one attempt (T3).
+type Claim struct {
+	ID identity.EffectID
+	// ClaimID is made by the worker for one run of the job: a claim that is
+	// repeated because its answer was lost gets the same attempt.
+	ClaimID uuid.UUID
+	Lease   time.Duration // time-out of the attempt, and slack
+	JobID   int64
+	// FirstRequest completes the request at the first claim: method, URL and
+	// headers that are still empty in the ledger are taken from it and
+	// committed with the claim, for every later attempt (I7).
+	FirstRequest Request
+	// KeyTTL is how long the receiver remembers a key. An effect that is in
+	// doubt for longer is parked: the same key would not protect it any more.
+	// 0: for ever.
+	KeyTTL time.Duration
+	// Probe lets the claim through a breaker that is not closed. An operator's
+	// pause holds for it too. The attempt is not counted, unless another effect of
+	// the destination succeeded after this one had failed: see Claimed.OwnFault.
+	Probe bool
+}
+
+// ClaimStatus says whether an attempt may start.
+type ClaimStatus string
+
+// The answers to a claim.
+const (
+	ClaimGranted  ClaimStatus = "granted"  // start attempt Claimed.Effect.Attempt
+	ClaimNotDue   ClaimStatus = "not_due"  // its next attempt is at Effect.NextAttemptAt
+	ClaimLeased   ClaimStatus = "leased"   // another attempt runs until Effect.LeaseUntil
+	ClaimFinished ClaimStatus = "finished" // nothing to do: Effect.State says why
+	ClaimParked   ClaimStatus = "parked"   // this claim found it in doubt and parked it: Effect.Error says why
+	// ClaimBlocked: an effect before it in its order is unfinished, or an event
+	// before its own is not dispatched. See Claimed.Woken.
+	ClaimBlocked ClaimStatus = "blocked"
+	// ClaimSuperseded: a newer effect of the same object, Effect.SupersededBy,
+	// was applied. This claim cancelled it, or one before did.
+	ClaimSuperseded ClaimStatus = "superseded"
+	// ClaimPaused: its destination is paused, by an operator or its breaker.
+	ClaimPaused  ClaimStatus = "paused"
+	ClaimMissing ClaimStatus = "missing" // there is no such effect
+)
+
+// Claimed is the answer to a Claim.
+type Claimed struct {
+	Status ClaimStatus
+	// Effect has its Request.Body filled in when Status is ClaimGranted,
+	// whatever FromDelivery says, except when Request.Late tells that it is
+	// still to be rendered.
+	Effect Effect
+	// OwnFault is true when another effect of the destination succeeded after this
+	// one had failed, or while it was refused again and again.
+	OwnFault bool
+	// Woken is true for a ClaimBlocked effect whose turn comes with a new job:
+	// the one that claimed may end. Otherwise it snoozes and asks again.
+	Woken bool
+}
+
+func (c Claim) validate() error {
+	if c.ClaimID == uuid.Nil {
+		return errors.New("no claim id")
+	}
+	if c.Lease <= 0 {
+		return fmt.Errorf("lease is %s, it must be positive", c.Lease)
+	}
+	if c.KeyTTL < 0 {
+		return fmt.Errorf("key TTL is %s, it must not be negative", c.KeyTTL)
+	}
+	return nil
+}
+
+// Claim starts an attempt, in a transaction that it may share with others: the
+// lease and the number of the attempt are committed when it returns. The
+// commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed.
+func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
+	if err := c.validate(); err != nil {
+		return Claimed{}, fmt.Errorf("claim effect: %w", err)
+	}
+	claimed, err := l.claims.Submit(context.WithoutCancel(ctx), c)
+	if err != nil {
+		return Claimed{}, fmt.Errorf("claim effect: %w", err)
+	}
+	if claimed.Status == ClaimGranted {
+		err := l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, &claimed.Effect) })
+		if err != nil {
+			return claimed, fmt.Errorf("claim effect: %w", err)
+		}
+	}
+	return claimed, nil
+}
+
+// rowQuerier is a pool or a transaction.
+type rowQuerier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// loadBody fills in a body that claim.sql left out. A transaction that 64 effects
+// share reads small ones only, so that what it holds is bounded.
+func (l *Ledger) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
+	if e.bodyApart {
+		if err := db.QueryRow(ctx, l.sql.effectBody, e.Scope, e.Key, e.Generation).Scan(&e.Request.Body); err != nil {
+			return fmt.Errorf("load body of %s: %w", e.EffectID, err)
+		}
+	}
+	if e.Request.FromDelivery {
+		return l.loadDelivery(ctx, db, e)
+	}
+	return nil
+}
+
+// loadDelivery fills in the body of an effect that sends its event as it came.
+func (l *Ledger) loadDelivery(ctx context.Context, db rowQuerier, e *Effect) error {
+	var item, contentType string
+	var body []byte
+	err := db.QueryRow(ctx, l.sql.deliveryOf, e.Event.Source, e.Event.EventID).Scan(&item, &contentType, &body)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("load delivery of %s: %w", e.Event, err)
+	}
+	e.Request.Body = payload.Part(body, item)
+	if e.Request.ContentType == "" {
+		e.Request.ContentType = contentType
+	}
+	return nil
+}

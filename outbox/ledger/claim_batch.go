@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// What claim.sql does with an effect.
+const (
+	verdictGrant = "grant" // it is started
+	verdictPark  = "park"  // it is parked
+	verdictPause = "pause" // nothing, its destination is paused
+	verdictTurn  = "turn"  // nothing yet: its order must be asked first
+)
+
+// claimAnswer is a Claimed as the rows say it.
+type claimAnswer struct {
+	Claimed
+
+	verdict string
+	lost    bool // its attempt outlived its lease
+}
+
+// claimBatch is the first half of T3 for all claims of a batch. Ordered effects
+// take two rounds: one that locks their rows, and, once their orders are locked
+// too and asked, one that starts those whose turn it is.
+func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+	distinct := make([]Claim, 0, len(batch))
+	asked := make(map[identity.EffectID]bool, len(batch))
+	for _, c := range batch {
+		if !asked[c.ID] { // the first of two jobs of one effect asks for both
+			asked[c.ID] = true
+			distinct = append(distinct, c)
+		}
+	}
+	answers, err := l.claimRound(ctx, tx, distinct, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.takeTurns(ctx, tx, distinct, answers); err != nil {
+		return nil, err
+	}
+	results := make([]Claimed, len(batch))
+	for i, c := range batch {
+		answer, found := answers[c.ID]
+		switch {
+		case !found:
+			answer.Claimed = Claimed{Status: ClaimMissing, Effect: Effect{EffectID: c.ID}}
+		case answer.verdict == verdictGrant && answer.Effect.claimID == c.ClaimID:
+			answer.Status = ClaimGranted
+		}
+		results[i] = answer.Claimed
+	}
+	return results, nil
+}
+
+// claimRound starts what may be started. hasTurn says that the orders of all of
+// them were asked.
+func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
+	var scopes, keys, methods, urls []string
+	var generations []int
+	var claimIDs []uuid.UUID
+	var leases, ttls []float64
+	var jobIDs []int64
+	var headers [][]byte
+	var probes, turns []bool
+	for _, c := range batch {
+		encoded, err := column.Headers(c.FirstRequest.Headers)
+		if err != nil {
+			return nil, fmt.Errorf("encode headers: %w", err)
+		}
+		scopes, keys, generations = append(scopes, c.ID.Scope), append(keys, c.ID.Key), append(generations, c.ID.Generation)
+		claimIDs, leases, jobIDs = append(claimIDs, c.ClaimID), append(leases, c.Lease.Seconds()), append(jobIDs, c.JobID)
+		methods, urls = append(methods, c.FirstRequest.Method), append(urls, c.FirstRequest.URL)
+		headers, ttls = append(headers, encoded), append(ttls, c.KeyTTL.Seconds())
+		probes, turns = append(probes, c.Probe), append(turns, hasTurn)
+	}
+	rows, err := tx.Query(ctx, l.sql.claim, scopes, keys, generations, claimIDs, leases, jobIDs, methods, urls, headers, ttls, probes, turns)
+	if err != nil {
+		return nil, fmt.Errorf("claim effects: %w", err)
+	}
+	collected, err := pgx.CollectRows(rows, scanClaimed)
+	if err != nil {
+		return nil, fmt.Errorf("claim effects: %w", err)
+	}
+	answers := make(map[identity.EffectID]claimAnswer, len(collected))
+	for _, answer := range collected {
+		answers[answer.Effect.EffectID] = answer
+	}
+	return answers, nil
+}
+
+// scanClaimed tells a lease from a grant only by whose claim it is, which
+// claimBatch knows.
+func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
+	var answer claimAnswer
+	var claimID *uuid.UUID
+	var received *time.Time
+	var apart bool
+	e, err := scanEffect(row, &claimID, &answer.verdict, &answer.lost, &answer.OwnFault, &apart, &received)
+	if err != nil {
+		return claimAnswer{}, err
+	}
+	e.claimID, e.EventReceivedAt, e.bodyApart = column.OrZero(claimID), column.OrZero(received), apart
+	answer.Effect = e
+	switch {
+	case answer.verdict == verdictPark:
+		answer.Status = ClaimParked
+	case answer.verdict == verdictPause:
+		answer.Status = ClaimPaused
+	case e.State == EffectStarted:
+		answer.Status = ClaimLeased
+	case e.State == EffectCancelled && e.SupersededBy != "":
+		answer.Status = ClaimSuperseded
+	case e.State.Finished():
+		answer.Status = ClaimFinished
+	default:
+		answer.Status = ClaimNotDue
+	}
+	return answer, nil
+}

@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// large makes an effect whose body is stored apart from its row and does not
+// compress.
+func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.EffectID, []byte) {
+	t.Helper()
+	body := make([]byte, size)
+	_, err := rand.Read(body)
+	require.NoError(t, err)
+	var id identity.EffectID
+	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, Request: Request{Body: body}})
+		return nil
+	}))
+	return id, body
+}
+
+// bodyReads is how many pages of bodies were read from the ledger so far.
+func (b *ledgerBundle) bodyReads(t *testing.T) int {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
+	require.NoError(t, err)
+	return b.count(t, `SELECT toast_blks_read + toast_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'hooklatch' AND relname = 'effects'`)
+}
+
+// An effect that waits is asked for again and again: its body stays where it is.
+func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
+	t.Parallel()
+	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are all there are
+	id, body := b.large(t, "evt_1", 1<<20)
+	require.NoError(t, b.SetPaused(t.Context(), "app", true, tester))
+	before := b.bodyReads(t)
+	c := b.claim(t, id)
+	require.Equal(t, ClaimPaused, c.Status)
+	require.Empty(t, c.Effect.Request.Body)
+	require.False(t, c.Effect.Request.FromDelivery)
+	require.Equal(t, before, b.bodyReads(t))
+
+	require.NoError(t, b.SetPaused(t.Context(), "app", false, tester))
+	e := b.granted(t, id)
+	require.True(t, bytes.Equal(body, e.Request.Body))
+	require.Greater(t, b.bodyReads(t), before)
+	before = b.bodyReads(t)
+	leased := b.claim(t, id)
+	require.Equal(t, ClaimLeased, leased.Status)
+	require.Empty(t, leased.Effect.Request.Body)
+	require.Equal(t, before, b.bodyReads(t))
+}
+
+// The transaction that 64 claims share holds 64 KiB of each at most.
+func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	small, smallBody := b.large(t, "small", 64<<10)
+	large, largeBody := b.large(t, "large", 64<<10+1)
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		claimed, err := b.claimBatch(t.Context(), tx, []Claim{claiming(small), claiming(large)})
+		require.NoError(t, err)
+		require.Equal(t, ClaimGranted, claimed[1].Status)
+		require.True(t, bytes.Equal(smallBody, claimed[0].Effect.Request.Body))
+		require.Empty(t, claimed[1].Effect.Request.Body)
+		return pgx.ErrTxClosed // take nothing
+	})
+	require.ErrorIs(t, err, pgx.ErrTxClosed)
+	require.True(t, bytes.Equal(largeBody, b.granted(t, large).Request.Body))
+}
+
+// A claim that waited for the row answers by what it finds then, not by what it
+// saw before.
+func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	id := b.added(t, "evt_1", AtLeastOnce)
+	first, second := b.begin(t), b.begin(t)
+	granted, err := b.claimBatch(t.Context(), first, []Claim{claiming(id)})
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, granted[0].Status)
+	answer := make(chan Claimed, 1)
+	go func() {
+		claimed, err := b.claimBatch(context.Background(), second, []Claim{claiming(id)})
+		if err != nil {
+			t.Errorf("claim: %v", err)
+			claimed = make([]Claimed, 1)
+		}
+		answer <- claimed[0]
+	}()
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, second.Conn().PgConn().PID()) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, first.Commit(t.Context()))
+	leased := <-answer
+	require.Equal(t, ClaimLeased, leased.Status)
+	require.True(t, granted[0].Effect.LeaseUntil.Equal(leased.Effect.LeaseUntil))
+	require.NoError(t, second.Rollback(t.Context()))
+}

@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// turn is what stands between an ordered effect and its attempt.
+type turn struct {
+	behind       bool   // an effect before it in its order is unfinished
+	early        bool   // a later one is at work, or an earlier event is not dispatched
+	supersededBy string // idempotency key of a newer effect of its object that was applied
+}
+
+// takeTurns asks the orders of the effects whose rows claimRound locked, and
+// starts, parks or cancels those whose turn it is. It changes answers.
+func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
+	orders := make(map[orderKey]bool)
+	var waiting []Claim
+	for _, c := range batch {
+		if answer := answers[c.ID]; answer.verdict == verdictTurn {
+			waiting = append(waiting, c)
+			orders[answer.Effect.place().key()] = true
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	if err := l.lockOrders(ctx, tx, orders); err != nil {
+		return err
+	}
+	turns, err := l.turnsOf(ctx, tx, waiting)
+	if err != nil {
+		return err
+	}
+	var mine []Claim
+	superseded := make(map[identity.EffectID]string)
+	started := make(map[orderKey]bool)
+	for _, c := range waiting {
+		answer, t := answers[c.ID], turns[c.ID]
+		order := answer.Effect.place().key()
+		switch {
+		// An attempt that was lost goes on, whatever came before it meanwhile:
+		// the others wait for its end.
+		case !answer.lost && (t.behind || t.early || started[order]):
+			answer.Status, answer.Woken = ClaimBlocked, t.behind
+			answers[c.ID] = answer
+		case t.supersededBy != "":
+			superseded[c.ID] = t.supersededBy
+		default:
+			started[order] = true
+			mine = append(mine, c)
+		}
+	}
+	if err := l.supersede(ctx, tx, superseded, answers); err != nil {
+		return err
+	}
+	if len(mine) > 0 {
+		granted, err := l.claimRound(ctx, tx, mine, true)
+		if err != nil {
+			return err
+		}
+		maps.Copy(answers, granted)
+	}
+	var changed []place
+	for _, c := range waiting {
+		answer := answers[c.ID]
+		if answer.Status == ClaimParked || answer.Status == ClaimSuperseded {
+			changed = append(changed, answer.Effect.place())
+		}
+	}
+	return l.wakeNext(ctx, tx, changed, true)
+}
+
+func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[identity.EffectID]turn, error) {
+	var scopes, keys []string
+	var generations []int
+	for _, c := range waiting {
+		scopes, keys, generations = append(scopes, c.ID.Scope), append(keys, c.ID.Key), append(generations, c.ID.Generation)
+	}
+	rows, err := tx.Query(ctx, l.sql.orderTurns, scopes, keys, generations)
+	if err != nil {
+		return nil, fmt.Errorf("ask orders: %w", err)
+	}
+	turns := make(map[identity.EffectID]turn, len(waiting))
+	var id identity.EffectID
+	var t turn
+	if _, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &t.behind, &t.early, &t.supersededBy}, func() error {
+		turns[id] = t
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("ask orders: %w", err)
+	}
+	return turns, nil
+}
+
+// supersede cancels effects by newer ones of the same object.
+func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
+	if len(by) == 0 {
+		return nil
+	}
+	var scopes, keys, newer []string
+	var generations []int
+	for id, key := range by {
+		scopes, keys, generations, newer = append(scopes, id.Scope), append(keys, id.Key), append(generations, id.Generation), append(newer, key)
+	}
+	rows, err := tx.Query(ctx, l.sql.supersede, scopes, keys, generations, newer)
+	if err != nil {
+		return fmt.Errorf("supersede effects: %w", err)
+	}
+	var id identity.EffectID
+	var reason string
+	if _, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &reason}, func() error {
+		answer := answers[id]
+		answer.Status = ClaimSuperseded
+		answer.Effect.State, answer.Effect.SupersededBy, answer.Effect.Error = EffectCancelled, by[id], reason
+		answers[id] = answer
+		return nil
+	}); err != nil {
+		return fmt.Errorf("supersede effects: %w", err)
+	}
+	return nil
+}

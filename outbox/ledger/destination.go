@@ -1,0 +1,203 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
+)
+
+// BreakerState is the state of a destination's circuit breaker.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // attempts go through
+	BreakerOpen     BreakerState = "open"      // none go through
+	BreakerHalfOpen BreakerState = "half_open" // a probe is on its way
+)
+
+// DestinationState is a destination as the fleet sees it.
+type DestinationState struct {
+	Name         string    `json:"name"`
+	Kind         string    `json:"kind"`
+	Queue        string    `json:"queue"`
+	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue: it is never paused, claims are refused
+	RegisteredAt time.Time `json:"registered_at"`
+
+	OperatorPaused bool      `json:"operator_paused"`
+	PausedBy       string    `json:"paused_by,omitzero"`
+	PauseReason    string    `json:"pause_reason,omitzero"`
+	PausedAt       time.Time `json:"paused_at"` // zero unless OperatorPaused
+
+	Breaker       BreakerState `json:"breaker"`
+	BreakerReason string       `json:"breaker_reason,omitzero"`
+	OpenedAt      time.Time    `json:"opened_at"` // zero while the breaker is closed
+	ProbeAt       time.Time    `json:"probe_at"`  // of the next probe, or the end of one on its way
+	Epoch         int64        `json:"-"`         // counts the changes of pause and breaker
+
+	QueuePaused bool `json:"queue_paused"` // what River is told
+
+	ServedBy int       `json:"served_by"` // running processes that have it in their configuration
+	ServedAt time.Time `json:"served_at"` // when there was one; zero: never
+}
+
+// Paused tells whether no attempt but probes may start.
+func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
+
+// MarshalJSON writes what people and their programs are shown of a destination. A
+// time that is not there is null.
+func (d DestinationState) MarshalJSON() ([]byte, error) {
+	type fields DestinationState // without this method
+	return plainjson.Marshal(struct {
+		fields
+
+		Paused   bool       `json:"paused"` // by an operator or its breaker
+		PausedAt *time.Time `json:"paused_at"`
+		OpenedAt *time.Time `json:"opened_at"`
+		ProbeAt  *time.Time `json:"probe_at"`
+		ServedAt *time.Time `json:"served_at"`
+	}{
+		fields: fields(d), Paused: d.Paused(), PausedAt: plainjson.OrNull(d.PausedAt), OpenedAt: plainjson.OrNull(d.OpenedAt),
+		ProbeAt: plainjson.OrNull(d.ProbeAt), ServedAt: plainjson.OrNull(d.ServedAt),
+	})
+}
+
+// SetPaused sets or ends an operator's pause. The breaker goes its own way: a
+// destination works when neither holds it. Errors: ErrUnknownDestination,
+// ErrUnavailable.
+func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
+	what := Instruction{Action: ActionResumeDestination, Target: destination}
+	if paused {
+		what.Action = ActionPauseDestination
+	}
+	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came := Consequence{Result: "it was so already"}
+		known, err := l.applyPause(ctx, tx, destination, func() error {
+			tag, err := tx.Exec(ctx, l.sql.setPaused, destination, paused, by.Who, column.Reason(by.Reason))
+			if tag.RowsAffected() > 0 {
+				came = Consequence{Result: "paused", Affected: 1}
+				if !paused {
+					came.Result = "resumed"
+				}
+			}
+			return err
+		})
+		if err == nil && !known {
+			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+		}
+		return came, err
+	})
+	if err != nil {
+		return fmt.Errorf("set pause of %s: %w", destination, err)
+	}
+	return nil
+}
+
+// changeDestination runs a statement whose first parameter is the destination,
+// and applies what the row says then to its River queue, in one transaction
+// under the row's lock. All such statements give the same result when they are
+// repeated, so a lost COMMIT answer is harmless.
+func (l *Ledger) changeDestination(ctx context.Context, name, destination, statement string, args ...any) error {
+	return l.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		known, err := l.applyPause(ctx, tx, destination, func() error {
+			_, err := tx.Exec(ctx, statement, append([]any{destination}, args...)...)
+			return err
+		})
+		if err == nil && !known {
+			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+		}
+		return err
+	})
+}
+
+// applyPause locks the destination, changes it, and pauses or resumes its queue
+// as it stands afterwards. It reports whether there is such a destination.
+func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
+	var locked string
+	err := tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock destination: %w", err)
+	}
+	if err := change(); err != nil {
+		return false, err
+	}
+	var queue string
+	var pause, isPaused bool
+	if err := tx.QueryRow(ctx, l.sql.pauseOf, destination).Scan(&queue, &pause, &isPaused); err != nil {
+		return false, fmt.Errorf("look up pause: %w", err)
+	}
+	switch {
+	case pause && !isPaused:
+		// A queue that no worker serves yet has no row to pause.
+		if _, err := tx.Exec(ctx, l.sql.createQueue, queue); err != nil {
+			return false, fmt.Errorf("create queue %s: %w", queue, err)
+		}
+		err = l.jobs.PauseQueue(ctx, tx, queue)
+	case !pause && isPaused:
+		err = l.jobs.ResumeQueue(ctx, tx, queue)
+	}
+	if err != nil {
+		return false, fmt.Errorf("apply pause to queue %s: %w", queue, err)
+	}
+	return true, nil
+}
+
+// Destinations lists all destinations that were ever registered, by name.
+func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
+	rows, err := l.read.Query(ctx, l.sql.listDestinations, presumedGone.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("list destinations: %w", err)
+	}
+	destinations, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DestinationState, error) {
+		var d DestinationState
+		var pausedAt, openedAt, probeAt, servedAt *time.Time
+		err := row.Scan(&d.Name, &d.Kind, &d.Queue, &d.SharedQueue, &d.RegisteredAt,
+			&d.OperatorPaused, &d.PausedBy, &d.PauseReason, &pausedAt,
+			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused,
+			&d.ServedBy, &servedAt)
+		d.PausedAt, d.OpenedAt, d.ProbeAt, d.ServedAt = column.OrZero(pausedAt), column.OrZero(openedAt), column.OrZero(probeAt), column.OrZero(servedAt)
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list destinations: %w", err)
+	}
+	return destinations, nil
+}
+
+// SyncPauses makes the River queues agree with the destinations, which are the
+// truth: River forgets the queue of a worker that was away for a day, and
+// people pause and resume queues in River UI. Call it every 10 seconds. Errors:
+// ErrUnavailable.
+func (l *Ledger) SyncPauses(ctx context.Context) error {
+	var names []string
+	err := l.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
+		rows, err := pool.Query(ctx, l.sql.wrongPauses)
+		if err == nil {
+			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sync pauses: %w", err)
+	}
+	for _, name := range names {
+		if err := l.db.Do(ctx, "sync_pause", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			_, err := l.applyPause(ctx, tx, name, func() error { return nil })
+			return err
+		}); err != nil {
+			return fmt.Errorf("sync pause of %s: %w", name, err)
+		}
+	}
+	return nil
+}

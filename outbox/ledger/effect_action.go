@@ -1,0 +1,211 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+)
+
+// StateError means that an action cannot be done to an effect in its state.
+type StateError struct {
+	Action Action
+	State  EffectState
+}
+
+func (e *StateError) Error() string {
+	state := strings.ReplaceAll(string(e.State), "_", " ")
+	switch {
+	case e.Action == ActionRetryEffect && e.State == EffectDone:
+		return "the effect is done: what succeeded is not tried again"
+	case e.Action == ActionRetryEffect && e.State.Finished():
+		return "the request of the effect could not be rendered: replay its event instead"
+	case e.Action == ActionRetryEffect:
+		return "the effect is " + state + ": it is tried without being told to"
+	case e.Action == ActionParkEffect && e.State == EffectParked:
+		return "the effect is parked already"
+	case e.Action == ActionParkEffect:
+		return "the effect is " + state + ": only what is pending, started or in doubt can be parked"
+	case e.Action == ActionCancelEffect && e.State == EffectCancelled:
+		return "the effect is cancelled already"
+	case e.Action == ActionCancelEffect:
+		return "the effect is " + state + ": what succeeded cannot be given up"
+	}
+	return fmt.Sprintf("the effect is %s: %s is not possible", state, e.Action)
+}
+
+// Retry lets a failed, parked or cancelled effect be attempted again, at once,
+// with the same key and body (I7). A person orders it, so it holds for
+// at_most_once too (I8), and key_ttl counts anew. An effect that could not be
+// rendered is not retried: its event is replayed. Errors: ErrNotFound,
+// *StateError, ErrUnavailable.
+func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
+		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
+	}
+	return nil
+}
+
+// Cancel gives an effect up that is not done. An attempt that runs may still be
+// applied, but settles nothing. Errors: ErrNotFound, *StateError,
+// ErrUnavailable.
+func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
+		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
+	}
+	return nil
+}
+
+// Park puts an unfinished effect aside until a person retries or cancels it. An
+// attempt that runs may still be applied, but settles nothing. Errors:
+// ErrNotFound, *StateError, ErrUnavailable.
+func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) error {
+	if err := l.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
+		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
+	}
+	return nil
+}
+
+// StatesFor are the states of the effects that an action can be done to. It is
+// nil for an action on something else.
+func StatesFor(action Action) []EffectState {
+	switch action {
+	case ActionRetryEffect:
+		return []EffectState{EffectFailed, EffectParked, EffectCancelled}
+	case ActionCancelEffect:
+		return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectFailed, EffectParked}
+	case ActionParkEffect:
+		return []EffectState{EffectPending, EffectStarted, EffectInDoubt}
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
+	}
+	return nil
+}
+
+func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
+	what := Instruction{Action: action, Target: unrotated(idempotencyKey)}
+	return l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came, err := l.change(ctx, tx, action, chosenEffects{keys: []string{what.Target}, states: StatesFor(action)}, by)
+		if err == nil && came.Affected == 0 {
+			err = l.wrongState(ctx, tx, action, idempotencyKey)
+		}
+		return came, err
+	})
+}
+
+// wrongState is why a statement did not find an effect in a state it is for.
+func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idempotencyKey string) error {
+	e, err := l.effect(ctx, tx, idempotencyKey)
+	if err != nil {
+		return err
+	}
+	return &StateError{Action: action, State: e.State}
+}
+
+// chosenEffects are those an action is done to, unless they left the states, or
+// came to them after asOf.
+type chosenEffects struct {
+	keys   []string
+	states []EffectState
+	asOf   time.Time // zero: whenever
+}
+
+// change does an action to effects and says what came of it.
+func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, by Operator) (Consequence, error) {
+	var result string
+	var affected int
+	var err error
+	switch action {
+	case ActionRetryEffect:
+		result = "tried again"
+		affected, err = l.reopen(ctx, tx, chosen, by.Did("retried"))
+	case ActionCancelEffect:
+		result = "cancelled"
+		affected, err = l.putAside(ctx, tx, l.sql.cancelEffects, chosen, by.Did(result))
+	case ActionParkEffect:
+		result = "parked"
+		affected, err = l.putAside(ctx, tx, l.sql.parkEffects, chosen, by.Did(result))
+	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
+		err = fmt.Errorf("%s is no action on effects", action)
+	}
+	return Consequence{Result: result, Affected: int64(affected)}, err
+}
+
+// reopen counts the effects it opened again. Each has a job, or waits for its
+// turn.
+func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
+	rows, err := tx.Query(ctx, l.sql.reopenEffects, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
+	if err != nil {
+		return 0, fmt.Errorf("reopen effects: %w", err)
+	}
+	reopened, err := pgx.CollectRows(rows, scanHead)
+	if err != nil {
+		return 0, fmt.Errorf("reopen effects: %w", err)
+	}
+	return len(reopened), l.startReopened(ctx, tx, reopened)
+}
+
+// ReopenTx opens what did not succeed of an event again.
+func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
+	rows, err := tx.Query(ctx, l.sql.keysOfEvent, ref.Source, ref.EventID)
+	if err != nil {
+		return 0, fmt.Errorf("find effects of event: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, fmt.Errorf("find effects of event: %w", err)
+	}
+	return l.reopen(ctx, tx, chosenEffects{keys: keys, states: StatesFor(ActionRetryEffect)}, why)
+}
+
+// startReopened inserts the jobs of effects that were opened again, except of
+// those that wait for their turn in an order.
+func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) error {
+	orders := make(map[orderKey]bool)
+	for _, e := range reopened {
+		if e.order != "" {
+			orders[e.key()] = true
+		}
+	}
+	if err := l.lockOrders(ctx, tx, orders); err != nil {
+		return err
+	}
+	heads, err := l.headsOf(ctx, tx, orders)
+	if err != nil {
+		return err
+	}
+	first := make(map[identity.EffectID]bool, len(heads))
+	for _, h := range heads {
+		first[h.id] = true
+	}
+	var jobs []riverjob.EffectJob
+	for _, e := range reopened {
+		if e.order == "" || first[e.id] {
+			jobs = append(jobs, e.job)
+		}
+	}
+	return l.jobs.InsertEffects(ctx, tx, jobs)
+}
+
+// putAside runs a statement that ends effects by a person's order, counts them,
+// and wakes what waited behind them.
+func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
+	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
+	if err != nil {
+		return 0, fmt.Errorf("put effects aside: %w", err)
+	}
+	places, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (place, error) {
+		var p place
+		err := row.Scan(&p.id.Scope, &p.id.Key, &p.id.Generation, &p.order, &p.acceptSeq)
+		return p, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("put effects aside: %w", err)
+	}
+	return len(places), l.wakeNext(ctx, tx, places, false)
+}

@@ -1,0 +1,53 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// AddTx commits one effect of an application's own together with its writes, and
+// reports whether its key was new. Scope, queue, route and generation of e are
+// made here; cause is the event it is linked to, or nil.
+func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
+	var queue string
+	var policy Policy
+	err := tx.QueryRow(ctx, l.sql.queueOf, e.Destination).Scan(&queue, &policy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("%w %q", ErrUnknownDestination, e.Destination)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up destination %q: %w", e.Destination, err)
+	}
+	e.Scope, e.Queue, e.Route, e.Generation = identity.ScopeOfEnqueue(e.Destination), queue, "", 1
+	if e.Policy == "" {
+		e.Policy = policy
+	}
+	if e.Request.FromDelivery || e.Request.Late || e.Parked != "" {
+		return false, errors.New("its request must be complete")
+	}
+	if err := e.Validate(); err != nil {
+		return false, err
+	}
+	var rows effectRows
+	if err := rows.add(e, cause, traceparent); err != nil {
+		return false, err
+	}
+	rows.acceptSeqs[0] = nil // it has its place in an order by when it was enqueued
+	created, err := rows.insert(ctx, tx, l.sql.createEffects)
+	if err != nil {
+		return false, err
+	}
+	jobs, err := l.jobsOfNew(ctx, tx, &rows, created, true)
+	if err != nil {
+		return false, err
+	}
+	if err := l.jobs.InsertEffects(ctx, tx, jobs); err != nil {
+		return false, err
+	}
+	return created[e.EffectID], nil
+}

@@ -1,0 +1,241 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
+)
+
+const (
+	// orderBatch is how many effects share a transaction of an order about many.
+	orderBatch = 200
+	// sampleSize is how many effects a preview shows.
+	sampleSize = 5
+)
+
+// EffectsPreview is what an order about many effects would be done to.
+type EffectsPreview struct {
+	AsOf     time.Time // for EffectSelection.AsOf of the order
+	Selected int64     // what it would be done to
+	// InDoubt counts those that may have been applied: they are among Selected
+	// with EffectSelection.InDoubt, and left out without.
+	InDoubt int64
+	// Unrendered counts those left out of a retry because there is nothing to
+	// send: their events are to be replayed.
+	Unrendered int64
+	// Unclear counts those left out because Match failed, the first time with
+	// WhyUnclear.
+	Unclear    int64
+	WhyUnclear error
+	Sample     []SelectedEffect // the first of Selected
+}
+
+// EffectsProgress is how far an order about many effects has come.
+type EffectsProgress struct {
+	EffectsPreview // what was looked at so far
+
+	Changed int64 // what it was done to: others had moved on by then
+	Last    string
+}
+
+// EffectsPace bounds an order about many effects.
+type EffectsPace struct {
+	PerSecond float64 // effects per second; 0: as fast as it goes
+	// Progress is called after each batch, and while none is found. Nil: nobody.
+	Progress func(EffectsProgress)
+}
+
+// PreviewEffects counts what an order would be done to, and shows some of it. It
+// changes nothing. Progress may be nil.
+func (l *Ledger) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
+	var seen EffectsProgress
+	err := s.validate(action)
+	if err == nil {
+		err = l.walk(ctx, action, s, &seen, math.MaxInt, func([]SelectedEffect) error {
+			if progress != nil {
+				progress(seen)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return seen.EffectsPreview, fmt.Errorf("preview of %s: %w", action, err)
+	}
+	return seen.EffectsPreview, nil
+}
+
+// ActOnEffects does an action to the effects of a selection, in the order they
+// were made, in batches that are each a transaction with its row of the operator
+// log. It ends when all are through or ctx is done; what was done by then stays
+// done, and the same call with the same AsOf goes on with the rest.
+func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelection, by Operator, pace EffectsPace) (EffectsProgress, error) {
+	var seen EffectsProgress
+	err := errors.Join(s.validate(action), by.validate())
+	if err == nil && s.InDoubt && strings.TrimSpace(by.Reason) == "" {
+		err = errors.New("effects that may have been applied are not taken without a reason")
+	}
+	if err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	if s, err = l.fixed(ctx, s); err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	size := orderBatch
+	if pace.PerSecond > 0 {
+		size = int(min(max(pace.PerSecond, 1), orderBatch))
+	}
+	pacer := throttle.New(pace.PerSecond / float64(size))
+	defer pacer.Stop()
+	err = l.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
+		if len(batch) > 0 {
+			if err := pacer.Wait(ctx); err != nil {
+				return err
+			}
+			changed, err := l.actOnBatch(ctx, action, s, by, batch)
+			if err != nil {
+				return err
+			}
+			seen.Changed += changed
+			seen.Last = batch[len(batch)-1].IdempotencyKey
+		}
+		if pace.Progress != nil {
+			pace.Progress(seen)
+		}
+		return nil
+	})
+	if err != nil {
+		return seen, fmt.Errorf("%s: %w", action, err)
+	}
+	return seen, nil
+}
+
+// walk calls do with the effects an action is to be done to, at most size at a
+// time, and once with none after each slice. It counts into seen before.
+func (l *Ledger) walk(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, size int, do func([]SelectedEffect) error) error {
+	s, err := l.fixed(ctx, s)
+	if err != nil {
+		return err
+	}
+	seen.AsOf = s.AsOf
+	at := position{at: s.From}
+	for more := true; more; {
+		var found []SelectedEffect
+		if found, at, more, err = l.slice(ctx, s, at); err != nil {
+			return err
+		}
+		for batch := range slices.Chunk(found, min(size, selectionSlice)) {
+			taken, err := l.take(ctx, action, s, seen, batch)
+			if err != nil {
+				return err
+			}
+			if len(taken) == 0 {
+				continue
+			}
+			if err := do(taken); err != nil {
+				return err
+			}
+		}
+		if err := do(nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take counts what was selected, and returns what is left of it.
+func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, found []SelectedEffect) ([]SelectedEffect, error) {
+	var taken []SelectedEffect
+	for _, e := range found {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if s.Match != nil {
+			yes, unclear, err := l.matches(ctx, e.Event, s.Match)
+			if err != nil {
+				return nil, err
+			}
+			if unclear != nil {
+				seen.Unclear++
+				seen.WhyUnclear = cmp.Or(seen.WhyUnclear, unclear)
+				continue
+			}
+			if !yes {
+				continue
+			}
+		}
+		if e.unrendered && action == ActionRetryEffect {
+			seen.Unrendered++
+			continue
+		}
+		if e.inDoubt {
+			seen.InDoubt++
+			if !s.InDoubt {
+				continue
+			}
+		}
+		seen.Selected++
+		if len(seen.Sample) < sampleSize {
+			seen.Sample = append(seen.Sample, e)
+		}
+		taken = append(taken, e)
+	}
+	return taken, nil
+}
+
+func (l *Ledger) matches(ctx context.Context, ref identity.EventRef, match MatchFunc) (yes bool, unclear, err error) {
+	if ref == (identity.EventRef{}) {
+		return false, nil, nil
+	}
+	return match(ctx, ref)
+}
+
+// errNothingLeft rolls a batch back that changed nothing, with its record.
+var errNothingLeft = errors.New("all of them moved on")
+
+// actOnBatch does an action to effects in one transaction and counts those that
+// were still what they were when they were selected.
+func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
+	chosen := chosenEffects{states: s.States, asOf: s.AsOf}
+	for _, e := range batch {
+		chosen.keys = append(chosen.keys, e.IdempotencyKey)
+	}
+	what := Instruction{Action: action, Target: chosen.keys[0], Filter: s.record()}
+	if len(batch) > 1 {
+		what.Target += fmt.Sprintf(" and the next %d", len(batch)-1)
+	}
+	var changed int64
+	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		came, err := l.change(ctx, tx, action, chosen, by)
+		if err == nil && came.Affected == 0 {
+			err = errNothingLeft
+		}
+		changed = came.Affected
+		return came, err
+	})
+	if err != nil && !errors.Is(err, errNothingLeft) {
+		return 0, err
+	}
+	return changed, nil
+}
+
+func wordsOf(states []EffectState) string {
+	words := make([]string, len(states))
+	for i, state := range states {
+		words[i] = string(state)
+	}
+	return strings.Join(words, ", ")
+}

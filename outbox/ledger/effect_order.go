@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// orderKey names one order of effects.
+type orderKey struct {
+	scope, key string
+}
+
+// orderKey is empty for an effect without an order.
+func (e NewEffect) orderKey() string { return cmp.Or(e.OrderKey, e.LatestKey) }
+
+func (e NewEffect) validateOrder() error {
+	if e.OrderKey != "" && e.LatestKey != "" && e.OrderKey != e.LatestKey {
+		return errors.New("effect with an order key and another latest key: a latest key is an order of its own")
+	}
+	if key := e.orderKey(); key != "" {
+		if err := column.ValidateKey(key, maxKeyLen); err != nil {
+			return fmt.Errorf("effect order key %w", err)
+		}
+	}
+	switch e.OnPark {
+	case "", OnParkBlock, OnParkSkip:
+		return nil
+	}
+	return fmt.Errorf("effect %s has on_park %q, allowed are %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
+}
+
+// onPark is skip for an effect that is parked from its beginning: nothing waits
+// behind what could not be rendered.
+func (e NewEffect) onPark() OnPark {
+	if e.Parked != "" {
+		return OnParkSkip
+	}
+	return cmp.Or(e.OnPark, OnParkBlock)
+}
+
+// occurred is when what e is about happened, or nil when nothing says so.
+func (e NewEffect) occurred(cause *Cause) *time.Time {
+	at := column.KnownTime(e.OccurredAt)
+	if cause != nil && at == nil {
+		at = column.KnownTime(cause.OccurredAt)
+	}
+	return at
+}

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// Effect loads the effect of an idempotency key, or of a rotated one. Errors:
+// ErrNotFound.
+func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
+	e, err := l.effect(ctx, l.read, idempotencyKey)
+	if err != nil {
+		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
+	}
+	return e, nil
+}
+
+// EffectBody is the body that the attempts of e send. Nil: it is rendered at
+// the first attempt. Errors: ErrNotFound when it sends a delivery that is no
+// longer stored.
+func (l *Ledger) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
+	if e.Request.FromDelivery {
+		if err := l.loadDelivery(ctx, l.read, &e); err != nil {
+			return nil, err
+		}
+	}
+	return e.Request.Body, nil
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func (l *Ledger) effect(ctx context.Context, db querier, idempotencyKey string) (Effect, error) {
+	rows, err := db.Query(ctx, l.sql.effectByKey, idempotencyKey)
+	if err != nil {
+		return Effect{}, err
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Effect{}, ErrNotFound
+	}
+	return e, err
+}
+
+// EffectFilter selects effects. Empty fields take all.
+type EffectFilter struct {
+	State       EffectState
+	Destination string
+	Route       string
+	Source      string            // of the event that made it
+	Event       identity.EventRef // effects the event is linked to
+	Since       time.Time         // made at or after
+	Limit       int               // defaults to 50
+}
+
+// Effects lists effects, the newest first, without their bodies.
+func (l *Ledger) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
+	rows, err := l.read.Query(ctx, l.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, column.Limit(f.Limit),
+		f.Route, f.Source, column.TimeOrNull(f.Since))
+	if err != nil {
+		return nil, fmt.Errorf("list effects: %w", err)
+	}
+	effects, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if err != nil {
+		return nil, fmt.Errorf("list effects: %w", err)
+	}
+	return effects, nil
+}
+
+// Attempt is one ended attempt of an effect.
+type Attempt struct {
+	Attempt         int         `json:"attempt"`
+	StartedAt       time.Time   `json:"started_at"`
+	FinishedAt      time.Time   `json:"finished_at"`
+	Lost            bool        `json:"lost,omitzero"`            // nobody settled it: a later claim found its lease at an end
+	State           EffectState `json:"state"`                    // the state it left its effect in
+	Applied         string      `json:"applied"`                  // yes, no or unknown
+	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without an answer
+	ResponseExcerpt string      `json:"response_excerpt,omitzero"`
+	Error           string      `json:"error,omitzero"`
+	JobID           int64       `json:"job_id,omitzero"`
+	KeyRotation     int         `json:"key_rotation,omitzero"` // which key it carried: 0 is the effect's own
+}
+
+// Attempts lists the ended attempts of an effect, the first first.
+func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
+	rows, err := l.read.Query(ctx, l.sql.effectAttempts, id.Scope, id.Key, id.Generation)
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	attempts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Attempt, error) {
+		var a Attempt
+		var status *int
+		var jobID *int64
+		err := row.Scan(&a.Attempt, &a.StartedAt, &a.FinishedAt, &a.Lost, &a.State, &a.Applied, &status, &a.ResponseExcerpt, &a.Error, &jobID, &a.KeyRotation)
+		a.ResponseStatus, a.JobID = column.OrZero(status), column.OrZero(jobID)
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list attempts: %w", err)
+	}
+	return attempts, nil
+}
+
+// EventEffect is the link of an event to one of its effects.
+type EventEffect struct {
+	identity.EffectID
+
+	// Suppressed is true when an earlier event had made the effect of this key.
+	Suppressed     bool        `json:"suppressed"`
+	IdempotencyKey string      `json:"idempotency_key"`
+	Destination    string      `json:"destination"`
+	State          EffectState `json:"state"`
+	Attempt        int         `json:"attempt"`
+}
+
+// EffectsOfEvent lists what an event led to, also the effects its keys were
+// suppressed by.
+func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
+	rows, err := l.read.Query(ctx, l.sql.effectsOfEvent, ref.Source, ref.EventID)
+	if err != nil {
+		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
+	}
+	links, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventEffect, error) {
+		var link EventEffect
+		err := row.Scan(&link.Scope, &link.Key, &link.Generation, &link.Suppressed,
+			&link.IdempotencyKey, &link.Destination, &link.State, &link.Attempt)
+		return link, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
+	}
+	return links, nil
+}

@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// scanEffect reads the columns that claim.sql, effect_by_key.sql and
+// list_effects.sql have in common, and then the extra ones.
+func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
+	var e Effect
+	var acceptSeq, jobID *int64
+	var status *int
+	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt, refusedSince *time.Time
+	var headers []byte
+	var occurredAt *time.Time
+	var rendering string
+	if err := row.Scan(append([]any{
+		&e.Scope, &e.Key, &e.Generation, &e.IdempotencyKey, &e.Route, &e.Destination, &e.Queue, &e.Policy,
+		&e.Event.Source, &e.Event.EventID, &e.EventType, &acceptSeq, &e.Traceparent,
+		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.Body, &e.Request.FromDelivery,
+		&e.State, &e.Attempt, &leaseUntil, &e.NextAttemptAt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
+		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
+		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering, &e.UncountedAttempts, &refusedSince,
+	}, extra...)...); err != nil {
+		return Effect{}, err
+	}
+	if err := json.Unmarshal(headers, &e.Request.Headers); err != nil {
+		return Effect{}, fmt.Errorf("decode request headers: %w", err)
+	}
+	e.AcceptSeq, e.JobID, e.ResponseStatus = column.OrZero(acceptSeq), column.OrZero(jobID), column.OrZero(status)
+	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = column.OrZero(leaseUntil), column.OrZero(firstAttemptAt), column.OrZero(lastAttemptAt)
+	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = column.OrZero(maybeAppliedSince), column.OrZero(finishedAt), column.OrZero(occurredAt)
+	e.RefusedSince = column.OrZero(refusedSince)
+	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
+	e.Request.Late = rendering == renderingLate
+	return e, nil
+}

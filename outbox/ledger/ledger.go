@@ -1,0 +1,80 @@
+// Package ledger is responsible for the account of every effect, of the attempts
+// at it, and of the destinations effects go to.
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Options configure a Ledger.
+type Options struct {
+	// DB is where claims, settlements and what operators order are committed, and
+	// effects in the same Postgres run (RunTx). Required.
+	DB *commit.DB
+	// ReadPool is what lists and counts for people use, on the same database.
+	// Required.
+	ReadPool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Jobs inserts the jobs of effects. Required.
+	Jobs *riverjob.Inserter
+	// Committers is how many group commits of one kind may be in flight at
+	// once, each on a connection of its pool. Defaults to 2.
+	Committers int
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Ledger keeps account of every effect and of the destinations they go to. It is
+// safe for concurrent use.
+type Ledger struct {
+	db     *commit.DB
+	read   *pgxpool.Pool
+	sql    statements
+	jobs   *riverjob.Inserter
+	logger *slog.Logger
+
+	claims      *commit.Group[Claim, Claimed]
+	settlements *commit.Group[Settlement, Settled]
+	unanswered  *unanswered
+}
+
+// New returns a Ledger on a migrated database. It starts nothing.
+func New(opts Options) (*Ledger, error) {
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil {
+		return nil, errors.New("ledger options: DB, ReadPool and Jobs are required")
+	}
+	sql, err := loadStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	l := &Ledger{
+		db:     opts.DB,
+		read:   opts.ReadPool,
+		sql:    sql,
+		jobs:   opts.Jobs,
+		logger: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)),
+	}
+	l.unanswered = newUnanswered(l.takeBack, l.logger)
+	l.claims = commit.NewGroup(l.db, "claim", commit.GroupOptions[Claim, Claimed]{
+		Run: l.claimBatch, Unheard: l.unanswered.add, Committers: opts.Committers,
+	})
+	l.settlements = commit.NewGroup(l.db, "settle", commit.GroupOptions[Settlement, Settled]{Run: l.settleBatch, Committers: opts.Committers})
+	return l, nil
+}
+
+// Stop refuses what is new and waits until everything that was submitted is
+// committed, or ctx is done. It may be called again.
+func (l *Ledger) Stop(ctx context.Context) error {
+	return errors.Join(l.claims.Stop(ctx), l.unanswered.stop(ctx), l.settlements.Stop(ctx))
+}

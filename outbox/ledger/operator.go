@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// Operator is the person who orders an action. Whatever a person orders is
+// recorded in the operator log, in the transaction that does it.
+type Operator struct {
+	// Who is the person's name: 1 to 255 bytes.
+	Who string `json:"who"`
+	// Role is what the person may do, where that is managed. It may be empty.
+	Role string `json:"role,omitzero"`
+	// Via is the way the order came: "cli", "console", "api", or the name of a
+	// program.
+	Via string `json:"via"`
+	// Reason is why, in the person's words. It may be empty.
+	Reason string `json:"reason,omitzero"`
+	// RequestID names the order: the rows of one order share it, and a try after
+	// a lost COMMIT answer recognises its own row by it. Empty: one is made.
+	RequestID string `json:"request_id"`
+}
+
+const (
+	maxWhoLen  = 255
+	maxRoleLen = 64
+)
+
+func (by Operator) validate() error {
+	if err := column.ValidateKey(by.Who, maxWhoLen); err != nil {
+		return fmt.Errorf("the operator's name %w", err)
+	}
+	if err := column.ValidateKey(by.Via, maxRoleLen); err != nil {
+		return fmt.Errorf("the operator's way %w", err)
+	}
+	if by.Role != "" {
+		if err := column.ValidateKey(by.Role, maxRoleLen); err != nil {
+			return fmt.Errorf("the operator's role %w", err)
+		}
+	}
+	if by.RequestID != "" {
+		if err := column.ValidateKey(by.RequestID, maxKeyLen); err != nil {
+			return fmt.Errorf("the operator's request id %w", err)
+		}
+	}
+	return nil
+}
+
+// Did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
+func (by Operator) Did(what string) string {
+	text := what + " by " + by.Who
+	if by.Reason != "" {
+		text += ": " + by.Reason
+	}
+	return column.Reason(text)
+}
+
+// Action is what a person can order.
+type Action string
+
+// The actions.
+const (
+	ActionRetryEffect       Action = "effect.retry"
+	ActionCancelEffect      Action = "effect.cancel"
+	ActionParkEffect        Action = "effect.park"
+	ActionReplayEvent       Action = "event.replay"
+	ActionReleaseEvent      Action = "event.release"
+	ActionDropEvent         Action = "event.drop"
+	ActionPauseDestination  Action = "destination.pause"
+	ActionResumeDestination Action = "destination.resume"
+	ActionRetireDestination Action = "destination.retire"
+)
+
+// Instruction is one action on one target, for the operator log.
+type Instruction struct {
+	Action Action
+	Target string
+	Filter any // encoded as JSON; nil when the target was named
+}
+
+// Consequence is what came of it.
+type Consequence struct {
+	Result   string
+	Affected int64
+}
+
+// Act runs what by ordered and records both in one transaction, tried again as
+// transact does. A try that finds an earlier one committed does nothing, so f
+// never runs after its own effects: it keeps what it found out only once it
+// returns nil.
+func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
+	if err := by.validate(); err != nil {
+		return err
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	return l.db.Do(ctx, string(what.Action), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		if _, err := tx.Exec(ctx, l.sql.lockRequest, by.RequestID); err != nil {
+			return fmt.Errorf("lock request: %w", err)
+		}
+		if repeated {
+			var committed bool
+			if err := tx.QueryRow(ctx, l.sql.operatorDid, by.RequestID, what.Action, what.Target).Scan(&committed); err != nil {
+				return fmt.Errorf("look up action: %w", err)
+			}
+			if committed {
+				return nil
+			}
+		}
+		came, err := f(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return l.logAction(ctx, tx, by, what, came)
+	})
+}
+
+// logAction writes the row of the operator log, in the transaction of the action.
+func (l *Ledger) logAction(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
+	filter := what.Filter
+	if filter == nil {
+		filter = struct{}{}
+	}
+	if _, err := tx.Exec(ctx, l.sql.logOperator, by.Who, by.Role, by.Via, what.Action, what.Target, filter,
+		column.Reason(by.Reason), column.Reason(came.Result), came.Affected, by.RequestID); err != nil {
+		return fmt.Errorf("record action: %w", err)
+	}
+	return nil
+}

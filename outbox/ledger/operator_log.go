@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// OperatorAction is one row of the operator log: what a person ordered.
+type OperatorAction struct {
+	Operator
+
+	ID       int64           `json:"id"`
+	At       time.Time       `json:"at"`
+	Action   Action          `json:"action"`
+	Target   string          `json:"target"` // an idempotency key, source/event_id, a destination, or a part of a selection
+	Filter   json.RawMessage `json:"filter"` // what selected the targets; {} when one was named
+	Result   string          `json:"result,omitzero"`
+	Affected int64           `json:"affected"` // effects, events or destinations that were changed
+}
+
+// OperatorFilter selects actions. Empty fields take all.
+type OperatorFilter struct {
+	Since time.Time
+	Limit int // defaults to 50
+}
+
+// OperatorLog lists what people ordered, the newest first.
+func (l *Ledger) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
+	rows, err := l.read.Query(ctx, l.sql.operatorLog, column.TimeOrNull(f.Since), column.Limit(f.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("read operator log: %w", err)
+	}
+	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorAction, error) {
+		var a OperatorAction
+		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID)
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read operator log: %w", err)
+	}
+	return actions, nil
+}

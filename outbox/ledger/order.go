@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+)
+
+// place is where an effect stands in its order.
+type place struct {
+	id        identity.EffectID
+	order     string
+	acceptSeq int64
+}
+
+func (p place) key() orderKey { return orderKey{scope: p.id.Scope, key: p.order} }
+
+// before tells whether p comes before other in their order, as SQL sorts it.
+func (p place) before(other place) bool {
+	return cmp.Or(
+		cmp.Compare(p.acceptSeq, other.acceptSeq),
+		cmp.Compare(p.id.Key, other.id.Key),
+		cmp.Compare(p.id.Generation, other.id.Generation),
+	) < 0
+}
+
+func (e *Effect) place() place {
+	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
+}
+
+// head is the first unfinished effect of an order, which waits for an attempt.
+type head struct {
+	place
+
+	job riverjob.EffectJob
+}
+
+func columns(orders map[orderKey]bool) (scopes, keys []string) {
+	for order := range orders {
+		scopes, keys = append(scopes, order.scope), append(keys, order.key)
+	}
+	return scopes, keys
+}
+
+// lockOrders waits for the orders. They come after every row lock of the
+// transaction, so that two of them cannot deadlock; what is read afterwards, by
+// another statement, includes what the last holder committed.
+func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	scopes, keys := columns(orders)
+	if _, err := tx.Exec(ctx, l.sql.orderLock, scopes, keys); err != nil {
+		return fmt.Errorf("lock orders: %w", err)
+	}
+	return nil
+}
+
+// tryLockOrders removes from orders those that somebody else holds.
+func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
+	scopes, keys := columns(orders)
+	rows, err := tx.Query(ctx, l.sql.orderTryLock, scopes, keys)
+	if err != nil {
+		return fmt.Errorf("lock orders: %w", err)
+	}
+	var order orderKey
+	var locked bool
+	if _, err := pgx.ForEachRow(rows, []any{&order.scope, &order.key, &locked}, func() error {
+		if !locked {
+			delete(orders, order)
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("lock orders: %w", err)
+	}
+	return nil
+}
+
+// headsOf returns the first effects of locked orders. An order whose first one
+// is parked or at work has none.
+func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	scopes, keys := columns(orders)
+	rows, err := tx.Query(ctx, l.sql.orderHeads, scopes, keys)
+	if err != nil {
+		return nil, fmt.Errorf("find first of orders: %w", err)
+	}
+	heads, err := pgx.CollectRows(rows, scanHead)
+	if err != nil {
+		return nil, fmt.Errorf("find first of orders: %w", err)
+	}
+	return heads, nil
+}
+
+func scanHead(row pgx.CollectableRow) (head, error) {
+	var h head
+	var state EffectState
+	j := &h.job
+	err := row.Scan(&j.ID.Scope, &j.ID.Key, &j.ID.Generation, &j.Destination, &j.Queue,
+		&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Traceparent,
+		&h.order, &h.acceptSeq, &state)
+	h.id = j.ID
+	return h, err
+}
+
+// wakeNext inserts the jobs of effects whose turn came because those at changed
+// left the state they blocked their orders in. An effect has no live job only if
+// there was an unfinished one before it; the last of these to change is in
+// changed of the transaction that sees none left, because all of them look under
+// the lock. locked tells that the caller holds the orders already.
+func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
+	orders := make(map[orderKey]bool)
+	byOrder := make(map[orderKey][]place)
+	for _, p := range changed {
+		if p.order != "" {
+			orders[p.key()] = true
+			byOrder[p.key()] = append(byOrder[p.key()], p)
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	if !locked {
+		if err := l.lockOrders(ctx, tx, orders); err != nil {
+			return err
+		}
+	}
+	heads, err := l.headsOf(ctx, tx, orders)
+	if err != nil {
+		return err
+	}
+	var jobs []riverjob.EffectJob
+	for _, h := range heads {
+		for _, p := range byOrder[h.key()] {
+			if p.before(h.place) {
+				jobs = append(jobs, h.job)
+				break
+			}
+		}
+	}
+	return l.jobs.InsertEffects(ctx, tx, jobs)
+}

@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// One that was enqueued first is committed last, while the one behind it is being
+// claimed: the lock of the order shows it that a later one is at work.
+func TestOrderIsAskedUnderItsLock(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	enqueue := func(tx pgx.Tx, key string) identity.EffectID {
+		return b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, OrderKey: "one"})
+	}
+	slow, quick := b.begin(t), b.begin(t)
+	first, second := enqueue(slow, "first"), enqueue(quick, "second")
+	require.NoError(t, quick.Commit(t.Context()))
+	holding, asking := b.begin(t), b.begin(t)
+	granted, err := b.claimBatch(t.Context(), holding, []Claim{claiming(second)})
+	require.NoError(t, err)
+	require.Equal(t, ClaimGranted, granted[0].Status)
+	require.NoError(t, slow.Commit(t.Context()))
+	answer := make(chan ClaimStatus, 1)
+	go func() {
+		claimed, err := b.claimBatch(context.Background(), asking, []Claim{claiming(first)})
+		if err != nil {
+			t.Errorf("claim: %v", err)
+			claimed = make([]Claimed, 1)
+		}
+		answer <- claimed[0].Status
+	}()
+	require.Eventually(t, func() bool {
+		return len(answer) > 0 || b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, asking.Conn().PgConn().PID()) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, holding.Commit(t.Context()))
+	require.Equal(t, ClaimBlocked, <-answer)
+	require.NoError(t, asking.Rollback(t.Context()))
+}

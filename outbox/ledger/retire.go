@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Waiting are the unfinished effects of one route, or those the application
+// enqueued, at one destination.
+type Waiting struct {
+	Destination string
+	Route       string // empty when the application enqueued them
+	Effects     int64
+	Since       time.Time // the oldest was made
+	Unrendered  int64     // of them, those whose request their route is still to make
+}
+
+// Waiting counts what waits. It reads all unfinished effects.
+func (l *Ledger) Waiting(ctx context.Context) ([]Waiting, error) {
+	rows, err := l.read.Query(ctx, l.sql.waitingEffects)
+	if err != nil {
+		return nil, fmt.Errorf("count waiting effects: %w", err)
+	}
+	waiting, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Waiting, error) {
+		var w Waiting
+		err := row.Scan(&w.Destination, &w.Route, &w.Effects, &w.Since, &w.Unrendered)
+		return w, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count waiting effects: %w", err)
+	}
+	return waiting, nil
+}
+
+// Retire forgets a destination that is gone from the configuration for good:
+// enqueueing for it is refused from then on, and what waits for it is parked.
+// Parking goes on in batches; when it is interrupted, the same call does the
+// rest. A worker that has the destination again when it starts registers it
+// anew. Progress may be nil. Errors: ErrServed, ErrUnknownDestination,
+// ErrUnavailable.
+func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
+	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
+	what := Instruction{Action: ActionRetireDestination, Target: destination}
+	err = l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		known, err := l.forget(ctx, tx, destination)
+		switch {
+		case err != nil:
+			return Consequence{}, err
+		case known:
+			return Consequence{Result: "retired", Affected: 1}, nil
+		}
+		return Consequence{Result: "it was so already"}, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("retire %s: %w", destination, err)
+	}
+	by.Reason = cmp.Or(by.Reason, "its destination is retired")
+	done, err := l.ActOnEffects(ctx, ActionParkEffect,
+		EffectSelection{Destination: destination, States: StatesFor(ActionParkEffect)}, by, EffectsPace{Progress: progress})
+	if err != nil {
+		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
+	}
+	return done.Changed, nil
+}
+
+// forget removes a destination and reports whether it was there. One that was
+// removed before must have something that waits for it.
+func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
+	var locked string
+	err = tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		var waits bool
+		if err := tx.QueryRow(ctx, l.sql.waitsFor, destination).Scan(&waits); err != nil {
+			return false, fmt.Errorf("look for waiting effects: %w", err)
+		}
+		if !waits {
+			return false, fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock destination: %w", err)
+	}
+	tag, err := tx.Exec(ctx, l.sql.retireDestination, destination, presumedGone.Seconds())
+	if err != nil {
+		return false, fmt.Errorf("remove destination: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return false, ErrServed
+	}
+	return true, nil
+}

@@ -1,0 +1,34 @@
+package ledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Between the look at what is selected and the locks on it, an effect was tried
+// again and failed anew: that happened after the preview, and is not retried.
+func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	id := b.failed(t, "evt_1")
+	finished := b.stands(t, id).FinishedAt
+	for _, c := range []struct {
+		asOf time.Time
+		n    int
+	}{{finished.Add(-time.Microsecond), 0}, {finished, 1}} {
+		for action, states := range map[Action][]EffectState{ActionCancelEffect: {EffectFailed}, ActionRetryEffect: {EffectFailed}} {
+			tx := b.begin(t)
+			came, err := b.change(t.Context(), tx, action, chosenEffects{keys: []string{id.IdempotencyKey()}, states: states, asOf: c.asOf}, tester)
+			require.NoError(t, err)
+			require.EqualValues(t, c.n, came.Affected, action)
+			require.NoError(t, tx.Rollback(t.Context()))
+		}
+	}
+	s := EffectSelection{States: []EffectState{EffectFailed}, AsOf: finished.Add(-time.Microsecond)}
+	changed, err := b.actOnBatch(t.Context(), ActionRetryEffect, s, tester, []SelectedEffect{{IdempotencyKey: id.IdempotencyKey()}})
+	require.NoError(t, err)
+	require.Zero(t, changed)
+	require.Equal(t, EffectFailed, b.stands(t, id).State)
+}

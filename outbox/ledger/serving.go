@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+)
+
+const (
+	// AnnounceEvery is how often a process that performs effects says that it is
+	// there.
+	AnnounceEvery = 10 * time.Second
+	// presumedGone is when one that has not said so no longer counts. Too soon
+	// is harmless: its effects wait where another takes them.
+	presumedGone = 3 * AnnounceEvery
+	// moveLimit bounds how many jobs one statement moves.
+	moveLimit = 2_000
+)
+
+// Presence is a process that performs effects.
+type Presence struct {
+	ID           string        // unique among running processes
+	Running      time.Duration // since its start
+	ConfigHash   string
+	Destinations []Destination // Name and Queue are used
+}
+
+// Announce says that a process is there and what it works. Call it every
+// AnnounceEvery. Losing it with the server is harmless, so it is not committed as
+// everything else is, and ends with ctx.
+func (l *Ledger) Announce(ctx context.Context, p Presence) error {
+	names, queues := make([]string, len(p.Destinations)), make([]string, len(p.Destinations))
+	for i, d := range p.Destinations {
+		names[i], queues[i] = d.Name, d.Queue
+	}
+	err := l.db.Statement("announce_worker", func(pool *pgxpool.Pool) error {
+		_, err := pool.Exec(ctx, l.sql.announceWorker, p.ID, p.Running.Seconds(), p.ConfigHash, names, queues)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("announce worker: %w", err)
+	}
+	return nil
+}
+
+// Withdraw says that a process is gone, and ends with ctx.
+func (l *Ledger) Withdraw(ctx context.Context, id string) error {
+	err := l.db.Statement("withdraw_worker", func(pool *pgxpool.Pool) error {
+		_, err := pool.Exec(ctx, l.sql.withdrawWorker, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("withdraw worker: %w", err)
+	}
+	return nil
+}
+
+// TakeOver is what a process does when it starts: it announces itself, and what
+// waits for its destinations in other queues moves to its own, also from the
+// queues of a process that is presumed gone only in a while. It returns how many
+// jobs moved. Errors: ErrUnavailable.
+func (l *Ledger) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
+	if err := l.Announce(ctx, p); err != nil {
+		return 0, err
+	}
+	own := func(queue string) bool {
+		return slices.ContainsFunc(p.Destinations, func(d Destination) bool { return d.Queue == queue })
+	}
+	return l.syncQueues(ctx, 0, own)
+}
+
+// SyncQueues makes every effect wait where a running process takes it, and
+// returns how many jobs it moved. While processes with different configurations
+// run together, and after the last of the old has stopped, jobs may wait in a
+// queue nobody works any more. Call it every 10 seconds. Errors: ErrUnavailable.
+func (l *Ledger) SyncQueues(ctx context.Context) (moved int64, err error) {
+	return l.syncQueues(ctx, presumedGone, func(string) bool { return false })
+}
+
+// syncQueues moves jobs out of queues that no process worked for so long, except
+// of those to be left alone.
+func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
+	if _, err := l.execute(ctx, "place_destinations", l.sql.placeDestinations, presumedGone.Seconds()); err != nil {
+		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
+	}
+	var queues []string
+	err = l.db.Statement("unserved_queues", func(pool *pgxpool.Pool) error {
+		rows, err := pool.Query(ctx, l.sql.unservedQueues, unserved.Seconds())
+		if err == nil {
+			queues, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sync queues: find unserved: %w", err)
+	}
+	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
+	for more := len(queues) > 0; more && ctx.Err() == nil; {
+		n, err := l.execute(ctx, "move_jobs", l.sql.moveJobs, queues, moveLimit)
+		if err != nil {
+			return moved, fmt.Errorf("sync queues: move jobs: %w", err)
+		}
+		moved += n
+		more = n == moveLimit
+	}
+	return moved, nil
+}
+
+// Redirect sends a job to the queue of its destination. The process that runs
+// it, which cannot work it, then snoozes it. Errors: ErrUnavailable.
+func (l *Ledger) Redirect(ctx context.Context, jobID int64) error {
+	if _, err := l.execute(ctx, "redirect_job", l.sql.redirectJob, jobID); err != nil {
+		return fmt.Errorf("redirect job: %w", err)
+	}
+	return nil
+}
+
+// execute runs a statement that may be repeated in a transaction of its own.
+func (l *Ledger) execute(ctx context.Context, name, statement string, args ...any) (affected int64, err error) {
+	err = l.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		tag, err := tx.Exec(ctx, statement, args...)
+		affected = tag.RowsAffected()
+		return err
+	})
+	return affected, err
+}

@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+// Settlement is the outcome of an attempt.
+type Settlement struct {
+	Effect   Effect // as Claim returned it
+	Verdict  Verdict
+	Duration time.Duration // of the attempt
+
+	ResponseStatus  int    // 0 without an answer
+	ResponseExcerpt string // at most 2 KiB are kept
+	Error           string // one line; empty when done
+	// RetryIn is how long to wait before the next attempt, should one follow.
+	RetryIn time.Duration
+	// GiveUp parks the effect instead of a next attempt: its attempts are used up.
+	// One that was turned away and is in no doubt has failed.
+	GiveUp bool
+	// Unauthorized tells that the receiver refused the credentials, as far as it
+	// can tell: with such answers alone nobody knows whether the fault is the
+	// effect's or its destination's.
+	Unauthorized bool
+	// RotateKey gives the next attempt another key: the receiver stored an error
+	// under this one and replays it. The ledger records which key each attempt
+	// carried. It means nothing when the effect is done or refused.
+	RotateKey bool
+}
+
+// Settled is what the ledger made of a Settlement.
+type Settled struct {
+	// Late is true when the attempt had lost its lease to another, or a person put
+	// the effect aside: nothing was changed.
+	Late          bool
+	State         EffectState // as the effect stands, also when Late
+	NextAttemptAt time.Time   // when State is pending or in_doubt
+}
+
+// next is the state machine of an attempt's end; doc.go draws it.
+func (s Settlement) next() (state EffectState, applied string) {
+	doubt := !s.Effect.MaybeAppliedSince.IsZero()
+	switch s.Verdict {
+	case VerdictDone:
+		return EffectDone, "yes"
+	case VerdictRefused:
+		if doubt {
+			// The refusal may be because an earlier attempt was applied.
+			return EffectParked, "no"
+		}
+		return EffectFailed, "no"
+	case VerdictTurnedAway, VerdictNotApplied:
+		switch {
+		case s.GiveUp && s.Verdict == VerdictTurnedAway && !doubt:
+			return EffectFailed, "no"
+		case s.GiveUp:
+			return EffectParked, "no"
+		case doubt:
+			return EffectInDoubt, "no"
+		}
+		return EffectPending, "no"
+	case VerdictMaybeApplied:
+	}
+	if s.GiveUp || s.Effect.Policy == AtMostOnce {
+		return EffectParked, "unknown"
+	}
+	return EffectInDoubt, "unknown"
+}
+
+func (s Settlement) validate() error {
+	switch {
+	case s.Effect.claimID == uuid.Nil:
+		return errors.New("the effect was not claimed")
+	case s.Verdict < VerdictDone || s.Verdict > VerdictMaybeApplied:
+		return fmt.Errorf("unknown verdict %d", s.Verdict)
+	case s.RetryIn < 0:
+		return errors.New("negative wait for the next attempt")
+	}
+	return nil
+}
+
+// Settle records the outcome of an attempt, in a transaction that it may share
+// with others. The commit does not depend on ctx: the job's may be over.
+// Errors: ErrBusy, ErrUnavailable, ErrClosed.
+func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
+	if err := s.validate(); err != nil {
+		return Settled{}, fmt.Errorf("settle effect: %w", err)
+	}
+	settled, err := l.settlements.Submit(context.WithoutCancel(ctx), s)
+	if err != nil {
+		return Settled{}, fmt.Errorf("settle effect: %w", err)
+	}
+	return settled, nil
+}
+
+// attemptID names one attempt of an effect.
+type attemptID struct {
+	identity.EffectID
+
+	attempt int
+}
+
+func (s Settlement) attempt() attemptID {
+	return attemptID{EffectID: s.Effect.EffectID, attempt: s.Effect.Attempt}
+}
+
+// settleBatch is the second half of T3 for all settlements of a batch.
+func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
+	var scopes, keys, states, applieds, excerpts, errs []string
+	var generations, attempts []int
+	var statuses []*int
+	var claimIDs []uuid.UUID
+	var durations, retries []float64
+	var rotations, unauthorized []bool
+	for _, s := range batch {
+		state, applied := s.next()
+		id := s.attempt()
+		var status *int
+		if s.ResponseStatus != 0 {
+			status = &s.ResponseStatus
+		}
+		scopes, keys, generations = append(scopes, id.Scope), append(keys, id.Key), append(generations, id.Generation)
+		attempts, claimIDs = append(attempts, id.attempt), append(claimIDs, s.Effect.claimID)
+		states, applieds = append(states, string(state)), append(applieds, applied)
+		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
+		statuses, rotations, unauthorized = append(statuses, status), append(rotations, s.RotateKey), append(unauthorized, s.Unauthorized)
+		excerpts, errs = append(excerpts, safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, column.Reason(s.Error))
+	}
+	rows, err := tx.Query(ctx, l.sql.settle,
+		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations, unauthorized)
+	if err != nil {
+		return nil, fmt.Errorf("settle effects: %w", err)
+	}
+	settled := make(map[attemptID]Settled, len(batch))
+	if err := collectSettled(rows, settled); err != nil {
+		return nil, fmt.Errorf("settle effects: %w", err)
+	}
+	var ended []place
+	for _, s := range batch {
+		if _, now := settled[s.attempt()]; now {
+			ended = append(ended, s.Effect.place())
+		}
+	}
+	if err := l.wakeNext(ctx, tx, ended, false); err != nil {
+		return nil, err
+	}
+	if len(settled) < len(batch) {
+		rows, err := tx.Query(ctx, l.sql.settledBefore, scopes, keys, generations, attempts)
+		if err != nil {
+			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
+		}
+		if err := collectSettled(rows, settled); err != nil {
+			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
+		}
+	}
+	results := make([]Settled, len(batch))
+	for i, s := range batch {
+		result, found := settled[s.attempt()]
+		if !found {
+			result = Settled{Late: true, State: s.Effect.State}
+		}
+		results[i] = result
+	}
+	return results, nil
+}
+
+func collectSettled(rows pgx.Rows, settled map[attemptID]Settled) error {
+	var id attemptID
+	var s Settled
+	_, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &id.attempt, &s.State, &s.NextAttemptAt, &s.Late}, func() error {
+		settled[id] = s
+		return nil
+	})
+	return err
+}

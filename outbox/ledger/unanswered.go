@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+const (
+	// maxUnanswered bounds how many claims are remembered. Those beyond it are in
+	// doubt when their lease ends, as those of a process that died.
+	maxUnanswered = 4096
+	// unansweredPause is how long a database that is away is left alone.
+	unansweredPause = time.Second
+)
+
+// errUnanswered is what the record of such an attempt says.
+var errUnanswered = errors.New("the answer to the claim was lost: nobody was called")
+
+// unanswered are claims of this process that may be committed although nobody
+// got the answer. The process knows that nobody was called for them, so it takes
+// them back as soon as the database answers: when their lease ended, an
+// at_most_once effect would be parked for a doubt that there is not.
+type unanswered struct {
+	takeBack func(context.Context, Claim) error
+	logger   *slog.Logger
+
+	mu      sync.Mutex
+	claims  []Claim
+	working bool
+	closed  chan struct{}
+	idle    chan struct{} // closed when no goroutine works
+}
+
+func newUnanswered(takeBack func(context.Context, Claim) error, logger *slog.Logger) *unanswered {
+	u := &unanswered{takeBack: takeBack, logger: logger, closed: make(chan struct{}), idle: make(chan struct{})}
+	close(u.idle)
+	return u
+}
+
+// add takes a claim whose transactions have ended, one way or the other.
+func (u *unanswered) add(c Claim) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.claims) == maxUnanswered {
+		return
+	}
+	u.claims = append(u.claims, c)
+	if !u.working {
+		u.working = true
+		u.idle = make(chan struct{})
+		go u.work()
+	}
+}
+
+// work ends when there is nothing left, or, once closed, after one more try.
+func (u *unanswered) work() {
+	for {
+		u.mu.Lock()
+		claims := u.claims
+		u.claims = nil
+		if len(claims) == 0 {
+			u.working = false
+			close(u.idle)
+			u.mu.Unlock()
+			return
+		}
+		u.mu.Unlock()
+		u.retry(claims)
+	}
+}
+
+// retry keeps the claims that could not be taken back for the next round.
+func (u *unanswered) retry(claims []Claim) {
+	for i, c := range claims {
+		err := u.takeBack(context.Background(), c)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, commit.ErrUnavailable) {
+			u.logger.Error("unanswered claim not taken back", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()), slog.Any(logkey.Err, err))
+			continue
+		}
+		timer := time.NewTimer(unansweredPause)
+		select {
+		case <-u.closed:
+			timer.Stop()
+			return // the lease decides
+		case <-timer.C:
+		}
+		u.mu.Lock()
+		u.claims = append(u.claims, claims[i:]...)
+		u.mu.Unlock()
+		return
+	}
+}
+
+// stop waits until all are taken back, or could not be.
+func (u *unanswered) stop(ctx context.Context) error {
+	u.mu.Lock()
+	select {
+	case <-u.closed:
+	default:
+		close(u.closed)
+	}
+	idle := u.idle
+	u.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(errors.New("unanswered claims are still being taken back"), ctx.Err())
+	}
+}
+
+// takeBack settles the attempt of a claim that was not answered as one that was
+// not applied. The row's lock is had only when no transaction of the claim is
+// under way any more.
+func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
+	var taken bool
+	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		if _, err := tx.Exec(ctx, l.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
+			return err
+		}
+		e, err := l.effect(ctx, tx, c.ID.IdempotencyKey())
+		if err != nil || e.State != EffectStarted {
+			return err
+		}
+		e.claimID = c.ClaimID // of another claim, nothing is settled
+		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
+		if err == nil {
+			taken = !settled[0].Late
+		}
+		return err
+	})
+	if taken && err == nil {
+		l.logger.WarnContext(ctx, "claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package ledger
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// A claim whose COMMIT is never answered started nothing: once the database
+// answers again the effect waits for its attempt, in no doubt, whatever its
+// policy, long before the lease ends.
+func TestUnansweredClaimIsTakenBack(t *testing.T) {
+	t.Parallel()
+	sound := ledgerOn(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	f := new(fault.Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := newLedger(t, pool)
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
+	id := sound.added(t, "evt_1", AtMostOnce)
+	f.Arm(fault.Hang, 1)
+	_, err = b.Claim(t.Context(), claiming(id))
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	require.Equal(t, 1, f.Count())
+	require.Eventually(t, func() bool { return sound.stands(t, id).State == EffectPending }, 10*time.Second, time.Millisecond)
+	e := sound.granted(t, id)
+	require.Equal(t, 2, e.Attempt, "the fencing token rises")
+	require.Zero(t, e.MaybeAppliedSince)
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
+}
+
+// Whoever asked has gone when the claim is committed at last.
+func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	id := b.added(t, "evt_1", AtMostOnce)
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{
+		Run: func(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
+			entered <- struct{}{}
+			<-goOn
+			return b.claimBatch(ctx, tx, batch)
+		},
+		Unheard: b.unanswered.add,
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := b.claims.Submit(ctx, claiming(id))
+		left <- err
+	}()
+	<-entered
+	leave()
+	require.ErrorIs(t, <-left, commit.ErrUnavailable)
+	close(goOn)
+	require.NoError(t, b.Stop(t.Context()))
+	require.Equal(t, EffectPending, b.stands(t, id).State)
+	require.Equal(t, 1, b.stands(t, id).Attempt)
+}
+
+// A claim that somebody else has by now is none of its business.
+func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	id := b.added(t, "evt_1", AtLeastOnce)
+	lost := claiming(id)
+	lost.Lease = time.Nanosecond
+	_, err := b.Claim(t.Context(), lost)
+	require.NoError(t, err)
+	e := b.granted(t, id)
+	require.NoError(t, b.takeBack(t.Context(), lost))
+	require.Equal(t, EffectStarted, b.stands(t, id).State)
+	settled, err := b.Settle(t.Context(), Settlement{Effect: e, Verdict: VerdictDone})
+	require.NoError(t, err)
+	require.Equal(t, EffectDone, settled.State)
+	require.NoError(t, b.takeBack(t.Context(), lost))
+}
+
+// A claim that is taken back while its transaction is still under way: the row
+// says when that has ended.
+func TestTakingBackWaitsForTheClaim(t *testing.T) {
+	t.Parallel()
+	b := ledgerOn(t)
+	c := claiming(b.added(t, "evt_1", AtMostOnce))
+	tx := b.begin(t)
+	_, err := b.claimBatch(t.Context(), tx, []Claim{c})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- b.takeBack(context.Background(), c) }()
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-done)
+	require.Equal(t, EffectPending, b.stands(t, c.ID).State)
+}

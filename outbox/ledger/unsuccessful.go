@@ -1,0 +1,40 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Unsuccessful counts the effects that wait for a person at one destination.
+type Unsuccessful struct {
+	Failed int64 `json:"failed"` // refused, or turned away to the last attempt
+	Parked int64 `json:"parked"`
+}
+
+// Unsuccessful counts effects by destination; one without any is left out. It
+// reads the whole table.
+func (l *Ledger) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
+	rows, err := l.read.Query(ctx, l.sql.countUnsuccessful)
+	if err != nil {
+		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
+	}
+	counts := make(map[string]Unsuccessful)
+	var destination string
+	var state EffectState
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&destination, &state, &n}, func() error {
+		count := counts[destination]
+		if state == EffectFailed {
+			count.Failed = n
+		} else {
+			count.Parked = n
+		}
+		counts[destination] = count
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
+	}
+	return counts, nil
+}
