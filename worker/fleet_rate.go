@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 const (
@@ -61,7 +63,7 @@ func (r *fleetRate) wait(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := waitUntil(ctx, due); err != nil {
+	if err := retry.Wait(ctx, time.Until(due)); err != nil {
 		r.giveBack(due)
 		return err
 	}
@@ -84,7 +86,7 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 		r.held = r.held[1:]
 	}
 	if len(r.held) == 0 {
-		if err := waitUntil(ctx, r.due); err != nil {
+		if err := retry.Wait(ctx, time.Until(r.due)); err != nil {
 			return time.Time{}, err
 		}
 		if err := r.refill(ctx); err != nil {
@@ -124,19 +126,4 @@ func (r *fleetRate) giveBack(due time.Time) {
 	}
 	defer func() { <-r.turn }()
 	r.held = append([]time.Time{due}, r.held...)
-}
-
-func waitUntil(ctx context.Context, t time.Time) error {
-	wait := time.Until(t)
-	if wait <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
