@@ -2,8 +2,13 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -12,29 +17,119 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
+
+// examplePool is a migrated database on a private Postgres. Yours is wherever
+// DATABASE_URL says.
+func examplePool(ctx context.Context) (pool *pgxpool.Pool, stop func()) {
+	server, err := embedded.Start(ctx, embedded.Options{})
+	check(err)
+	pool, err = pgxpool.New(ctx, server.URL("postgres"))
+	check(err)
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	check(err)
+	_, err = migrator.Up(ctx)
+	check(err)
+	return pool, func() {
+		pool.Close()
+		check(server.Stop(ctx))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A worker sends what routes make of events. Start returns when it works, Stop
+// when the work it had begun is done.
+func ExampleNew() {
+	ctx := context.Background()
+	pool, stop := examplePool(ctx)
+	defer stop()
+	received := make(chan string, 1)
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		check(err)
+		received <- string(body)
+	}))
+	defer app.Close()
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: app.URL})
+	check(err)
+	defer func() { check(sender.Close()) }()
+
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	check(err)
+	w, err := worker.New(worker.Options{
+		Pool:         pool,
+		Outbox:       box,
+		Destinations: []worker.DestinationOptions{{Name: "app", Sender: sender, Concurrency: 2}},
+		Routes:       []route.Route{{Name: "invoices", From: []string{"stripe"}, Types: []string{"invoice.*"}, To: "app"}},
+	})
+	check(err)
+	check(w.Start(ctx))
+
+	_, err = box.Accept(ctx, outbox.Delivery{
+		Source:      "stripe",
+		Provider:    "stripe",
+		ContentType: "application/json",
+		Body:        []byte(`{"id":"evt_1","type":"invoice.paid"}`),
+		Events:      []outbox.Incoming{{ID: "evt_1", Type: "invoice.paid"}},
+	})
+	check(err)
+	fmt.Println(<-received)
+
+	check(w.Stop(ctx))
+	check(box.Stop(ctx))
+	// Output: {"id":"evt_1","type":"invoice.paid"}
+}
+
+// Routes change while the worker runs. A wrong one changes nothing.
+func ExampleWorker_SetRoutes() {
+	ctx := context.Background()
+	pool, stop := examplePool(ctx)
+	defer stop()
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	check(err)
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: box})
+	check(err)
+
+	err = w.SetRoutes([]route.Route{{Name: "all", From: []string{"*"}, To: "app"}}, "v2")
+	fmt.Println(err)
+	check(box.Stop(ctx))
+	// Output: worker: route "all": to: names no destination: "app"
+}
+
+// A handler decides when its event is tried again, or that it never is.
+func ExampleRetryIn() {
+	fmt.Println(worker.RetryIn(time.Minute, errors.New("the ledger of payments is closed")))
+	fmt.Println(worker.GiveUp("the invoice is older than the shop"))
+	// Output:
+	// the ledger of payments is closed, again in 1m0s
+	// given up: the invoice is older than the shop
+}
+
+// A handler reads the payload of its event as a type of its own.
+func ExamplePayload() {
+	event := outbox.Event{Body: []byte(`{"id":"in_7","amount":1200,"currency":"eur"}`)}
+	invoice, err := worker.Payload[struct {
+		ID     string
+		Amount int
+	}](event)
+	fmt.Println(invoice.ID, invoice.Amount, err)
+	// Output: in_7 1200 <nil>
+}
 
 // A Go program handles events itself: what the handler writes with tx is
 // committed once for each event, together with the record that it was handled.
 func ExampleWorker_Handle() {
 	ctx := context.Background()
-	check := func(err error) {
-		if err != nil {
-			log.Fatal(err)
-		}
-	}
-	// A private Postgres for the example. Yours is wherever DATABASE_URL says.
-	server, err := embedded.Start(ctx, embedded.Options{})
-	check(err)
-	defer func() { check(server.Stop(ctx)) }()
-	pool, err := pgxpool.New(ctx, server.URL("postgres"))
-	check(err)
-	defer pool.Close()
-	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
-	check(err)
-	_, err = migrator.Up(ctx)
-	check(err)
-	_, err = pool.Exec(ctx, `CREATE TABLE payments (invoice text PRIMARY KEY)`)
+	pool, stop := examplePool(ctx)
+	defer stop()
+	_, err := pool.Exec(ctx, `CREATE TABLE payments (invoice text PRIMARY KEY)`)
 	check(err)
 
 	box, err := outbox.New(outbox.Options{Pool: pool})
