@@ -50,6 +50,7 @@ const (
 // sdk is how one SDK looks at a request.
 type sdk struct {
 	slug   string
+	module string // of Go, that the SDK is in
 	secret string // what we sign with
 	// accepts asks the SDK whether the request is genuine.
 	accepts func(t *testing.T, r *provider.Request, key string) bool
@@ -75,17 +76,17 @@ func sdks(t *testing.T) []sdk {
 	sendgridDER, err := x509.MarshalPKCS8PrivateKey(sendgridKey)
 	require.NoError(t, err)
 	return []sdk{
-		{"stripe", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
+		{"stripe", "github.com/stripe/stripe-go/v83", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
 			return stripe.ValidatePayload(r.Body, r.Header.Get("Stripe-Signature"), key) == nil
 		}, func(_ *testing.T, r *provider.Request, key string, now time.Time) {
 			signed := stripe.GenerateTestSignedPayload(&stripe.UnsignedPayload{Payload: r.Body, Secret: key, Timestamp: now})
 			r.Header.Set("Stripe-Signature", signed.Header)
 		}},
-		{"github", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"github", "github.com/google/go-github/v75", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			_, err := github.ValidatePayload(httpRequest(t, r), []byte(key))
 			return err == nil
 		}, nil},
-		{"twilio", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"twilio", "github.com/twilio/twilio-go", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			form, err := url.ParseQuery(string(r.Body))
 			require.NoError(t, err)
 			params := make(map[string]string, len(form))
@@ -95,7 +96,7 @@ func sdks(t *testing.T) []sdk {
 			validator := client.NewRequestValidator(key)
 			return validator.Validate(r.URL.String(), params, r.Header.Get("X-Twilio-Signature"))
 		}, nil},
-		{"standard-webhooks", whsec, func(t *testing.T, r *provider.Request, key string) bool {
+		{"standard-webhooks", "github.com/standard-webhooks/standard-webhooks/libraries", whsec, func(t *testing.T, r *provider.Request, key string) bool {
 			wh, err := standardwebhooks.NewWebhook(key)
 			require.NoError(t, err)
 			return wh.Verify(r.Body, r.Header) == nil
@@ -107,9 +108,9 @@ func sdks(t *testing.T) []sdk {
 			r.Header.Set("Webhook-Timestamp", timestamp(now))
 			r.Header.Set("Webhook-Signature", signature)
 		}},
-		{"svix", whsec, acceptedBySvix, signedBySvix},
-		{"clerk", whsec, acceptedBySvix, signedBySvix},
-		{"resend", whsec, func(_ *testing.T, r *provider.Request, key string) bool {
+		{"svix", "github.com/svix/svix-webhooks", whsec, acceptedBySvix, signedBySvix},
+		{"clerk", "github.com/svix/svix-webhooks", whsec, acceptedBySvix, signedBySvix},
+		{"resend", "github.com/resend/resend-go/v3", whsec, func(_ *testing.T, r *provider.Request, key string) bool {
 			return resend.NewClient("unused").Webhooks.Verify(&resend.VerifyWebhookOptions{
 				Payload: string(r.Body),
 				Headers: resend.WebhookHeaders{
@@ -120,31 +121,31 @@ func sdks(t *testing.T) []sdk {
 				WebhookSecret: key,
 			}) == nil
 		}, signedBySvix},
-		{"openai", whsec, func(_ *testing.T, r *provider.Request, key string) bool {
+		{"openai", "github.com/openai/openai-go/v3", whsec, func(_ *testing.T, r *provider.Request, key string) bool {
 			api := openai.NewClient(option.WithAPIKey("unused"), option.WithWebhookSecret(key))
 			return api.Webhooks.VerifySignature(r.Body, r.Header) == nil
 		}, nil},
-		{"slack", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"slack", "github.com/slack-go/slack", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			verifier, err := slack.NewSecretsVerifier(r.Header, key)
 			require.NoError(t, err)
 			_, err = verifier.Write(r.Body)
 			require.NoError(t, err)
 			return verifier.Ensure() == nil
 		}, nil},
-		{"line", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
+		{"line", "github.com/line/line-bot-sdk-go/v8", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
 			return webhook.ValidateSignature(key, r.Header.Get("X-Line-Signature"), r.Body)
 		}, nil},
-		{"pagerduty", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"pagerduty", "github.com/PagerDuty/go-pagerduty", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			return webhookv3.VerifySignature(httpRequest(t, r), key) == nil
 		}, nil},
-		{"razorpay", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
+		{"razorpay", "github.com/razorpay/razorpay-go", textSecret, func(_ *testing.T, r *provider.Request, key string) bool {
 			return razorpay.VerifyWebhookSignature(string(r.Body), r.Header.Get("X-Razorpay-Signature"), key)
 		}, nil},
-		{"paddle", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"paddle", "github.com/PaddleHQ/paddle-go-sdk/v4", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			accepted, err := paddle.NewWebhookVerifier(key).Verify(httpRequest(t, r))
 			return err == nil && accepted
 		}, nil},
-		{"mailgun", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
+		{"mailgun", "github.com/mailgun/mailgun-go/v4", textSecret, func(t *testing.T, r *provider.Request, key string) bool {
 			var payload mailgun.WebhookPayload
 			require.NoError(t, json.Unmarshal(r.Body, &payload))
 			mg := mailgun.NewMailgun("example.com", "unused")
@@ -152,10 +153,10 @@ func sdks(t *testing.T) []sdk {
 			accepted, err := mg.VerifyWebhookSignature(payload.Signature)
 			return err == nil && accepted
 		}, nil},
-		{"discord", hex.EncodeToString(discordKey), func(t *testing.T, r *provider.Request, _ string) bool {
+		{"discord", "github.com/bwmarrin/discordgo", hex.EncodeToString(discordKey), func(t *testing.T, r *provider.Request, _ string) bool {
 			return discordgo.VerifyInteraction(httpRequest(t, r), discordKey.Public().(ed25519.PublicKey))
 		}, nil},
-		{"sendgrid", base64.StdEncoding.EncodeToString(sendgridDER), func(_ *testing.T, r *provider.Request, _ string) bool {
+		{"sendgrid", "github.com/sendgrid/sendgrid-go", base64.StdEncoding.EncodeToString(sendgridDER), func(_ *testing.T, r *provider.Request, _ string) bool {
 			accepted, err := eventwebhook.VerifySignature(&sendgridKey.PublicKey, r.Body,
 				r.Header.Get(eventwebhook.VerificationHTTPHeader), r.Header.Get(eventwebhook.TimestampHTTPHeader))
 			return err == nil && accepted
