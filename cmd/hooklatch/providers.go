@@ -65,33 +65,33 @@ type describedSource struct {
 
 // described is what is known of one provider.
 type described struct {
-	Name        string                `json:"name"`
-	Title       string                `json:"title"`
-	Confirmed   provider.Confirmation `json:"confirmed"`
-	Signing     string                `json:"signing"`
-	KeyRule     string                `json:"key_rule"`
-	Keyless     bool                  `json:"keyless"`
-	Methods     []string              `json:"methods"`
-	Handshake   bool                  `json:"handshake"`
-	OwnAnswer   bool                  `json:"own_answer"`
-	UnsignedID  bool                  `json:"unsigned_id"`
-	AnyBody     bool                  `json:"unsigned_body"`
-	ReplayGuard bool                  `json:"replay_guard"`
-	Deadline    string                `json:"deadline,omitempty"`
-	Retries     string                `json:"retry_window,omitempty"`
-	Resends     string                `json:"resend_window,omitempty"`
-	Floor       string                `json:"floor"`
-	FloorReason string                `json:"floor_reason"`
-	OldSecrets  bool                  `json:"old_secret_retries"`
-	MaxBody     int64                 `json:"max_body,omitempty"`
-	OwnHeaders  []string              `json:"own_headers"`
-	Options     []string              `json:"options"`
-	Setup       []string              `json:"setup"`
-	Notes       []string              `json:"notes"`
-	Backfill    string                `json:"backfill,omitempty"`
-	Docs        string                `json:"docs,omitempty"`
-	Snippet     string                `json:"configuration"`
-	Sources     []describedSource     `json:"sources"`
+	Name        string             `json:"name"`
+	Title       string             `json:"title"`
+	Confirmed   provider.Confirmed `json:"confirmed"`
+	Signing     string             `json:"signing"`
+	KeyRule     string             `json:"key_rule"`
+	Keyless     bool               `json:"keyless"`
+	Methods     []string           `json:"methods"`
+	Handshake   bool               `json:"handshake"`
+	OwnAnswer   bool               `json:"own_answer"`
+	UnsignedID  bool               `json:"unsigned_id"`
+	AnyBody     bool               `json:"unsigned_body"`
+	ReplayGuard bool               `json:"replay_guard"`
+	Deadline    string             `json:"deadline,omitempty"`
+	Retries     string             `json:"retry_window,omitempty"`
+	Resends     string             `json:"resend_window,omitempty"`
+	Floor       string             `json:"floor"`
+	FloorReason string             `json:"floor_reason"`
+	OldSecrets  bool               `json:"old_secret_retries"`
+	MaxBody     int64              `json:"max_body,omitempty"`
+	OwnHeaders  []string           `json:"own_headers"`
+	Options     []string           `json:"options"`
+	Setup       []string           `json:"setup"`
+	Notes       []string           `json:"notes"`
+	Backfill    string             `json:"backfill,omitempty"`
+	Docs        string             `json:"docs,omitempty"`
+	Snippet     string             `json:"configuration"`
+	Sources     []describedSource  `json:"sources"`
 }
 
 func describe(name string, cfg *config.Config) (described, error) {
@@ -176,13 +176,13 @@ func (c *cli) listProviders(cfg *config.Config, asJSON bool) error {
 	if asJSON {
 		return printJSON(c.stdout, all)
 	}
-	t := newTable(c.stdout, "NAME", "SENDER", "FACTS", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")
+	t := newTable(c.stdout, "NAME", "SENDER", "SIGNATURE BY", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")
 	for _, d := range all {
 		var names []string
 		for _, s := range d.Sources {
 			names = append(names, s.Name)
 		}
-		t.row(d.Name, d.Title, string(d.Confirmed), cmp.Or(d.Deadline, "-"), cmp.Or(d.Retries, "-"), cmp.Or(d.Resends, "-"), d.Floor, strings.Join(names, ", "))
+		t.row(d.Name, d.Title, strings.Join(d.Confirmed.Signature.Names(), ","), cmp.Or(d.Deadline, "-"), cmp.Or(d.Retries, "-"), cmp.Or(d.Resends, "-"), d.Floor, strings.Join(names, ", "))
 	}
 	return t.flush()
 }

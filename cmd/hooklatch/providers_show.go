@@ -39,7 +39,6 @@ func (c *cli) printDescribed(d described) {
 		}
 	}
 	fmt.Fprintf(c.stdout, "%s (%s)\n\n", d.Title, d.Name)
-	field("facts", howSure(d.Confirmed))
 	field("signing", d.Signing)
 	field("same event", d.KeyRule)
 	if d.Deadline != "" {
@@ -52,6 +51,7 @@ func (c *cli) printDescribed(d described) {
 	field("handshake", d.handshake())
 	field("methods", strings.Join(d.Methods, ", "))
 	field("replay guard", d.guard())
+	field("confirmed", howSure(d.Confirmed))
 	if d.OldSecrets {
 		field("rotation", "retries are signed with the secret of the event: an old one stays accepted for "+d.Retries+" after not_after")
 	}
@@ -88,16 +88,17 @@ func (c *cli) printDescribed(d described) {
 
 func (c *cli) section(title string) { fmt.Fprintf(c.stdout, "\n%s\n", title) }
 
-func howSure(c provider.Confirmation) string {
-	switch c {
-	case provider.Confirmed:
-		return "confirmed: in the sender's documentation, or in its own libraries and their tests"
-	case provider.Secondary:
-		return "secondary: some were found only in code and texts of others that quote the sender"
-	case provider.Unconfirmed:
-		return "unconfirmed: some are general knowledge that could not be checked; verify them before you rely on them"
+// howSure says by what each fact is confirmed.
+func howSure(c provider.Confirmed) string {
+	by := func(fact string, e provider.Evidence) string {
+		return fact + " by " + strings.ReplaceAll(strings.Join(e.Names(), " and "), "_", " ")
 	}
-	return string(c)
+	facts := []string{by("signature", c.Signature), by("event id", c.EventID)}
+	if c.Handshake != provider.NoSuchThing {
+		facts = append(facts, by("handshake", c.Handshake))
+	}
+	facts = append(facts, by("retries", c.RetryWindow), by("resends", c.Resend))
+	return strings.Join(facts, "; ")
 }
 
 func lasting(window, none string) string {

@@ -29,7 +29,7 @@ func TestProvidersListsAll(t *testing.T) {
 	for i, name := range catalog.Names() {
 		require.True(t, strings.HasPrefix(lines[i+1], name+" "), lines[i+1])
 		if name == "stripe" {
-			require.Regexp(t, `^stripe +Stripe +confirmed .* 3d +30d +30d +billing, payments$`, lines[i+1])
+			require.Regexp(t, `^stripe +Stripe +documentation,sdk .* 3d +30d +30d +billing, payments$`, lines[i+1])
 		}
 	}
 	var all []described

@@ -1,11 +1,16 @@
 package provider
 
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
 // About is what people must know of a sender. The pages of docs/providers and
 // the command `hooklatch providers` show it.
 type About struct {
-	// Confirmed is how sure the facts are on which the provider rests: the
-	// worst of them counts.
-	Confirmed Confirmation
+	// Confirmed is by what each fact is confirmed on which the provider rests.
+	Confirmed Confirmed
 	// Signing says in plain words how the sender proves who it is.
 	Signing string
 	// KeyRule says in plain words what makes two deliveries the same event.
@@ -22,17 +27,72 @@ type About struct {
 	Docs string
 }
 
-// Confirmation says where facts come from.
-type Confirmation string
+// Confirmed says of each fact by what it is confirmed. Every provider declares
+// all of them.
+type Confirmed struct {
+	Signature   Evidence `json:"signature"`    // what is signed, and how
+	EventID     Evidence `json:"event_id"`     // that it names the event, and stays the same when it is sent again
+	Handshake   Evidence `json:"handshake"`    // how the sender checks the endpoint
+	RetryWindow Evidence `json:"retry_window"` // for how long it tries again by itself
+	Resend      Evidence `json:"resend"`       // for how long a person can make it send again
+}
 
-// From best to worst.
+// Evidence is what confirms a fact; several may do so at once.
+type Evidence uint8
+
+// From best to worst. The last three stand alone.
 const (
-	// Confirmed in the sender's documentation, or in its own libraries and
-	// their tests.
-	Confirmed Confirmation = "confirmed"
-	// Secondary sources only: code and texts of others that quote the sender.
-	Secondary Confirmation = "secondary"
-	// Unconfirmed: general knowledge that could not be checked. A default to
-	// verify before relying on it.
-	Unconfirmed Confirmation = "unconfirmed"
+	// Documentation of the sender, or the source of its own libraries.
+	Documentation Evidence = 1 << iota
+	// Vector is a published test vector that our tests verify. For signatures
+	// and handshakes only.
+	Vector
+	// SDK is a library that signs and verifies against ours in the tests of
+	// sdktest. For signatures only.
+	SDK
+	// Others quote the sender in their code and texts.
+	Others
+	// Nobody: general knowledge that could not be checked. A default to verify
+	// before relying on it.
+	Nobody
+	// Configured: the configuration of the source says it.
+	Configured
+	// NoSuchThing: the sender has nothing of the kind.
+	NoSuchThing
 )
+
+// evidenceNames are the names of the constants, in their order.
+func evidenceNames() []string {
+	return []string{"documentation", "vector", "sdk", "others", "nobody", "configured", "no_such_thing"}
+}
+
+// Names lists what confirms the fact, from best to worst.
+func (e Evidence) Names() []string {
+	var names []string
+	for i, name := range evidenceNames() {
+		if e&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// MarshalJSON implements json.Marshaler: the list of names.
+func (e Evidence) MarshalJSON() ([]byte, error) { return json.Marshal(e.Names()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Evidence) UnmarshalJSON(text []byte) error {
+	var names []string
+	if err := json.Unmarshal(text, &names); err != nil {
+		return err
+	}
+	*e = 0
+	for _, name := range names {
+		i := slices.Index(evidenceNames(), name)
+		if i < 0 {
+			return fmt.Errorf("%q confirms nothing", name)
+		}
+		*e |= 1 << i
+	}
+	return nil
+}

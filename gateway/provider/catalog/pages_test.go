@@ -31,13 +31,14 @@ type page struct {
 
 	Source, Secret     string
 	Example            []string // options that are required
-	State, Backfill    string
+	Backfill           string
 	Deadline, MaxBody  string
 	Retries, Resends   string
 	Floor, Methods     string
 	Handshake, Options string
 	Guard              string
 	Setup              []string
+	By                 map[string]string // what confirms each fact
 }
 
 // TestPagesAreCurrent compares the pages with the declarations. It tells how
@@ -71,6 +72,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	functions := texttemplate.FuncMap{
 		"add":  func(a, b int) int { return a + b },
+		"join": func(names []string) string { return strings.ReplaceAll(strings.Join(names, ", "), "_", " ") },
 		"cell": func(s string) string { return strings.ReplaceAll(s, "|", `\|`) },
 	}
 	templates := texttemplate.Must(texttemplate.New("").Funcs(functions).ParseGlob("testdata/pages/*.tmpl"))
@@ -80,9 +82,13 @@ func pages(t *testing.T) map[string]string {
 		return text.String()
 	}
 	rendered := map[string]string{}
+	ran := ranSDKs(t)
 	var all []page
 	for _, name := range Names() {
 		p := newPage(t, name)
+		for fact, e := range factsOf(p.About.Confirmed) {
+			p.By[fact] = byWhat(e, ran[name])
+		}
 		all = append(all, p)
 		rendered[name+".md"] = render("provider.md.tmpl", p)
 	}
@@ -95,14 +101,9 @@ func newPage(t *testing.T, name string) page {
 	p, err := Describe(name)
 	require.NoError(t, err, "%s needs examples()", name)
 	pg := page{
-		Provider: p.Provider,
-		Source:   name,
-		Secret:   "${" + SecretVariable(name) + "}",
-		State: map[provider.Confirmation]string{
-			provider.Confirmed:   "**Confirmed.** What this page says is in the sender's documentation, or in its own libraries and their tests.",
-			provider.Secondary:   "**Secondary.** Some of what this page says was found only in code and texts of others that quote the sender.",
-			provider.Unconfirmed: "**Unconfirmed.** Some of what this page says is general knowledge that we could not check. Verify it before you rely on it.",
-		}[p.About.Confirmed],
+		Provider:  p.Provider,
+		Source:    name,
+		Secret:    "${" + SecretVariable(name) + "}",
 		Backfill:  cmp.Or(p.About.Backfill, "The sender keeps no list of events that could be asked for."),
 		Deadline:  span(p.Deadline, "not published"),
 		Retries:   span(p.RetryWindow, "no"),
@@ -112,6 +113,7 @@ func newPage(t *testing.T, name string) page {
 		Handshake: "none",
 		Guard:     "not needed",
 		Options:   "none",
+		By:        map[string]string{},
 	}
 	if p.RetryWindow > 0 {
 		pg.Retries = "for " + pg.Retries
@@ -173,7 +175,6 @@ func TestAboutIsComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := provide(t, name, o)
-			require.Contains(t, []provider.Confirmation{provider.Confirmed, provider.Secondary, provider.Unconfirmed}, p.About.Confirmed)
 			require.NotEmpty(t, p.About.Signing)
 			require.NotEmpty(t, p.About.KeyRule)
 			require.Contains(t, strings.Join(p.About.Setup, " "), "{url}")

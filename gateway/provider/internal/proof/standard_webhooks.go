@@ -73,7 +73,13 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		Name:  "standard-webhooks",
 		Title: "Standard Webhooks",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`; " +
 				"or the same with `svix-`. The secret is base64 behind `whsec_`; `secret_encoding: raw` takes it as it stands. Or Ed25519 over " +
 				"the same text, as `v1a`: the secret is the sender's public key then, base64 behind `whpk_`.",

@@ -70,7 +70,13 @@ func Adyen(provider.Options) (*provider.Provider, error) {
 
 func aboutAdyen() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.Vector | provider.SDK,
+			EventID:     provider.Nobody,
+			Handshake:   provider.Nobody,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
 		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
 			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
 		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success. Others: type, data.id and data.sequenceNumber, " +

@@ -23,7 +23,13 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 		Name:  "auth0",
 		Title: "Auth0",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "Nothing is signed. The header Authorization carries the secret itself, as a bearer token, as basic authentication " +
 				"or bare; it is never stored or logged.",
 			KeyRule: "Event streams: `/id` of the CloudEvent (evt_...). Log streams: `log_id` of each entry.",

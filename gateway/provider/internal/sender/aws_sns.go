@@ -82,7 +82,13 @@ func SNS(o provider.Options) (*provider.Provider, error) {
 
 func aboutSNS() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation,
+			EventID:     provider.Documentation,
+			Handshake:   provider.Documentation,
+			RetryWindow: provider.Nobody,
+			Resend:      provider.Nobody,
+		},
 		Signing: "RSA with SHA-256 (SignatureVersion 2) or SHA-1 (1) over named fields of the message, by a certificate from the host of SNS. " +
 			"The topic must be one of those configured, since AWS signs for everybody's topics.",
 		KeyRule: "MessageId, which stays the same in all attempts. What a publisher publishes twice has two ids.",

@@ -13,7 +13,13 @@ func Basic(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "basic", "HTTP basic authentication"
 	p.About = provider.About{
-		Confirmed: provider.Confirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation,
+			EventID:     provider.Configured,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Configured,
+			Resend:      provider.Configured,
+		},
 		Signing: "Nothing is signed: the request carries user and password (RFC 7617). The secret is `user:password`; it is " +
 			"compared in constant time.",
 		KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",

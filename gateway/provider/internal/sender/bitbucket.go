@@ -34,8 +34,14 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 		Name:  "bitbucket",
 		Title: "Bitbucket",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in hex behind `sha256=` in the header `X-Hub-Signature`. No time is signed.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Others,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=` in the header `X-Hub-Signature`. No time is signed.",
 			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same over the attempts. " +
 				"Not `X-Hook-UUID`, which names the webhook.",
 			Setup: []string{

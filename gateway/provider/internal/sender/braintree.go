@@ -62,9 +62,15 @@ func Braintree(provider.Options) (*provider.Provider, error) {
 
 func aboutBraintree() provider.About {
 	return provider.About{
-		Confirmed: provider.Secondary,
-		Signing:   "HMAC-SHA1 of the payload by the hash of the private key, in the form field bt_signature behind the public key.",
-		KeyRule:   "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.SDK,
+			EventID:     provider.Nobody,
+			Handshake:   provider.Documentation | provider.Vector,
+			RetryWindow: provider.Others,
+			Resend:      provider.Nobody,
+		},
+		Signing: "HMAC-SHA1 of the payload by the hash of the private key, in the form field bt_signature behind the public key.",
+		KeyRule: "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
 		Setup: []string{
 			"Open Settings, API in the Control Panel. The secret of the source is the public and the private key with a colon between them: public_key:private_key.",
 			"With Hooklatch running, open Settings, Webhooks, create a webhook with the destination URL {url} and select the notifications: " +

@@ -32,9 +32,15 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 		Name:  "calendly",
 		Title: "Calendly",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the time and the body, in hex, in the header Calendly-Webhook-Signature.",
-			KeyRule:   "A hash of /event, /payload/uri and /created_at: Calendly sends no event id, and one invitee (payload.uri) has several events.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the time and the body, in hex, in the header Calendly-Webhook-Signature.",
+			KeyRule: "A hash of /event, /payload/uri and /created_at: Calendly sends no event id, and one invitee (payload.uri) has several events.",
 			Setup: []string{
 				"Make up a signing key, 32 random bytes in hex for example.",
 				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions: url {url}, the events, and the key as signing_key.",

@@ -19,9 +19,15 @@ func Clerk(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "clerk", "Clerk"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   proof.SvixSigning,
-		KeyRule:   proof.SvixKeyRule + " Not `/data/id`, which names the user or the organisation.",
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
+		Signing: proof.SvixSigning,
+		KeyRule: proof.SvixKeyRule + " Not `/data/id`, which names the user or the organisation.",
 		Setup: []string{
 			"Dashboard, Configure, Webhooks, Add Endpoint: URL {url}, and the events.",
 			"The page of the endpoint shows the signing secret (`whsec_...`): it is the secret of the source.",

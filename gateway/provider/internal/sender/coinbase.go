@@ -31,9 +31,15 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 		Name:  "coinbase",
 		Title: "Coinbase Commerce",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 of the body in the header X-CC-Webhook-Signature.",
-			KeyRule:   "event.id. The outer id and attempt_number belong to the attempt.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 of the body in the header X-CC-Webhook-Signature.",
+			KeyRule: "event.id. The outer id and attempt_number belong to the attempt.",
 			Setup: []string{
 				"Open Settings, Notifications (Webhook subscriptions) in Coinbase Commerce and add an endpoint with the URL {url}.",
 				"Use the shared secret shown there for the secret of the source.",

@@ -46,7 +46,13 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 		Name:  "discord",
 		Title: "Discord",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "Ed25519 over the time with the body behind it, in hex in the header `X-Signature-Ed25519`. The time is in " +
 				"`X-Signature-Timestamp`; Discord names no tolerance, so by default its age does not count.",
 			KeyRule: "Interactions: `/id` of the body. Webhook events have no id: a hash of `/application_id`, `/event/type`, " +

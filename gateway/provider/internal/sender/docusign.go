@@ -46,8 +46,14 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 		Name:  "docusign",
 		Title: "DocuSign Connect",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 of the body by each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One is enough.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 of the body by each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One is enough.",
 			KeyRule: "DocuSign sends no event id: a hash of the event, the time it was generated, the configuration, the account, the envelope and " +
 				"the recipient. retryCount does not count. Of XML the envelope, TimeGenerated and the envelope's status.",
 			Setup: []string{

@@ -29,8 +29,14 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 		Name:  "dropbox",
 		Title: "Dropbox",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.Others,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
 			KeyRule: "The account and a number of our own: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
 				"with the same content are two changes.",
 			Setup: []string{

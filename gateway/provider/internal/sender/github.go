@@ -37,9 +37,15 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		Name:  "github",
 		Title: "GitHub",
 		About: provider.About{
-			Confirmed: provider.Secondary, // that redelivery is possible for 3 days
-			Signing:   "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is passed over.",
-			KeyRule:   "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Others,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is passed over.",
+			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
 			Setup: []string{
 				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",
 				"Content type `application/json` (a form is taken too), and a secret of your own, which GitHub shows never again.",

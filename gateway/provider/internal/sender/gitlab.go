@@ -39,7 +39,13 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 		Name:  "gitlab",
 		Title: "GitLab",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Others,
+				Resend:      provider.Nobody,
+			},
 			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` of " +
 				"`webhook-signature`. With a secret token: nothing is signed, the header `X-Gitlab-Token` carries the secret itself, which is " +
 				"never stored or logged.",

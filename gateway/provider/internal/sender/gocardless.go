@@ -32,9 +32,15 @@ func GoCardless(provider.Options) (*provider.Provider, error) {
 		Name:  "gocardless",
 		Title: "GoCardless",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in hex, in the header Webhook-Signature. No time is signed.",
-			KeyRule:   "id of each event in /events.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex, in the header Webhook-Signature. No time is signed.",
+			KeyRule: "id of each event in /events.",
 			Setup: []string{
 				"Dashboard, Developers, Create, Webhook endpoint: URL {url} and a secret, your own or a generated one.",
 				"That secret is the secret of the source. Sandbox and live have different ones.",

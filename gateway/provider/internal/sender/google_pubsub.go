@@ -71,7 +71,13 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 		Name:  "google-pubsub",
 		Title: "Google Cloud Pub/Sub",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
 			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, made for the URL of the endpoint or the configured audience, " +
 				"with the e-mail of your service account. The token does not protect the body.",
 			KeyRule: "The subscription and messageId.",

@@ -39,7 +39,13 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		Name:  "hmac",
 		Title: "HMAC of your own",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Configured,
+				EventID:     provider.Configured,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Configured,
+				Resend:      provider.Configured,
+			},
 			Signing: "HMAC with SHA-1, SHA-256 or SHA-512 over a template of body, time, id, method and URL, in a header: alone, " +
 				"behind a prefix, or as pairs of key and value. All of it is configured.",
 			KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",

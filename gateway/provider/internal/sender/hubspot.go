@@ -71,7 +71,13 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 
 func aboutHubSpot() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.Vector | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Others,
+			Resend:      provider.Nobody,
+		},
 		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only where that is " +
 			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret with the request behind it.",
 		KeyRule: "A hash of portalId, appId, subscriptionId, eventId, occurredAt and of the objects and the property concerned. " +

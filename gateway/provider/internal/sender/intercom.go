@@ -32,9 +32,15 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 		Name:  "intercom",
 		Title: "Intercom",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA1 of the body in the header X-Hub-Signature, by the client secret of the app.",
-			KeyRule:   "id in the body (notif_...). delivery_attempts and the times of the attempt do not count.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.Nobody,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA1 of the body in the header X-Hub-Signature, by the client secret of the app.",
+			KeyRule: "id in the body (notif_...). delivery_attempts and the times of the attempt do not count.",
 			Setup: []string{
 				"Open your app in the Developer Hub, Configure, Webhooks, and set the endpoint URL {url}.",
 				"Use the client secret of the app (Basic information) for the secret of the source.",

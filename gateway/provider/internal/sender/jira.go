@@ -31,9 +31,15 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		Name:  "jira",
 		Title: "Jira Cloud",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 of the body in the header X-Hub-Signature, when the webhook has a secret.",
-			KeyRule:   "The header X-Atlassian-Webhook-Identifier, which is the same in all attempts.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Others,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Others,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 of the body in the header X-Hub-Signature, when the webhook has a secret.",
+			KeyRule: "The header X-Atlassian-Webhook-Identifier, which is the same in all attempts.",
 			Setup: []string{
 				"Open Settings, System, WebHooks in Jira and create a webhook with the URL {url}.",
 				"Set its secret, and use the same for the secret of the source: without one Jira signs nothing and every delivery is refused.",

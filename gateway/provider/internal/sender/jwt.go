@@ -34,7 +34,13 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 		Name:  "jwt",
 		Title: "JSON Web Token",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Configured,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Configured,
+				Resend:      provider.Configured,
+			},
 			Signing: "A JSON Web Token (RFC 7519) in a header: HS256, HS384 or HS512 with a shared secret, or RS*, PS*, ES* and EdDSA " +
 				"with keys published as a JSON Web Key Set. Issuer, audience, times and further claims are checked, and the hash of " +
 				"the body where the token has it.",

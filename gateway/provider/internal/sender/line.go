@@ -32,9 +32,15 @@ func LINE(provider.Options) (*provider.Provider, error) {
 		Name:  "line",
 		Title: "LINE",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in base64, in the header X-Line-Signature. No time is signed.",
-			KeyRule:   "webhookEventId of each event. A redelivery keeps it, though its body differs (deliveryContext.isRedelivery).",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in base64, in the header X-Line-Signature. No time is signed.",
+			KeyRule: "webhookEventId of each event. A redelivery keeps it, though its body differs (deliveryContext.isRedelivery).",
 			Setup: []string{
 				"LINE Developers Console, the channel, Messaging API: set the webhook URL to {url}, press Verify, switch on Use webhook.",
 				"Switch on Webhook redelivery: without it LINE does not try again.",

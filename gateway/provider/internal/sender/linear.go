@@ -37,9 +37,15 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 		Name:  "linear",
 		Title: "Linear",
 		About: provider.About{
-			Confirmed: provider.Secondary,
-			Signing:   "HMAC-SHA256 of the body in the header Linear-Signature; the body says when it was sent (webhookTimestamp).",
-			KeyRule:   "The header Linear-Delivery. webhookId in the body belongs to the webhook, not to the event.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Others,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Others,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 of the body in the header Linear-Signature; the body says when it was sent (webhookTimestamp).",
+			KeyRule: "The header Linear-Delivery. webhookId in the body belongs to the webhook, not to the event.",
 			Setup: []string{
 				"Open Settings, API, Webhooks in Linear and create a webhook with the URL {url}.",
 				"Use its signing secret for the secret of the source.",

@@ -75,7 +75,13 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 
 func aboutMailgun() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
 		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: whoever saw one delivery " +
 			"can put any event under its signature.",
 		KeyRule: "event-data.id. Mail forwarded by a route: recipient and Message-Id. The token belongs to the attempt.",

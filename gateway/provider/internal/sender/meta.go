@@ -19,8 +19,14 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)
 	p.Name, p.Title = "meta", "Meta"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   graphapi.Signing,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Others,
+			EventID:     provider.Nobody,
+			Handshake:   provider.Others,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
+		Signing: graphapi.Signing,
 		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. What has no " +
 			"id: a hash of the id and the time of its entry and of all that it says (field and value of a change; sender, recipient and " +
 			"timestamp of what happens in a conversation).",

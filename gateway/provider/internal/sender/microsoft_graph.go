@@ -47,7 +47,13 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 		Name:  "microsoft-graph",
 		Title: "Microsoft Graph",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "None. Every item of /value repeats the clientState of its subscription, in the body. With `app_ids` the validationTokens " +
 				"of deliveries with resource data are proven, too: JSON Web Tokens of Microsoft (RS256) made for your application, by the " +
 				"service that sends change notifications.",

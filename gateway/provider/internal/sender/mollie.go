@@ -54,7 +54,13 @@ func Mollie(provider.Options) (*provider.Provider, error) {
 
 func aboutMollie() provider.About {
 	return provider.About{
-		Confirmed: provider.Secondary,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Others,
+			EventID:     provider.Others,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
 		Signing: "HMAC-SHA256 of the body in the header X-Mollie-Signature. Classic webhooks (a form with an id) are not signed: " +
 			"they are proven by the secret of the source in the parameter token of their URL.",
 		KeyRule: "The id of the event. Classic webhooks name only the object that changed, each time the same, so every delivery of one is an event.",

@@ -36,9 +36,15 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 		Name:  "mux",
 		Title: "Mux",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the time and the body, in hex, in the header Mux-Signature.",
-			KeyRule:   "/id of the body. Not /object/id, which names the asset.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the time and the body, in hex, in the header Mux-Signature.",
+			KeyRule: "/id of the body. Not /object/id, which names the asset.",
 			Setup: []string{
 				"Settings, Webhooks, Create new webhook: choose the environment, URL {url}.",
 				"Show signing secret: it is the secret of the source. Every endpoint has its own.",

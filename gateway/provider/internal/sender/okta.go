@@ -34,7 +34,13 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 		Name:  "okta",
 		Title: "Okta",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
 			Signing: "Nothing is signed. A header carries the secret itself: Authorization, or the one named by the option header. It is " +
 				"never stored or logged.",
 			KeyRule: "uuid of each event, which the System Log has too. Not `eventId` of the envelope, which names the delivery.",

@@ -19,7 +19,13 @@ func OpenAI(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "openai", "OpenAI"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Nobody,
+			Resend:      provider.Nobody,
+		},
 		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
 			"The secret is base64 behind `whsec_`; `secret_encoding: raw` takes one that is not.",
 		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. Not `/data/id`, which names the response or the batch.",

@@ -35,7 +35,13 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		Name:  "paddle",
 		Title: "Paddle",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex behind `h1=` in the header `Paddle-Signature`; while the secret " +
 				"is rotated there are several.",
 			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which each destination has its own of.",

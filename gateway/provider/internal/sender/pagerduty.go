@@ -32,9 +32,15 @@ func PagerDuty(provider.Options) (*provider.Provider, error) {
 		Name:  "pagerduty",
 		Title: "PagerDuty",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
-			Signing:   "HMAC-SHA256 over the body, in hex behind v1=, in the header X-PagerDuty-Signature, one for each secret that is valid. No time is signed.",
-			KeyRule:   "/event/id of the body. Not /event/data/id, which names the incident.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex behind v1=, in the header X-PagerDuty-Signature, one for each secret that is valid. No time is signed.",
+			KeyRule: "/event/id of the body. Not /event/data/id, which names the incident.",
 			Setup: []string{
 				"Integrations, Generic Webhooks (v3), New Webhook: URL {url}, scope and events.",
 				"The secret is shown once, after the subscription was added.",

@@ -77,7 +77,13 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 		Name:  "paypal",
 		Title: "PayPal",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "RSA with SHA-256 over `transmission id|transmission time|webhook id|CRC-32 of the body`, in base64 in the header " +
 				"`PAYPAL-TRANSMISSION-SIG`. The certificate is fetched from `PAYPAL-CERT-URL`, from PayPal's API hosts only, checked up to " +
 				"an authority of the system, and kept for a day.",

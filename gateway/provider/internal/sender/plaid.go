@@ -44,7 +44,13 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 		Name:  "plaid",
 		Title: "Plaid",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the SHA-256 of the body and the time. The key comes from " +
 				"Plaid's API and is kept for an hour.",
 			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks say the same words each time " +

@@ -35,8 +35,14 @@ func Postmark(provider.Options) (*provider.Provider, error) {
 
 func aboutPostmark() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Others,
+			EventID:     provider.Nobody,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Others,
+			Resend:      provider.Nobody,
+		},
+		Signing: "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
 		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. The others: a hash of " +
 			"RecordType, MessageID, Recipient and the time, and of the link that was clicked. MessageID alone belongs to the mail. " +
 			"A kind of record that is not known: a hash of the whole body.",

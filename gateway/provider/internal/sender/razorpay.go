@@ -28,9 +28,15 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 		Name:  "razorpay",
 		Title: "Razorpay",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
-			Signing:   "HMAC-SHA256 of the body in the header X-Razorpay-Signature.",
-			KeyRule:   "The header x-razorpay-event-id, which is the same in all attempts.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Documentation,
+			},
+			Signing: "HMAC-SHA256 of the body in the header X-Razorpay-Signature.",
+			KeyRule: "The header x-razorpay-event-id, which is the same in all attempts.",
 			Setup: []string{
 				"Open Account & Settings, Webhooks in the Dashboard and add a webhook with the URL {url}.",
 				"Choose a long random secret, and use it for the secret of the source.",

@@ -20,9 +20,15 @@ func Resend(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "resend", "Resend"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   proof.SvixSigning,
-		KeyRule:   proof.SvixKeyRule + " Not `/data/email_id`, which all events of an e-mail share.",
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
+		Signing: proof.SvixSigning,
+		KeyRule: proof.SvixKeyRule + " Not `/data/email_id`, which all events of an e-mail share.",
 		Setup: []string{
 			"Dashboard, Webhooks, Add Webhook: URL {url}, and the events.",
 			"The page of the webhook shows the signing secret (`whsec_...`): it is the secret of the source.",

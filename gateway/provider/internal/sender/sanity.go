@@ -42,9 +42,15 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 		Title:  "Sanity",
 		Verify: s.Verify,
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the time in milliseconds and the body, in base64url, in the header sanity-webhook-signature.",
-			KeyRule:   "The header idempotency-key.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the time in milliseconds and the body, in base64url, in the header sanity-webhook-signature.",
+			KeyRule: "The header idempotency-key.",
 			Setup: []string{
 				"sanity.io/manage, the project, API, Create webhook: URL {url}, method POST, with a filter as narrow as possible.",
 				"Under Advanced set a secret of your own making: it is the secret of the source.",

@@ -44,8 +44,14 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		Name:  "sendgrid",
 		Title: "Twilio SendGrid",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "ECDSA (P-256, SHA-256) of the time and the body in the header X-Twilio-Email-Event-Webhook-Signature.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
+			Signing: "ECDSA (P-256, SHA-256) of the time and the body in the header X-Twilio-Email-Event-Webhook-Signature.",
 			KeyRule: "sg_event_id of each event; where a test leaves it out, a hash of the event, address, time and ids of the message. " +
 				"sg_message_id and smtp-id belong to the mail, not to the event.",
 			Setup: []string{

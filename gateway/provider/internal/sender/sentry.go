@@ -37,9 +37,15 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 		Name:  "sentry",
 		Title: "Sentry",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in hex, in the header Sentry-Hook-Signature. Neither the id nor the time is signed.",
-			KeyRule:   "The header Request-ID.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in hex, in the header Sentry-Hook-Signature. Neither the id nor the time is signed.",
+			KeyRule: "The header Request-ID.",
 			Setup: []string{
 				"Settings, Developer Settings, the integration: webhook URL {url}, and the resources it gets.",
 				"The client secret of the integration is the secret of the source.",

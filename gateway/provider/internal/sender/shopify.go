@@ -30,7 +30,13 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 		Name:  "shopify",
 		Title: "Shopify",
 		About: provider.About{
-			Confirmed: provider.Secondary, // the deadline
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of the newer events. " +
 				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
 			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it go by `X-Shopify-Webhook-Id`. " +

@@ -36,8 +36,14 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Name:  "slack",
 		Title: "Slack",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed, // delayed events, and that trigger ids are unique
-			Signing:   "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
 			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
 				"and body; Slack never repeats them.",
 			Setup: []string{

@@ -34,7 +34,13 @@ func Square(provider.Options) (*provider.Provider, error) {
 		Name:  "square",
 		Title: "Square",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA256 over the notification URL with the body behind it, in base64, in the header " +
 				"`X-Square-HmacSha256-Signature`. No time is signed.",
 			KeyRule: "`/event_id` of the body, Square's own idempotency value.",

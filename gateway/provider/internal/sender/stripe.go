@@ -38,7 +38,13 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 		Name:  "stripe",
 		Title: "Stripe",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Documentation,
+			},
 			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. Several `v1` while the secret is rolled; " +
 				"other versions are passed over. The secret, with its `whsec_`, is the key as it stands.",
 			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",

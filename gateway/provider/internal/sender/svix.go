@@ -15,9 +15,15 @@ func Svix(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "svix", "Svix"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   proof.SvixSigning,
-		KeyRule:   proof.SvixKeyRule,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Documentation | provider.Vector | provider.SDK,
+			EventID:     provider.Documentation,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
+		Signing: proof.SvixSigning,
+		KeyRule: proof.SvixKeyRule,
 		Setup: []string{
 			"In the sender's webhook portal add an endpoint with the URL {url}, and choose the events.",
 			"Copy the signing secret of the endpoint (`whsec_...`): it is the secret of the source.",

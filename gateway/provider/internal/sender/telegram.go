@@ -28,9 +28,15 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 		Name:  "telegram",
 		Title: "Telegram",
 		About: provider.About{
-			Confirmed: provider.Confirmed,
-			Signing:   "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
-			KeyRule:   "`/update_id` of the body, which counts for one bot: one source for each bot.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
+			Signing: "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
+			KeyRule: "`/update_id` of the body, which counts for one bot: one source for each bot.",
 			Setup: []string{
 				"Make up a secret of 1 to 256 of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
 				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",

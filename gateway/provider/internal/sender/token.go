@@ -30,7 +30,13 @@ func Token(o provider.Options) (*provider.Provider, error) {
 	}
 	p.Name, p.Title = "token", "Static token"
 	p.About = provider.About{
-		Confirmed: provider.Confirmed,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Configured,
+			EventID:     provider.Configured,
+			Handshake:   provider.NoSuchThing,
+			RetryWindow: provider.Configured,
+			Resend:      provider.Configured,
+		},
 		Signing: "Nothing is signed: the request carries the secret itself, in the header `Authorization: Bearer ...`, in another " +
 			"header or in a parameter of the URL. It is compared in constant time.",
 		KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",

@@ -33,7 +33,13 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Name:  "twilio",
 		Title: "Twilio",
 		About: provider.About{
-			Confirmed: provider.Secondary, // what the idempotency token is
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector | provider.SDK,
+				EventID:     provider.Others,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Documentation,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies the URL " +
 				"has their SHA-256 in `bodySHA256`. All spellings of the URL that Twilio uses are tried.",
 			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +

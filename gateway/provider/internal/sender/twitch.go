@@ -45,9 +45,15 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Name:  "twitch",
 		Title: "Twitch EventSub",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the message id, the time and the body, in hex behind sha256=, in the header Twitch-Eventsub-Message-Signature.",
-			KeyRule:   "The signed header Twitch-Eventsub-Message-Id; of drop.entitlement.grant, which is batched, the id of each event.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.Vector,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the message id, the time and the body, in hex behind sha256=, in the header Twitch-Eventsub-Message-Signature.",
+			KeyRule: "The signed header Twitch-Eventsub-Message-Id; of drop.entitlement.grant, which is batched, the id of each event.",
 			Setup: []string{
 				"Make up a secret of 10 to 100 ASCII characters: it is the secret of the source.",
 				"POST https://api.twitch.tv/helix/eventsub/subscriptions with transport: method webhook, callback {url}, and the secret.",

@@ -31,9 +31,15 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 		Name:  "typeform",
 		Title: "Typeform",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in base64 behind sha256=, in the header Typeform-Signature. No time is signed.",
-			KeyRule:   "/event_id of the body.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in base64 behind sha256=, in the header Typeform-Signature. No time is signed.",
+			KeyRule: "/event_id of the body.",
 			Setup: []string{
 				"In the form: Connect, Webhooks, Add a webhook, with the URL {url}.",
 				"Edit the webhook and set a secret of your own making: it is the secret of the source.",

@@ -29,9 +29,15 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 		Name:  "vercel",
 		Title: "Vercel",
 		About: provider.About{
-			Confirmed: provider.Secondary,
-			Signing:   "HMAC-SHA1 over the body, in hex, in the header x-vercel-signature. No time is signed.",
-			KeyRule:   "/id of the body.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Others,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Others,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA1 over the body, in hex, in the header x-vercel-signature. No time is signed.",
+			KeyRule: "/id of the body.",
 			Setup: []string{
 				"Team settings, Webhooks, Create Webhook: choose events and projects, endpoint URL {url}.",
 				"The secret is shown once, after the webhook was created. The webhooks of an integration are signed with its client secret instead.",

@@ -19,8 +19,14 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)
 	p.Name, p.Title = "whatsapp", "WhatsApp"
 	p.About = provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   graphapi.Signing,
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Others,
+			EventID:     provider.Nobody,
+			Handshake:   provider.Others,
+			RetryWindow: provider.Documentation,
+			Resend:      provider.Nobody,
+		},
+		Signing: graphapi.Signing,
 		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, for sent, " +
 			"delivered and read come with one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
 			"id and the time of the entry, of field and of value.",

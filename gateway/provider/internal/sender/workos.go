@@ -33,7 +33,13 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 		Name:  "workos",
 		Title: "WorkOS",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation | provider.SDK,
+				EventID:     provider.Documentation,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
 			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex behind `v1=` in the header `WorkOS-Signature`. " +
 				"A time more than 180 s off is refused, as WorkOS's libraries do.",
 			KeyRule: "`/id` of the body (event_...).",

@@ -37,8 +37,14 @@ func X(provider.Options) (*provider.Provider, error) {
 		Name:  "x",
 		Title: "X",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 over the body, in base64 behind sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Documentation,
+				EventID:     provider.Documentation,
+				Handshake:   provider.Documentation,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 over the body, in base64 behind sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
 			KeyRule: "/data/event_uuid (Activity API). In the lists of the Account Activity API the name of the list, the subscribed user and the id " +
 				"of the item, or a hash of the item where it has no id (follows, blocks, ...).",
 			Setup: []string{

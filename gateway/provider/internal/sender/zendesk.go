@@ -47,8 +47,14 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		Name:  "zendesk",
 		Title: "Zendesk",
 		About: provider.About{
-			Confirmed: provider.Unconfirmed,
-			Signing:   "HMAC-SHA256 of the time and the body in the header X-Zendesk-Webhook-Signature.",
+			Confirmed: provider.Confirmed{
+				Signature:   provider.Others,
+				EventID:     provider.Nobody,
+				Handshake:   provider.NoSuchThing,
+				RetryWindow: provider.Nobody,
+				Resend:      provider.Nobody,
+			},
+			Signing: "HMAC-SHA256 of the time and the body in the header X-Zendesk-Webhook-Signature.",
 			KeyRule: "Webhooks subscribed to events: id in the body. Others, whose body you write yourself: the header " +
 				"X-Zendesk-Webhook-Invocation-Id. X-Zendesk-Webhook-Id belongs to the webhook, not to the event.",
 			Setup: []string{

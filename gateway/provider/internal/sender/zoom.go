@@ -57,9 +57,15 @@ func Zoom(o provider.Options) (*provider.Provider, error) {
 
 func aboutZoom() provider.About {
 	return provider.About{
-		Confirmed: provider.Unconfirmed,
-		Signing:   "HMAC-SHA256 of the time and the body in the header x-zm-signature.",
-		KeyRule:   "Zoom sends no event id: a hash of event, event_ts and payload. The header x-zm-trackingid belongs to the request.",
+		Confirmed: provider.Confirmed{
+			Signature:   provider.Others,
+			EventID:     provider.Nobody,
+			Handshake:   provider.Others,
+			RetryWindow: provider.Nobody,
+			Resend:      provider.Nobody,
+		},
+		Signing: "HMAC-SHA256 of the time and the body in the header x-zm-signature.",
+		KeyRule: "Zoom sends no event id: a hash of event, event_ts and payload. The header x-zm-trackingid belongs to the request.",
 		Setup: []string{
 			"Open your app in the Zoom App Marketplace, Features, Access, and use its Secret Token for the secret of the source.",
 			"Add an event subscription with the endpoint URL {url} and press Validate, with Hooklatch running: it answers the challenge.",
