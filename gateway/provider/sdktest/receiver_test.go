@@ -23,6 +23,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker"
@@ -135,7 +136,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	r.box, err = outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.box.Stop(context.Background())) })
-	w, err := worker.New(worker.Options{Pool: pool, Outbox: r.box, Destinations: []worker.Destination{{
+	w, err := worker.New(worker.Options{Pool: pool, Outbox: r.box, Destinations: []worker.DestinationOptions{{
 		Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: worker.Breaker{Off: true},
 	}}})
 	require.NoError(t, err)
@@ -184,8 +185,8 @@ func (r *receiver) enqueue(t *testing.T, key, contentType, body string) {
 	t.Helper()
 	tx, err := r.begin(t.Context())
 	require.NoError(t, err)
-	_, err = r.box.EnqueueTx(t.Context(), tx, outbox.NewEffect{
-		EffectID: identity.EffectID{Key: key}, Destination: "app", Request: outbox.Request{ContentType: contentType, Body: []byte(body)},
+	_, err = r.box.EnqueueTx(t.Context(), tx, ledger.NewEffect{
+		EffectID: identity.EffectID{Key: key}, Destination: "app", Request: ledger.Request{ContentType: contentType, Body: []byte(body)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
