@@ -44,7 +44,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
 	server := pgtest.Server(t, pool)
-	server.Kill()
+	pgtest.Kill(server)
 	// Away at the start.
 	s := newSystem(t, systemOptions{pool: pool, waitNot: true, change: func(cfg *config.Config) { cfg.Gateway.AcceptTimeout = 2 * time.Second }})
 	s.away(t)
@@ -60,7 +60,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.NotContains(t, s.logs.String(), "ready again", "it was not ready before")
 
 	// Away in the middle.
-	server.Kill()
+	pgtest.Kill(server)
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
 	require.Eventually(t, func() bool {

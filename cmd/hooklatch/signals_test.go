@@ -69,12 +69,12 @@ func TestASecondSignalExitsAtOnce(t *testing.T) {
 	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
 	// Nothing ends quickly on a server that does not answer.
-	require.NoError(t, pgtest.Server(t, pool).Pause())
+	require.NoError(t, pgtest.Pause(pgtest.Server(t, pool)))
 	p.signal(t, syscall.SIGINT)
 	p.says(t, "draining")
 	p.signal(t, syscall.SIGINT)
 	err := p.cmd.Wait()
-	require.NoError(t, pgtest.Server(t, pool).Resume())
+	require.NoError(t, pgtest.Resume(pgtest.Server(t, pool)))
 	require.Error(t, err)
 	require.Contains(t, p.stderr.String(), "second signal: exiting at once")
 }

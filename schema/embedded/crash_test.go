@@ -18,6 +18,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
 // A parent that is killed takes its server along, where the system helps.
@@ -75,7 +77,7 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 
 	sweep(base, func(line string) { t.Error(line) })
 	require.NoDirExists(t, left)
-	require.True(t, alive(innocent.Process.Pid), "a process id that was given to another program")
+	require.True(t, family.Alive(innocent.Process.Pid), "a process id that was given to another program")
 	require.DirExists(t, young)
 	require.NoDirExists(t, old)
 }
@@ -90,7 +92,7 @@ func TestOrphanOfPersistentDataDir(t *testing.T) {
 	server.dir.lock.Close()
 
 	next := startServer(t, Options{DataDir: opts.DataDir})
-	require.False(t, alive(pid))
+	require.False(t, family.Alive(pid))
 	require.NotEqual(t, pid, next.PID())
 	connect(t, next.URL("postgres"))
 }

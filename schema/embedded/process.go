@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
 // readyTimeout bounds one start; crash recovery is the slow case.
@@ -91,7 +93,7 @@ func run(ctx context.Context, own owner, program string, args ...string) error {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		killAll(p.pid)
+		family.Kill(p.pid)
 		<-p.done
 		return ctx.Err()
 	}
@@ -147,7 +149,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.cause }
 
-// portTaken tells whether a server ended because somebody has its port.
+// portTaken tells whether a server ended because its port is taken.
 func portTaken(err error) bool {
 	exit, ok := errors.AsType[*exitError](err)
 	return ok && strings.Contains(exit.log, "could not bind")
@@ -188,7 +190,7 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.end = t.end[extra:]
 	}
 	if t.next != nil {
-		// A log nobody can write must not stop the server.
+		// A log that cannot be written must not stop the server.
 		_, _ = t.next.Write(b)
 	}
 	return len(b), nil

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
 func TestStartServesAndStopLeavesNothing(t *testing.T) {
@@ -41,11 +43,11 @@ func TestStartServesAndStopLeavesNothing(t *testing.T) {
 
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Stop(t.Context()), "stop is idempotent")
-	require.False(t, alive(pid))
+	require.False(t, family.Alive(pid))
 	require.NoDirExists(t, filepath.Dir(server.DataDir()))
 	require.Zero(t, server.PID())
 	require.ErrorIs(t, server.Restart(t.Context()), errNotRunning)
-	require.ErrorIs(t, server.Pause(), errNotRunning)
+	require.Error(t, family.Pause(server.PID()))
 }
 
 func TestNobodyConnectsWithoutThePassword(t *testing.T) {
@@ -82,15 +84,14 @@ func TestKillAndRestart(t *testing.T) {
 	conn := connect(t, url)
 	_, err := conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n")
 	require.NoError(t, err)
-	family := append(children(server.PID()), server.PID())
-	require.Greater(t, len(family), 3)
+	members := family.Members(server.PID())
+	require.Greater(t, len(members), 3)
 
-	server.Kill()
-	server.Kill()
-	for _, pid := range family {
-		require.False(t, alive(pid))
+	family.Kill(server.PID())
+	require.Eventually(t, func() bool { return server.PID() == 0 }, 10*time.Second, time.Millisecond)
+	for _, pid := range members {
+		require.False(t, family.Alive(pid))
 	}
-	require.Zero(t, server.PID())
 	_, err = conn.Exec(t.Context(), "SELECT 1")
 	require.Error(t, err)
 
@@ -110,18 +111,18 @@ func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, Options{})
 	conn := connect(t, server.URL("postgres"))
-	require.NoError(t, server.Pause())
+	require.NoError(t, family.Pause(server.PID()))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := conn.Exec(ctx, "SELECT 1")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, server.Resume())
+	require.NoError(t, family.Resume(server.PID()))
 	<-conn.PgConn().CleanupDone()
 	conn = connect(t, server.URL("postgres"))
 	_, err = conn.Exec(t.Context(), "SELECT 1")
 	require.NoError(t, err)
 
-	require.NoError(t, server.Pause())
+	require.NoError(t, family.Pause(server.PID()))
 	require.NoError(t, server.Stop(t.Context()), "a paused server can be stopped")
 }
 

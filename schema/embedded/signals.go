@@ -4,51 +4,18 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// killAll kills a server and all its processes at once. The postmaster is
-// stopped first, or it would see its children die and tell clients about it.
-func killAll(pid int) {
-	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	family := append(children(pid), pid)
-	for _, member := range family {
-		_ = syscall.Kill(member, syscall.SIGKILL)
-	}
-	deadline := time.Now().Add(10 * time.Second)
-	for _, member := range family {
-		for member != pid && alive(member) && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond)
-		}
-	}
-}
-
-// signalAll sends a signal to a server and all its processes.
-func signalAll(pid int, signal syscall.Signal) error {
-	if err := syscall.Kill(pid, signal); err != nil {
-		return err
-	}
-	for _, child := range children(pid) {
-		if err := syscall.Kill(child, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return err
-		}
-	}
-	return nil
-}
-
-// alive tells whether a process runs.
-func alive(pid int) bool {
-	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && !ended(pid)
-}
-
 // runsIn tells whether pid is a server of dataDir. A process id alone proves
-// nothing: it may have been given to somebody else since.
+// nothing: it may have been given to another since.
 func runsIn(pid int, dataDir string) bool {
-	return strings.Contains(commandOf(pid), " -D "+dataDir+" ")
+	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }
 
 // stopOrphan ends the server that a killed parent left in dataDir: by a fast
@@ -64,7 +31,7 @@ func stopOrphan(dataDir string, keep bool) error {
 			return nil
 		}
 	}
-	killAll(pid)
+	family.Kill(pid)
 	if !gone(pid, 10*time.Second) {
 		return fmt.Errorf("server %d of %s, left by a process that was killed, does not end", pid, dataDir)
 	}
@@ -74,7 +41,7 @@ func stopOrphan(dataDir string, keep bool) error {
 // gone waits for the end of a process that is not our child.
 func gone(pid int, atMost time.Duration) bool {
 	deadline := time.Now().Add(atMost)
-	for alive(pid) {
+	for family.Alive(pid) {
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -89,7 +56,7 @@ func (p *process) stop(ctx context.Context) {
 	if p.ended() {
 		return
 	}
-	_ = signalAll(p.pid, syscall.SIGCONT) // it may be paused
+	_ = family.Resume(p.pid)
 	for _, step := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
@@ -108,6 +75,6 @@ func (p *process) stop(ctx context.Context) {
 			timer.Stop()
 		}
 	}
-	killAll(p.pid)
+	family.Kill(p.pid)
 	<-p.done
 }

@@ -160,7 +160,7 @@ func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	forget(pool)
 	if db.host.own {
 		// A pool of a frozen server would wait for it.
-		_ = db.host.server.Resume() // it may have been killed
+		_ = Resume(db.host.server) // it may have been killed
 	}
 	closed := make(chan struct{})
 	go func() {

@@ -73,18 +73,18 @@ func TestOwnServerCanBeKilled(t *testing.T) {
 	server := pgtest.Server(t, pool)
 	_, err := pool.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n")
 	require.NoError(t, err)
-	server.Kill()
+	pgtest.Kill(server)
 	require.Error(t, pool.Ping(t.Context()))
 	require.NoError(t, server.Restart(t.Context()))
 	require.Equal(t, 42, ask[int](t, pool, "SELECT n FROM kept"))
-	server.Kill() // and stays dead
+	pgtest.Kill(server) // and stays dead
 }
 
 func TestOwnServerMayStayPaused(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
 	require.NoError(t, pool.Ping(t.Context()))
-	require.NoError(t, pgtest.Server(t, pool).Pause())
+	require.NoError(t, pgtest.Pause(pgtest.Server(t, pool)))
 }
 
 func TestSetting(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package embedded
+package family
 
 import (
 	"os/exec"
@@ -30,8 +30,8 @@ func ended(pid int) bool {
 	return state == "" || strings.HasPrefix(state, "Z")
 }
 
-// commandOf returns the command line of a process, words separated by blanks.
-func commandOf(pid int) string {
+// CommandOf returns the command line of a process, words separated by blanks.
+func CommandOf(pid int) string {
 	return ps("-ww", "-o", "command=", "-p", strconv.Itoa(pid))
 }
 

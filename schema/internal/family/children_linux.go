@@ -1,4 +1,4 @@
-package embedded
+package family
 
 import (
 	"fmt"
@@ -49,8 +49,8 @@ func ended(pid int) bool {
 	return state == "Z" || state == "X" || state == ""
 }
 
-// commandOf returns the command line of a process, words separated by blanks.
-func commandOf(pid int) string {
+// CommandOf returns the command line of a process, words separated by blanks.
+func CommandOf(pid int) string {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return ""

@@ -1,0 +1,61 @@
+//go:build linux || darwin || freebsd
+
+// Package family is responsible for a process together with its children, such as
+// a Postgres server with its backends.
+package family
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// Kill kills a process and its children at once. The parent is stopped first, or
+// it would see its children die and tell clients about it.
+func Kill(pid int) {
+	if pid <= 1 {
+		return // 0 would be our own group
+	}
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	members := append(children(pid), pid)
+	for _, member := range members {
+		_ = syscall.Kill(member, syscall.SIGKILL)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for _, member := range members {
+		for member != pid && Alive(member) && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// Pause freezes a process and its children: their connections stay open, and none
+// answers.
+func Pause(pid int) error { return signal(pid, syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func Resume(pid int) error { return signal(pid, syscall.SIGCONT) }
+
+func signal(pid int, signal syscall.Signal) error {
+	if pid <= 1 {
+		return fmt.Errorf("process %d does not run", pid)
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		return err
+	}
+	for _, child := range children(pid) {
+		if err := syscall.Kill(child, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Members are the process and its children.
+func Members(pid int) []int { return append(children(pid), pid) }
+
+// Alive tells whether a process runs.
+func Alive(pid int) bool {
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && !ended(pid)
+}

@@ -1,0 +1,16 @@
+//go:build !(linux || darwin || freebsd)
+
+package family
+
+import "errors"
+
+var errUnsupported = errors.New("not supported on this system")
+
+// Kill kills a process and its children at once.
+func Kill(int) {}
+
+// Pause freezes a process and its children.
+func Pause(int) error { return errUnsupported }
+
+// Resume ends a Pause.
+func Resume(int) error { return errUnsupported }
