@@ -87,7 +87,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 		if l.connections.enter(peer) {
 			return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.connections.leave(peer) })}, nil
 		}
-		_ = conn.Close() // there is nobody to tell
+		_ = conn.Close() // no one is left to tell
 	}
 }
 

@@ -22,7 +22,7 @@ type flightLimits struct {
 	all       int
 	perSource int
 	// perAddress bounds those of one address whose sender is not proven yet.
-	// One source may take half of them, so that whoever holds the others up
+	// One source may take half of them, so that one who holds the others up
 	// behind the address of a proxy we were not told of does so for one source.
 	perAddress int
 }

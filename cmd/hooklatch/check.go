@@ -46,7 +46,7 @@ func (c *cli) newCheck() *cobra.Command {
 		Short: "Check configuration, database, schema and invariants",
 		Long: `Check the configuration, whether the database can be reached and keeps what it
 commits, its schema, and the invariants our guarantees rest on. It changes
-nothing, and calls nobody but the database. The exit code is 1 when there is a
+nothing, and calls nothing but the database. The exit code is 1 when there is a
 problem; warnings alone leave it 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -236,7 +236,7 @@ func (c *checkup) invariants(ctx context.Context, pool *pgxpool.Pool, name schem
 	c.findings = append(c.findings, found...)
 }
 
-// waiting tells of what waits for a worker or for a person.
+// waiting finds what waits for a worker or for a person.
 func (c *checkup) waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) {
 	found, err := doctor.Waiting(ctx, pool, name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 )
 
-// changedDefaults tells of settings that the file leaves to a default that is
+// changedDefaults warns of settings that the file leaves to a default that is
 // another than it was, with the line that keeps the old one. The release in
 // which each changed stands in CHANGELOG.md.
 func (c *checkup) changedDefaults(cfg *config.Config) {
@@ -37,8 +37,8 @@ func (c *checkup) changedDefaults(cfg *config.Config) {
 		"before, the first of them was final", "to keep it final, write in the destination: retry_on: []")
 	c.changedDefault(oneBody, "a transmission is taken with one body only; before, it was taken with any of the same CRC-32",
 		"to take them all, write in the source: replay_guard: off")
-	c.changedDefault(aged, "a transmission is taken for 3 days; before, it was taken for ever",
-		"to take it for ever, write in the source: tolerance: off")
+	c.changedDefault(aged, "a transmission is taken for 3 days; before, it was taken forever",
+		"to take it forever, write in the source: tolerance: off")
 	c.changedDefault(guarded, "a signature that comes again with new ids is suspected as a replay; before, nothing was remembered",
 		"to remember nothing, write in the source: replay_guard: off")
 	c.changedInFlight(cfg)

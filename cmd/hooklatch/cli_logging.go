@@ -34,7 +34,7 @@ func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }
 
-// onOneLine joins the lines of an error: pgx tells of each address it tried on
+// onOneLine joins the lines of an error: pgx reports each address it tried on
 // a line of its own, which a log would show as "\n\t".
 func onOneLine(_ []string, a slog.Attr) slog.Attr {
 	if a.Key != logkey.Err {

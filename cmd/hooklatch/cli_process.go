@@ -28,7 +28,7 @@ type process struct {
 const programName = "hooklatch"
 
 // invocation is the name the program was started by: that of the binary or, for
-// one that `go run` built, the go command, since nobody can repeat the other.
+// one that `go run` built, the go command, since the other cannot be repeated.
 func invocation(arg0 string) string {
 	path := filepath.ToSlash(arg0)
 	if strings.Contains(path, "/go-build") { // its temporary directories, and its cache

@@ -92,7 +92,7 @@ func servedBy(d ledger.DestinationState) string {
 	return "nobody since " + shown(d.ServedAt)
 }
 
-// whyPaused tells of an operator's pause and of the breaker, which are
+// whyPaused explains an operator's pause and the breaker, which are
 // independent of each other.
 func whyPaused(d ledger.DestinationState) string {
 	var why []string

@@ -262,7 +262,7 @@ func (d *dev) announce(a *app.App) {
 		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
 	} else {
 		line("forward", d.forward)
-		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // whoever asks for it has to verify with it
+		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // their receiver verifies with it
 	}
 	line("mail", "smtp://"+d.mta)
 	line("config", d.devConfig()+", with the secrets and the URL of the database")

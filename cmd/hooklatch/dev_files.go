@@ -7,10 +7,10 @@ import (
 )
 
 // devFiles is the directory of the dev command. It may have come with a
-// repository that somebody else made: no link in it leads a write out of it.
+// repository that another person made: no link in it leads a write out of it.
 type devFiles struct{ *os.Root }
 
-// openDevFiles makes the directory, which nobody commits by accident. Postgres,
+// openDevFiles makes the directory, which is not committed by accident. Postgres,
 // which may run as another user, has to get through it.
 func openDevFiles(dir string) (*devFiles, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // what is secret in it has its own mode
@@ -34,7 +34,7 @@ func openDevFiles(dir string) (*devFiles, error) {
 	return files, nil
 }
 
-// replace writes a file under a name that nobody knows, and then gives it its
+// replace writes a file under a random name, and then gives it its
 // own: never half a file for those who read it, and never through a link.
 func (f *devFiles) replace(name string, text []byte, mode os.FileMode) error {
 	draft := name + "." + rand.Text()

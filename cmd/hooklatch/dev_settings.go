@@ -80,7 +80,7 @@ type devSettings struct {
 }
 
 // readDevSettings takes the secrets of an earlier run, and makes those that are
-// missing: whoever was given one can go on using it.
+// missing: those who were given one can go on using it.
 func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	settings := &devSettings{secrets: map[string]secret.Value{}}
 	earlier := &config.Config{}

@@ -115,7 +115,7 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	}
 }
 
-// unreachable is the error of a gateway nobody reached, or nil.
+// unreachable is the error of a gateway that could not be reached, or nil.
 func (r *report) unreachable(s *sender) error {
 	if r.Answers > 0 || r.firstErr == nil {
 		return nil

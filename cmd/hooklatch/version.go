@@ -10,7 +10,7 @@ import (
 )
 
 // version is that of a build without a repository, such as that of the image:
-// the linker sets it, and nobody else.
+// only the linker sets it.
 var version string
 
 // build is what the binary knows about itself.

@@ -21,7 +21,7 @@ import (
 // holds the superuser's password. The directory is open to its owner only.
 const passwordName = "hooklatch_password"
 
-// Cached clusters nobody used for this long are removed. Prepared ones change
+// Cached clusters that were not used for this long are removed. Prepared ones change
 // with every schema.
 const (
 	keepCluster  = 30 * 24 * time.Hour
@@ -47,7 +47,7 @@ func cacheDir(own owner) (string, error) {
 		return "", err
 	}
 	if uid, _ := idsOf(info); uid != own.uid || !info.IsDir() {
-		return "", fmt.Errorf("%s belongs to somebody else: set HOME or XDG_CACHE_HOME", dir)
+		return "", fmt.Errorf("%s belongs to another user: set HOME or XDG_CACHE_HOME", dir)
 	}
 	return dir, nil
 }

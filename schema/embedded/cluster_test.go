@@ -117,5 +117,5 @@ func TestCacheDirWithoutHome(t *testing.T) {
 	require.NoError(t, os.Remove(dir))
 	require.NoError(t, os.Symlink(base, dir))
 	_, err = cacheDir(owner{uid: os.Geteuid()})
-	require.ErrorContains(t, err, "belongs to somebody else")
+	require.ErrorContains(t, err, "belongs to another user")
 }

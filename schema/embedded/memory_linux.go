@@ -12,7 +12,7 @@ const enoughMemory = 2 << 30
 // memoryBase returns a directory in memory for throw-away clusters, where
 // making and cloning databases (a thousand files each) costs a tenth and less of
 // what it does on some disks; empty when there is none, or when TMPDIR says that
-// somebody wants another place.
+// another place is asked for.
 func memoryBase(own owner) string {
 	const (
 		shm        = "/dev/shm"

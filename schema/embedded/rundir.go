@@ -132,7 +132,7 @@ func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))
 		if err != nil || lock == nil {
-			continue // alive, or being swept by somebody else
+			continue // alive, or being swept by another process
 		}
 		err = stopOrphan(filepath.Join(path, dataName), false)
 		if err == nil {

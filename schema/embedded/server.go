@@ -176,7 +176,7 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 	})
 }
 
-// boot starts the server process. A free port may be taken by somebody else
+// boot starts the server process. A free port may be taken by another program
 // before the server has it; then another one is tried.
 func (s *Server) boot(ctx context.Context) error {
 	deathSignal := syscall.SIGINT // fast shutdown
