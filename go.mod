@@ -36,6 +36,7 @@ require (
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.48.0
 	golang.org/x/time v0.16.0
+	golang.org/x/tools v0.51.0
 	pgregory.net/rapid v1.3.0
 )
 

@@ -23,7 +23,7 @@ func TestRequiredAnswers(t *testing.T) {
 		{"discord", `{"type":4}`, provider.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"type":8,"data":{"choices":[]}}`)}},
 		{"discord", `{"type":5}`, provider.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"type":5}`)}},
 	} {
-		p := provide(t, c.provider, configured()[c.provider])
+		p := provide(t, c.provider, configured(t)[c.provider])
 		require.Equal(t, &c.want, p.Answer(&provider.Request{Body: []byte(c.body)}), "%s %s", c.provider, c.body)
 	}
 }

@@ -62,7 +62,7 @@ func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
 	r.Header.Set("Twitch-Eventsub-Message-Retry", "2")
 	require.Equal(t, provider.RetryInfo{Number: 2, Redelivery: true}, twitch.Retry(r))
 
-	pubsub := provide(t, "google-pubsub", configured()["google-pubsub"])
+	pubsub := provide(t, "google-pubsub", configured(t)["google-pubsub"])
 	require.Zero(t, pubsub.Retry(pubsub.Sample("", "", prooftest.Now())))
 	require.Zero(t, pubsub.Retry(&provider.Request{Body: []byte(`{"deliveryAttempt":1}`)}))
 	require.Equal(t, provider.RetryInfo{Number: 4, Redelivery: true}, pubsub.Retry(&provider.Request{Body: []byte(`{"deliveryAttempt":5}`)}))
@@ -85,6 +85,6 @@ func TestFloor(t *testing.T) {
 		"stripe": 30 * proof.Day, "github": 3 * proof.Day, "shopify": 2 * proof.Day, "slack": 2 * proof.Day, "twilio": time.Hour,
 		"standard-webhooks": 151*time.Hour + 10*time.Minute,
 	} {
-		require.Equal(t, want, provide(t, name, configured()[name]).Floor(), name)
+		require.Equal(t, want, provide(t, name, configured(t)[name]).Floor(), name)
 	}
 }

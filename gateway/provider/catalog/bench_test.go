@@ -19,10 +19,10 @@ import (
 // BenchmarkVerify proves a body of 1 kB. The goal is under 10 us for an HMAC;
 // signatures of key pairs cost what their mathematics cost.
 func BenchmarkVerify(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(configured())) {
+	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
-			p := provide(b, name, configured()[name])
-			r, secrets := kilobyte(b, p), []secret.Value{keyOf(p)}
+			p := provide(b, name, configured(b)[name])
+			r, secrets := kilobyte(b, p), []secret.Value{keyOf(b, p)}
 			b.ReportAllocs()
 			b.SetBytes(int64(len(r.Body)))
 			for b.Loop() {
@@ -37,12 +37,12 @@ func BenchmarkVerify(b *testing.B) {
 // BenchmarkVerifyAmong proves deliveries of one source beside sources of other
 // providers: what a proof costs does not depend on how many there are.
 func BenchmarkVerifyAmong(b *testing.B) {
-	all := slices.Sorted(maps.Keys(configured()))
+	all := slices.Sorted(maps.Keys(configured(b)))
 	for _, others := range []int{0, len(all) / 2, len(all)} {
 		b.Run(strconv.Itoa(others), func(b *testing.B) {
 			sources := sourcesOf(b, all[:others])
 			r := kilobyte(b, sources["stripe"])
-			secrets := []secret.Value{keyOf(sources["stripe"])}
+			secrets := []secret.Value{keyOf(b, sources["stripe"])}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := sources["stripe"].Verify(b.Context(), r, secrets, prooftest.Now()); err != nil {
@@ -58,11 +58,11 @@ func BenchmarkVerifyAmong(b *testing.B) {
 //
 //nolint:paralleltest // counts allocations, which all tests of the process share
 func TestNothingGrowsWithProviders(t *testing.T) {
-	all := slices.Sorted(maps.Keys(configured()))
+	all := slices.Sorted(maps.Keys(configured(t)))
 	everything := sourcesOf(t, all)
 	for _, name := range []string{"stripe", "github", "twilio", "slack", "standard-webhooks", "line", "pagerduty", "hmac"} {
 		cost := func(p *provider.Provider) float64 {
-			r, secrets := kilobyte(t, p), []secret.Value{keyOf(p)}
+			r, secrets := kilobyte(t, p), []secret.Value{keyOf(t, p)}
 			return testing.AllocsPerRun(100, func() {
 				_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 				if err != nil {
@@ -83,16 +83,16 @@ func sourcesOf(t testing.TB, names []string) map[string]*provider.Provider {
 	t.Helper()
 	sources := map[string]*provider.Provider{"stripe": provide(t, "stripe", provider.Options{})}
 	for _, name := range names {
-		sources[name] = provide(t, name, configured()[name])
+		sources[name] = provide(t, name, configured(t)[name])
 	}
 	return sources
 }
 
 // BenchmarkEvents reads the id, the type and the time of a body of 1 kB.
 func BenchmarkEvents(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(configured())) {
+	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
-			p := provide(b, name, configured()[name])
+			p := provide(b, name, configured(b)[name])
 			r := kilobyte(b, p)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -121,6 +121,6 @@ func kilobyte(t testing.TB, p *provider.Provider) *provider.Request {
 		body += strings.Repeat(" ", missing)
 	}
 	r.Body = []byte(body)
-	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
+	require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
 	return r
 }

@@ -57,7 +57,7 @@ func FuzzTwilioForm(f *testing.F) {
 		p := provide(t, "twilio", provider.Options{})
 		r := form(body)
 		r.URL.RawQuery = query
-		if err := p.Sign(r, keyOf(p), prooftest.Now()); err != nil {
+		if err := p.Sign(r, keyOf(t, p), prooftest.Now()); err != nil {
 			require.IsType(t, &provider.VerifyError{}, err)
 			return
 		}

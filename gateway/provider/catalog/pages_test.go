@@ -171,7 +171,7 @@ func span(d time.Duration, none string) string {
 // TestAboutIsComplete finds in every declaration what a person needs.
 func TestAboutIsComplete(t *testing.T) {
 	t.Parallel()
-	for name, o := range configured() {
+	for name, o := range configured(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := provide(t, name, o)

@@ -24,8 +24,8 @@ func TestReplayTokens(t *testing.T) {
 		require.Equal(t, token, p.ReplayToken(r))
 		other := signedSample(t, p, "", "evt_2")
 		other.Body = append(other.Body, ' ')
-		if !fixtures()[p.Name].inBody {
-			require.NoError(t, p.Sign(other, keyOf(p), prooftest.Now()))
+		if !deliveriesOf(t, p.Name).samples.InBody {
+			require.NoError(t, p.Sign(other, keyOf(t, p), prooftest.Now()))
 		}
 		require.NotEqual(t, token, p.ReplayToken(other))
 		require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, URL: prooftest.URL("")}), "nothing was signed")
@@ -46,7 +46,7 @@ func TestCapturedDeliveriesAreDuplicates(t *testing.T) {
 	for _, name := range []string{"mollie", "plaid"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := provide(t, name, configured()[name])
+			p := provide(t, name, configured(t)[name])
 			r := signedSample(t, p, "", "")
 			first, err := p.Events(r)
 			require.NoError(t, err)

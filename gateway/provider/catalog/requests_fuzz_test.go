@@ -9,14 +9,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"hash/fnv"
-	"io/fs"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +34,7 @@ type catalogue struct {
 
 func everything(t testing.TB) *catalogue {
 	c := &catalogue{providers: map[string]*provider.Provider{}}
-	for name, o := range configured() {
+	for name, o := range configured(t) {
 		c.providers[name] = provide(t, name, o)
 	}
 	c.names = slices.Sorted(maps.Keys(c.providers))
@@ -83,8 +78,8 @@ func textOf(name string, r *provider.Request) requestText {
 }
 
 // addRequests seeds a fuzz target with a signed sample of each provider and
-// with the requests of some files of the table tests.
-func addRequests(f *testing.F, all *catalogue, files ...string) {
+// with the deliveries of some kinds.
+func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	add := func(name string, r *provider.Request) {
 		text := textOf(name, r)
 		f.Add(text.name, text.method, text.query, text.headers, r.Body)
@@ -93,20 +88,13 @@ func addRequests(f *testing.F, all *catalogue, files ...string) {
 		p := all.providers[name]
 		r := p.Sample("", "evt_1", prooftest.Now())
 		r.URL = prooftest.URL("")
-		require.NoError(f, p.Sign(r, keyOf(p), prooftest.Now()))
+		require.NoError(f, p.Sign(r, keyOf(f, p), prooftest.Now()))
 		add(name, r)
 	}
 	for _, name := range Names() {
-		for _, file := range files {
-			text, err := os.ReadFile(filepath.Join("testdata", name, file+".json"))
-			if errors.Is(err, fs.ErrNotExist) { // not every provider has a handshake
-				continue
-			}
-			require.NoError(f, err)
-			var cases []testCase
-			require.NoError(f, json.Unmarshal(text, &cases), name, file)
-			for _, c := range cases {
-				_, _, r := c.delivery(f, name)
+		for _, c := range deliveriesOf(f, name).cases {
+			if slices.Contains(kinds, c.kind) {
+				_, _, r := c.received(f, name)
 				add(name, r)
 			}
 		}
@@ -129,9 +117,9 @@ var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(
 // stranger returns p as it is for a source with a secret that signed nothing,
 // and that secret.
 func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provider, secret.Value) {
-	if fetch := fixtures()[p.Name].fetch; fetch != nil {
-		o, others := configured()[name], prooftest.Published{}
-		for rawURL := range fetch() {
+	if publishes := deliveriesOf(t, p.Name).source.Publishes; publishes != nil {
+		o, others := configured(t)[name], prooftest.Published{}
+		for rawURL := range publishes {
 			others[rawURL] = prooftest.KeySet(strangerKey())
 		}
 		o.Fetch = others
@@ -237,7 +225,7 @@ func FuzzHandshake(f *testing.F) {
 		}
 		r := requestText{name, method, query, headers}.request(t, body)
 		before := string(r.Body)
-		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(p)}, prooftest.Now())
+		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(t, p)}, prooftest.Now())
 		require.Equal(t, before, string(r.Body))
 		if err != nil {
 			require.Nil(t, answer)
@@ -268,14 +256,14 @@ func FuzzAnyBit(f *testing.F) {
 		for header, values := range r.Header { // a header that comes twice is refused, which is another test
 			r.Header[header] = values[:1]
 		}
-		if err := p.Sign(r, keyOf(p), prooftest.Now()); err != nil {
+		if err := p.Sign(r, keyOf(t, p), prooftest.Now()); err != nil {
 			return // a body that cannot carry the signature
 		}
 		if err := verifies(t, p, r); err != nil {
 			require.IsType(t, &provider.VerifyError{}, err) // an id that cannot be signed
 			return
 		}
-		signed := signing(t, p, &provider.Request{Method: r.Method, Header: r.Header, Body: body}, keyOf(p))
+		signed := signing(t, p, &provider.Request{Method: r.Method, Header: r.Header, Body: body}, keyOf(t, p))
 		slices.Sort(signed)
 		at := int(bit)
 		for _, header := range signed {
@@ -287,7 +275,7 @@ func FuzzAnyBit(f *testing.F) {
 			}
 			at -= len(value) * 8
 		}
-		if f := fixtures()[p.Name]; f.unsigned || f.inBody || len(r.Body) == 0 {
+		if of := deliveriesOf(t, p.Name).samples; of.Unsigned || of.InBody || len(r.Body) == 0 {
 			return
 		}
 		changed := prooftest.Flip(string(r.Body), at%(len(r.Body)*8))

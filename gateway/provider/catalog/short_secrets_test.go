@@ -15,7 +15,7 @@ func TestShortSecretsAreRefused(t *testing.T) {
 	t.Parallel()
 	named := []string{"basic", "postmark", "braintree"} // name:password
 	for _, name := range Names() {
-		p := provide(t, name, configured()[name])
+		p := provide(t, name, configured(t)[name])
 		short := []string{"x", "aa", "1234567", "whsec_AAAA", "whsec_1234567", "0a", "u:1"}
 		if slices.Contains(named, name) {
 			short = append(short, "a-long-user-name:1", "a-long-user-name:1234567")
@@ -25,12 +25,12 @@ func TestShortSecretsAreRefused(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"github", "gitlab", "token", "telegram", "microsoft-graph", "okta", "auth0", "mailgun", "zoom"} {
-		p := provide(t, name, configured()[name])
+		p := provide(t, name, configured(t)[name])
 		require.ErrorContains(t, p.CheckSecret(secret.New("x")), "fewer than 8 bytes", name)
 		require.NoError(t, p.CheckSecret(secret.New("12345678")), name)
 	}
 	for _, name := range named {
-		p := provide(t, name, configured()[name])
+		p := provide(t, name, configured(t)[name])
 		require.ErrorContains(t, p.CheckSecret(secret.New("a-long-user-name:1234567")), "fewer than 8 bytes", name)
 		require.NoError(t, p.CheckSecret(secret.New("u:12345678")), name)
 	}
@@ -40,7 +40,7 @@ func TestShortSecretsAreRefused(t *testing.T) {
 // must be guessed.
 func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	t.Parallel()
-	p := provide(t, "standard-webhooks", configured()["standard-webhooks"])
+	p := provide(t, "standard-webhooks", configured(t)["standard-webhooks"])
 	spell := func(key string) secret.Value {
 		return secret.New("whsec_" + base64.StdEncoding.EncodeToString([]byte(key)))
 	}

@@ -72,7 +72,7 @@ func unproven(t testing.TB, p *provider.Provider, contentType, body string) *pro
 	t.Helper()
 	r := p.Sample("", "evt_1", prooftest.Now())
 	r.URL = &url.URL{Scheme: "https", Host: "hooks.example.com", Path: "/webhooks/demo"}
-	require.NoError(t, p.Sign(r, keyOf(p), prooftest.Now()))
+	require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
 	r.Body, r.Method = []byte(body), http.MethodPost
 	r.Header.Set("Content-Type", contentType)
 	return r
@@ -104,8 +104,8 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	}
 	bodies := hostile()
 	cost := func(name, shape string) (took time.Duration, allocated uint64) {
-		p := provide(t, name, configured()[name])
-		r, secrets := unproven(t, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(p)}
+		p := provide(t, name, configured(t)[name])
+		r, secrets := unproven(t, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(t, p)}
 		took, allocated = time.Hour, 1<<62
 		for range 5 { // the quietest of them
 			var before, after runtime.MemStats
@@ -135,11 +135,11 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 // at stripe, a hash of the body, is the measure.
 func BenchmarkUnproven(b *testing.B) {
 	bodies := hostile()
-	for _, name := range slices.Sorted(maps.Keys(configured())) {
+	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
 			b.Run(strings.ReplaceAll(name+"/"+shape, " ", "-"), func(b *testing.B) {
-				p := provide(b, name, configured()[name])
-				r, secrets := unproven(b, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(p)}
+				p := provide(b, name, configured(b)[name])
+				r, secrets := unproven(b, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(b, p)}
 				b.ReportAllocs()
 				for b.Loop() {
 					refuse(b, p, r, secrets)

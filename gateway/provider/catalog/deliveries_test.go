@@ -1,0 +1,360 @@
+package catalog
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// deliveries are testdata/<provider>.txtar: what the tests must know of a
+// provider, and requests with what becomes of each. testdata/README.md
+// describes the files.
+type deliveries struct {
+	source  source
+	samples samples
+	cases   []delivery
+}
+
+// source is the section that says what takes the deliveries.
+type source struct {
+	Clock   time.Time         `yaml:"clock"`
+	Options *provider.Options `yaml:"options"`
+	Secrets []string          `yaml:"secrets"` // {rsa}, {ecdsa} ... are keys of the tests
+	// Index of the secret that proves the delivery.
+	Index int `yaml:"index"`
+	// Publishes is what the sender answers to fetches, by URL.
+	Publishes map[string]string `yaml:"publishes"`
+}
+
+// samples is the section about what the provider makes itself.
+type samples struct {
+	Types []string `yaml:"types"`
+	// Unsigned: (part of) the body can be changed, the scheme does not cover it.
+	Unsigned bool `yaml:"unsigned"`
+	// InBody: the signature stands in the body, which therefore must be one of
+	// the sender's.
+	InBody bool `yaml:"in_body"`
+	// Fresh: two samples are two events even with one id.
+	Fresh bool `yaml:"fresh"`
+}
+
+// delivery is a request and what becomes of it.
+type delivery struct {
+	kind    string // accepted, refused, unusable or handshake
+	name    string
+	source  source
+	request *provider.Request
+	sign    *signSection // nil: the request stands there as it came
+	want    outcome
+}
+
+// signSection makes the test sign the request, and says what happens to it then.
+type signSection struct {
+	With    string              `yaml:"with"` // default: the first secret
+	At      time.Time           `yaml:"at"`   // default: the clock
+	Headers map[string][]string `yaml:"headers"`
+	URL     string              `yaml:"url"`
+	Body    *string             `yaml:"body"`
+}
+
+// outcome is one of: events, a reason, an error, an answer.
+type outcome struct {
+	events     []expectedEvent
+	reason     provider.Reason
+	message    string
+	unreadable bool
+	answer     *provider.Answer
+}
+
+type expectedEvent struct {
+	ID         string `yaml:"id"`
+	IDPrefix   string `yaml:"id_prefix"`
+	Same       string `yaml:"same"` // of one kind, events with the same mark have the same id, others not
+	Type       string `yaml:"type"`
+	APIVersion string `yaml:"api_version"`
+	OccurredAt string `yaml:"occurred_at"`
+	Item       string `yaml:"item"`
+}
+
+// allDeliveries reads the files once.
+var allDeliveries = sync.OnceValues(func() (map[string]*deliveries, error) {
+	all := map[string]*deliveries{}
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		d, err := parseDeliveries(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = d
+	}
+	return all, nil
+})
+
+// deliveriesOf are those of a provider.
+func deliveriesOf(t testing.TB, name string) *deliveries {
+	t.Helper()
+	all, err := allDeliveries()
+	require.NoError(t, err)
+	require.Contains(t, all, name, "provider %s has no testdata/%s.txtar", name, name)
+	return all[name]
+}
+
+// heading is that of a delivery: its kind, how it is written, and its name.
+var heading = regexp.MustCompile(`^(accepted|refused|unusable|handshake)(?: \(([a-z0-9, ]+)\))?: (.+)$`)
+
+func parseDeliveries(text []byte) (*deliveries, error) {
+	d := &deliveries{}
+	for _, section := range txtar.Parse(text).Files {
+		last := len(d.cases) - 1
+		var err error
+		switch found := heading.FindStringSubmatch(section.Name); {
+		case found != nil:
+			c := delivery{kind: found[1], name: found[3], source: d.source}
+			c.request, err = parseRequest(section.Data, strings.Split(found[2], ", "))
+			d.cases = append(d.cases, c)
+		case section.Name == "source" && last < 0:
+			err = unmarshal(section.Data, &d.source)
+		case section.Name == "samples" && last < 0:
+			err = unmarshal(section.Data, &d.samples)
+		case last < 0:
+			err = fmt.Errorf("it belongs to no delivery")
+		default:
+			err = d.cases[last].read(section)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("section %q: %w", section.Name, err)
+		}
+	}
+	return d, nil
+}
+
+// read takes a section that belongs to a delivery.
+func (c *delivery) read(section txtar.File) error {
+	text := strings.TrimRight(string(section.Data), "\n")
+	switch section.Name {
+	case "source":
+		var own source
+		err := unmarshal(section.Data, &own)
+		c.source.Options, c.source.Index = cmp.Or(own.Options, c.source.Options), own.Index
+		if own.Secrets != nil {
+			c.source.Secrets = own.Secrets
+		}
+		return err
+	case "sign":
+		c.sign = &signSection{}
+		return unmarshal(section.Data, c.sign)
+	case "events":
+		return unmarshal(section.Data, &c.want.events)
+	case "reason":
+		c.want.reason = provider.Reason(text)
+	case "error":
+		c.want.message = text
+	case "unreadable":
+		c.want.message, c.want.unreadable = text, true
+	case "answer":
+		return c.readAnswer(section.Data)
+	default:
+		return fmt.Errorf("no section has this name")
+	}
+	return nil
+}
+
+func (c *delivery) readAnswer(text []byte) error {
+	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, body, _ := bytes.Cut(text, []byte("\n\n"))
+	c.want.answer = &provider.Answer{
+		Status: response.StatusCode, ContentType: response.Header.Get("Content-Type"), Body: bytes.TrimRight(body, "\n"),
+	}
+	return nil
+}
+
+// parseRequest reads a request as it came. Its body ends before the line end
+// that closes the section.
+func parseRequest(text []byte, flags []string) (*provider.Request, error) {
+	head, body, _ := bytes.Cut(text, []byte("\n\n"))
+	body = bytes.TrimSuffix(body, []byte("\n"))
+	lines := strings.Split(strings.TrimSuffix(string(head), "\n"), "\n")
+	header, quoted := http.Header{}, false
+	for _, flag := range flags {
+		var err error
+		switch flag {
+		case "crlf":
+			body = bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))
+		case "base64":
+			body, err = base64.StdEncoding.DecodeString(string(body))
+		case "quoted":
+			quoted = true
+		case "":
+		default:
+			err = fmt.Errorf("no way of writing is called %q", flag)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, line := range lines[1:] {
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		if quoted && strings.HasPrefix(value, `"`) {
+			var err error
+			if value, err = strconv.Unquote(value); err != nil {
+				return nil, fmt.Errorf("header %s: %w", name, err)
+			}
+		}
+		if !ok {
+			return nil, fmt.Errorf("%q is no header", line)
+		}
+		header.Add(textproto.CanonicalMIMEHeaderKey(name), value)
+	}
+	method, target, _ := strings.Cut(strings.TrimSuffix(lines[0], " HTTP/1.1"), " ")
+	if strings.HasPrefix(target, "/") {
+		target = "https://" + header.Get("Host") + target
+	}
+	header.Del("Host")
+	return &provider.Request{Method: method, URL: prooftest.URL(target), Header: header, Body: body}, nil
+}
+
+// unmarshal reads a section with options as the configuration is read.
+func unmarshal(text []byte, into any) error {
+	return yaml.UnmarshalWithOptions(text, into, yaml.Strict(), yaml.CustomUnmarshaler(func(s *secret.Value, text []byte) error {
+		var value string
+		err := yaml.Unmarshal(text, &value)
+		*s = secret.New(value)
+		return err
+	}))
+}
+
+// options are those of the source, or what the provider cannot be made without.
+func (s source) options(t testing.TB, name string) provider.Options {
+	t.Helper()
+	var o provider.Options
+	if s.Options != nil {
+		o = *s.Options
+	} else {
+		require.NoError(t, yaml.Unmarshal([]byte(examples()[name]), &o))
+	}
+	if s.Publishes != nil {
+		o.Fetch = s.published()
+	}
+	return o
+}
+
+// published are the documents the sender publishes. Those made of the keys of
+// the tests are called by what they are.
+func (s source) published() prooftest.Published {
+	const name = "sns.amazonaws.com"
+	year := prooftest.Now().AddDate(1, 0, 0)
+	documents := map[string]func() []byte{
+		"{keys}": func() []byte {
+			return prooftest.KeySet(prooftest.RSAKey(), prooftest.ECDSAKey(), prooftest.Ed25519Key())
+		},
+		"{certificate}": func() []byte { return prooftest.SelfSigned(name, prooftest.RSAKey(), year) },
+		"{expired certificate}": func() []byte {
+			return prooftest.SelfSigned(name, prooftest.RSAKey(), prooftest.Now().Add(-time.Second))
+		},
+		"{ecdsa certificate}": func() []byte { return prooftest.SelfSigned(name, prooftest.ECDSAKey(), year) },
+	}
+	published := prooftest.Published{}
+	for rawURL, document := range s.Publishes {
+		published[rawURL] = []byte(document)
+		if made := documents[document]; made != nil {
+			published[rawURL] = made()
+		}
+	}
+	return published
+}
+
+// keys are the keys of the tests as secrets name them.
+func keys() map[string]func() string {
+	return map[string]func() string{
+		"{rsa}": prooftest.RSAPEM, "{rsa base64}": prooftest.RSABase64, "{ecdsa}": prooftest.ECDSAPEM, "{ed25519}": prooftest.Ed25519Hex,
+	}
+}
+
+// secretOf is a secret as the source has it.
+func secretOf(text string) secret.Value {
+	for name, key := range keys() {
+		if strings.Contains(text, name) {
+			text = strings.ReplaceAll(text, name, key())
+		}
+	}
+	return secret.New(text)
+}
+
+// received makes the provider, its secrets and the request of a delivery.
+func (c delivery) received(t testing.TB, name string) (*provider.Provider, []secret.Value, *provider.Request) {
+	t.Helper()
+	p := provide(t, name, c.source.options(t, name))
+	secrets := make([]secret.Value, len(c.source.Secrets))
+	for i, s := range c.source.Secrets {
+		secrets[i] = secretOf(s)
+	}
+	r := &provider.Request{Method: c.request.Method, URL: c.request.URL, Header: c.request.Header.Clone(), Body: bytes.Clone(c.request.Body)}
+	if c.sign != nil {
+		c.sign.apply(t, p, r, c.source)
+	}
+	return p, secrets, r
+}
+
+// apply signs a request, and changes what the section says. In the values of
+// headers {ts} stands for the signed time in seconds, {header} for what Sign
+// put into the header of the signature, {HEADER} for that in upper case,
+// {signature} for its last part and {mac} for the bare signature.
+func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
+	t.Helper()
+	key := secretOf(cmp.Or(s.With, from.Secrets[0]))
+	at := from.Clock
+	if !s.At.IsZero() {
+		at = s.At
+	}
+	require.NoError(t, p.Sign(r, key, at))
+	header := r.Header.Get(signatureHeader(t, p, r, key))
+	signature := header[strings.LastIndexAny(header, ",;")+1:]
+	values := strings.NewReplacer(
+		"{ts}", strconv.FormatInt(at.Unix(), 10), "{header}", header, "{HEADER}", strings.ToUpper(header),
+		"{signature}", signature, "{mac}", signature[strings.IndexByte(signature, '=')+1:],
+	)
+	for name, list := range s.Headers {
+		r.Header.Del(name)
+		for _, value := range list {
+			r.Header.Add(name, values.Replace(value))
+		}
+	}
+	if s.Body != nil {
+		r.Body = []byte(*s.Body)
+	}
+	if s.URL != "" {
+		r.URL = prooftest.URL(s.URL)
+	}
+}
