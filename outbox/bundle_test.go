@@ -106,7 +106,7 @@ func claimOf(id identity.EffectID) ledger.Claim {
 // claim asks for an attempt under a claim id of its own.
 func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Claimed {
 	t.Helper()
-	c, err := b.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+	c, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 	require.NoError(t, err)
 	return c
 }

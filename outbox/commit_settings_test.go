@@ -66,11 +66,11 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	var effect identity.EffectID
 	claim := func(id identity.EffectID, lease time.Duration) error {
 		var err error
-		claimed, err = b.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+		claimed, err = b.ledger.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 		return err
 	}
 	settle := func(verdict ledger.Verdict) error {
-		_, err := b.Settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: verdict})
+		_, err := b.ledger.Settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: verdict})
 		return err
 	}
 	for _, step := range []struct {
@@ -78,7 +78,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		do   func() error
 	}{
 		{"register destinations", func() error {
-			return b.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
+			return b.ledger.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
 		}},
 		{"accept", func() error { _, err := b.Accept(ctx, delivery("stripe", "evt_1", "evt_2")); return err }},
 		{"note a duplicate", func() error {
@@ -102,22 +102,22 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
 		{"settle", func() error { return settle(ledger.VerdictRefused) }},
-		{"retry", func() error { return b.Retry(ctx, effect.IdempotencyKey(), ann) }},
-		{"park", func() error { return b.Park(ctx, effect.IdempotencyKey(), ann) }},
-		{"cancel", func() error { return b.Cancel(ctx, effect.IdempotencyKey(), ann) }},
+		{"retry", func() error { return b.ledger.Retry(ctx, effect.IdempotencyKey(), ann) }},
+		{"park", func() error { return b.ledger.Park(ctx, effect.IdempotencyKey(), ann) }},
+		{"cancel", func() error { return b.ledger.Cancel(ctx, effect.IdempotencyKey(), ann) }},
 		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, ReplayOptions{}); return err }},
-		{"trip", func() error { return b.Trip(ctx, "app", "down", 0) }},
+		{"trip", func() error { return b.ledger.Trip(ctx, "app", "down", 0) }},
 		{"begin a probe", func() error {
-			began, err := b.BeginProbe(ctx, "app", time.Minute)
+			began, err := b.ledger.BeginProbe(ctx, "app", time.Minute)
 			require.True(t, began)
 			return err
 		}},
-		{"fail a probe", func() error { return b.ProbeFailed(ctx, "app", "down", 0) }},
-		{"close the breaker", func() error { return b.CloseBreaker(ctx, "app") }},
-		{"pause", func() error { return b.SetPaused(ctx, "app", true, ann) }},
-		{"resume", func() error { return b.SetPaused(ctx, "app", false, ann) }},
+		{"fail a probe", func() error { return b.ledger.ProbeFailed(ctx, "app", "down", 0) }},
+		{"close the breaker", func() error { return b.ledger.CloseBreaker(ctx, "app") }},
+		{"pause", func() error { return b.ledger.SetPaused(ctx, "app", true, ann) }},
+		{"resume", func() error { return b.ledger.SetPaused(ctx, "app", false, ann) }},
 		{"run an effect in a transaction", func() error {
-			_, _, err := b.RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
+			_, _, err := b.ledger.RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
 				func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
 					return ledger.Settlement{Verdict: ledger.VerdictDone}, nil
 				})
@@ -132,7 +132,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		}},
 		{"claim one that waits for its rendering", func() error { return claim(b.late(t, "late", ledger.AtLeastOnce), lease) }},
 		{"fix a request", func() error {
-			_, err := b.FixRequest(ctx, claimed.Effect, ledger.Request{Method: "POST", Body: []byte(`{}`)})
+			_, err := b.ledger.FixRequest(ctx, claimed.Effect, ledger.Request{Method: "POST", Body: []byte(`{}`)})
 			return err
 		}},
 	} {

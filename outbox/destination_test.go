@@ -14,12 +14,12 @@ import (
 
 func (b *bundle) register(t testing.TB, destinations ...ledger.Destination) {
 	t.Helper()
-	require.NoError(t, b.RegisterDestinations(t.Context(), destinations))
+	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), destinations))
 }
 
 func (b *bundle) destination(t testing.TB, name string) ledger.DestinationState {
 	t.Helper()
-	all, err := b.Destinations(t.Context())
+	all, err := b.ledger.Destinations(t.Context())
 	require.NoError(t, err)
 	for _, d := range all {
 		if d.Name == name {
@@ -61,14 +61,14 @@ func TestPauseTruthTable(t *testing.T) {
 			b.register(t, ledger.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
 		}
 		if c.breaker != ledger.BreakerClosed {
-			require.NoError(t, b.Trip(t.Context(), "app", "all failed", 0))
+			require.NoError(t, b.ledger.Trip(t.Context(), "app", "all failed", 0))
 		}
 		if c.breaker == ledger.BreakerHalfOpen {
-			began, err := b.BeginProbe(t.Context(), "app", time.Minute)
+			began, err := b.ledger.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.True(t, began)
 		}
-		require.NoError(t, b.SetPaused(t.Context(), "app", c.operator, because("maintenance")))
+		require.NoError(t, b.ledger.SetPaused(t.Context(), "app", c.operator, because("maintenance")))
 		d := b.destination(t, "app")
 		require.Equal(t, c.breaker, d.Breaker, "%+v", c)
 		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
@@ -77,7 +77,7 @@ func TestPauseTruthTable(t *testing.T) {
 		require.Equal(t, c.operator || c.breaker != ledger.BreakerClosed, d.Paused())
 
 		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", ledger.AtLeastOnce), lease).Status, "%+v", c)
-		probe, err := b.Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
+		probe, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
 		require.NoError(t, err)
 		require.Equal(t, c.probe, probe.Status, "%+v", c)
 	}
@@ -87,49 +87,49 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	require.NoError(t, b.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
-	require.NoError(t, b.Trip(t.Context(), "app", "again", 0), "the first decides")
+	require.NoError(t, b.ledger.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
+	require.NoError(t, b.ledger.Trip(t.Context(), "app", "again", 0), "the first decides")
 	d := b.destination(t, "app")
 	require.Equal(t, "10 of 10 failed\uFFFD", d.BreakerReason)
 	require.Greater(t, time.Until(d.ProbeAt), 30*time.Minute)
-	began, err := b.BeginProbe(t.Context(), "app", time.Minute)
+	began, err := b.ledger.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "too early")
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET probe_at = now()`)
 	require.NoError(t, err)
 
-	began, err = b.BeginProbe(t.Context(), "app", 0)
+	began, err = b.ledger.BeginProbe(t.Context(), "app", 0)
 	require.NoError(t, err)
 	require.True(t, began)
-	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.True(t, began, "the lease of the probe before is over")
-	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "somebody probes")
-	require.NoError(t, b.Trip(t.Context(), "app", "a late failure", 0))
+	require.NoError(t, b.ledger.Trip(t.Context(), "app", "a late failure", 0))
 	require.Equal(t, ledger.BreakerHalfOpen, b.destination(t, "app").Breaker)
-	require.NoError(t, b.ProbeFailed(t.Context(), "app", "still down", 0))
+	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "still down", 0))
 	require.Equal(t, ledger.BreakerOpen, b.destination(t, "app").Breaker)
 	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
 
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
-	began, err = b.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
+	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "an operator's pause holds for probes")
-	require.NoError(t, b.CloseBreaker(t.Context(), "app"))
+	require.NoError(t, b.ledger.CloseBreaker(t.Context(), "app"))
 	d = b.destination(t, "app")
 	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
 	require.Equal(t, "ann", d.PausedBy)
 	require.True(t, d.OpenedAt.IsZero())
-	require.NoError(t, b.SetPaused(t.Context(), "app", false, ann))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", false, ann))
 	d = b.destination(t, "app")
 	require.False(t, d.QueuePaused)
 	require.True(t, d.PausedAt.IsZero())
 	require.Equal(t, ledger.BreakerClosed, d.Breaker)
 
-	require.ErrorIs(t, b.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
-	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.ledger.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.ledger.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
 // Whatever commits last, the queue does as the row says.
@@ -141,11 +141,11 @@ func TestConcurrentPausesAgree(t *testing.T) {
 		ctx := context.Background()
 		var all sync.WaitGroup
 		for _, change := range []func() error{
-			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
-			func() error { return b.SetPaused(ctx, "app", round%2 == 0, ann) },
-			func() error { return b.CloseBreaker(ctx, "app") },
-			func() error { return b.Trip(ctx, "app", "down", time.Minute) },
-			func() error { return b.SyncPauses(ctx) },
+			func() error { return b.ledger.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.ledger.SetPaused(ctx, "app", round%2 == 0, ann) },
+			func() error { return b.ledger.CloseBreaker(ctx, "app") },
+			func() error { return b.ledger.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.ledger.SyncPauses(ctx) },
 		} {
 			all.Go(func() {
 				if err := change(); err != nil {
@@ -164,12 +164,12 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, ann))
 	// River forgot the one queue, and somebody paused the other in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
 		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
 	require.NoError(t, err)
-	require.NoError(t, b.SyncPauses(t.Context()))
+	require.NoError(t, b.ledger.SyncPauses(t.Context()))
 	require.True(t, b.destination(t, "app").QueuePaused)
 	require.False(t, b.destination(t, "mail").QueuePaused)
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`), "other queues are not ours")
@@ -178,7 +178,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 func TestOldestDue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, found, err := b.OldestDue(t.Context(), "app")
+	_, found, err := b.ledger.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.False(t, found)
 	oldest := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
@@ -186,13 +186,13 @@ func TestOldestDue(t *testing.T) {
 	b.dispatched(t, "evt_3", ledger.AtLeastOnce)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET next_attempt_at = now() - CASE key WHEN 'evt_1' THEN interval '1 hour' WHEN 'evt_2' THEN interval '-1 hour' ELSE '0' END`)
 	require.NoError(t, err)
-	id, found, err := b.OldestDue(t.Context(), "app")
+	id, found, err := b.ledger.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, oldest, id)
 	require.Equal(t, ledger.ClaimNotDue, b.claim(t, waits, lease).Status)
 	b.granted(t, oldest, time.Nanosecond)
-	id, _, err = b.OldestDue(t.Context(), "app")
+	id, _, err = b.ledger.OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.Equal(t, oldest, id, "its worker was lost")
 }
@@ -205,11 +205,11 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	once, again := b.dispatched(t, "evt_1", ledger.AtMostOnce), b.dispatched(t, "evt_2", ledger.AtLeastOnce)
 	b.granted(t, once, time.Nanosecond)
 	b.granted(t, again, time.Nanosecond)
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, ann))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, ann))
 	require.Equal(t, ledger.ClaimParked, b.claim(t, once, lease).Status)
 	require.Equal(t, ledger.ClaimPaused, b.claim(t, again, lease).Status)
 	require.Equal(t, ledger.EffectStarted, b.effect(t, again).State)
-	attempts, err := b.Attempts(t.Context(), again)
+	attempts, err := b.ledger.Attempts(t.Context(), again)
 	require.NoError(t, err)
 	require.Empty(t, attempts, "nothing was decided about it")
 }
@@ -219,9 +219,9 @@ func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	require.NoError(t, b.ProbeFailed(t.Context(), "app", "down", time.Minute))
+	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "down", time.Minute))
 	require.Equal(t, ledger.BreakerClosed, b.destination(t, "app").Breaker)
-	require.NoError(t, b.Trip(t.Context(), "app", "first", time.Hour))
-	require.NoError(t, b.ProbeFailed(t.Context(), "app", "second", 0))
+	require.NoError(t, b.ledger.Trip(t.Context(), "app", "first", time.Hour))
+	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "second", 0))
 	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")
 }

@@ -122,7 +122,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 			return Dispatched{}, err
 		}
 	}
-	planned, err := o.CreateTx(ctx, tx, []ledger.Plan{d.plan()}, true)
+	planned, err := o.ledger.CreateTx(ctx, tx, []ledger.Plan{d.plan()}, true)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
@@ -161,7 +161,7 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 			passed, at = append(passed, d.plan()), append(at, i)
 		}
 	}
-	planned, err := o.CreateTx(ctx, tx, passed, false)
+	planned, err := o.ledger.CreateTx(ctx, tx, passed, false)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // With the context of a handler, or another that ContextWithEvent made, the
 // effect is linked to that event, also when its key was used before.
 func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e ledger.NewEffect) (bool, error) {
-	created, err := o.AddTx(ctx, tx, e, causeOf(eventOf(ctx)), tracing.Parent(ctx))
+	created, err := o.ledger.AddTx(ctx, tx, e, causeOf(eventOf(ctx)), tracing.Parent(ctx))
 	if err != nil {
 		return false, fmt.Errorf("enqueue effect: %w", err)
 	}

@@ -121,7 +121,7 @@ func ExampleOutbox_EnqueueTx() {
 	}
 	defer box.Stop(ctx)
 	// Workers register the destinations of their configuration when they start.
-	if err := box.RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+	if err := box.Ledger().RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
 		log.Fatal(err)
 	}
 
@@ -138,7 +138,7 @@ func ExampleOutbox_EnqueueTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	effects, err := box.Effects(ctx, ledger.EffectFilter{Destination: "crm"})
+	effects, err := box.Ledger().Effects(ctx, ledger.EffectFilter{Destination: "crm"})
 	if err != nil {
 		log.Fatal(err)
 	}

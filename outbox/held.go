@@ -23,7 +23,7 @@ func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by ledger.O
 
 func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String(), Filter: filter}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
 		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -49,7 +49,7 @@ func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Oper
 
 func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String(), Filter: filter}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.Did("dropped"))
 		if err != nil {
 			return ledger.Consequence{}, err

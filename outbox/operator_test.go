@@ -14,7 +14,7 @@ import (
 // actions lists what was ordered, without what differs from run to run.
 func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
-	log, err := b.OperatorLog(t.Context(), ledger.OperatorFilter{})
+	log, err := b.ledger.OperatorLog(t.Context(), ledger.OperatorFilter{})
 	require.NoError(t, err)
 	for i := range log {
 		require.NotZero(t, log[i].At)
@@ -33,14 +33,14 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	key := id.IdempotencyKey()
 	alice := ledger.Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
 
-	require.NoError(t, b.Retry(t.Context(), key, alice))
-	require.NoError(t, b.Park(t.Context(), key, because("wait")))
-	require.NoError(t, b.Cancel(t.Context(), key, because("refunded")))
+	require.NoError(t, b.ledger.Retry(t.Context(), key, alice))
+	require.NoError(t, b.ledger.Park(t.Context(), key, because("wait")))
+	require.NoError(t, b.ledger.Cancel(t.Context(), key, because("refunded")))
 	_, err := b.Replay(t.Context(), ref, because("refund failed"), ReplayOptions{})
 	require.NoError(t, err)
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, because("deploy")))
-	require.NoError(t, b.SetPaused(t.Context(), "app", false, ann))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", false, ann))
 
 	log := b.actions(t)
 	require.Len(t, log, 7)
@@ -67,7 +67,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	}
 	require.Equal(t, alice, log[6].Operator)
 
-	transitions, err := b.Transitions(t.Context(), id)
+	transitions, err := b.ledger.Transitions(t.Context(), id)
 	require.NoError(t, err)
 	var reasons []string
 	for _, step := range transitions[3:] {
@@ -102,9 +102,9 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 		{ledger.Operator{Who: "ann"}, "the operator's way is empty"},
 		{ledger.Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
 	} {
-		require.ErrorContains(t, b.Retry(t.Context(), key, c.by), c.text)
+		require.ErrorContains(t, b.ledger.Retry(t.Context(), key, c.by), c.text)
 	}
-	require.ErrorIs(t, b.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.ledger.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 	require.Empty(t, b.actions(t))
 }
 
@@ -118,15 +118,15 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 			key := sound.in(t, "evt_1", ledger.EffectFailed).IdempotencyKey()
 			for n, order := range []func() error{
-				func() error { return b.Retry(t.Context(), key, ann) },
-				func() error { return b.Park(t.Context(), key, ann) },
-				func() error { return b.Cancel(t.Context(), key, ann) },
+				func() error { return b.ledger.Retry(t.Context(), key, ann) },
+				func() error { return b.ledger.Park(t.Context(), key, ann) },
+				func() error { return b.ledger.Cancel(t.Context(), key, ann) },
 				func() error {
 					replayed, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
 					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)
 					return err
 				},
-				func() error { return b.SetPaused(t.Context(), "app", true, ann) },
+				func() error { return b.ledger.SetPaused(t.Context(), "app", true, ann) },
 			} {
 				f.Arm(mode, 1)
 				require.NoError(t, order())

@@ -85,8 +85,7 @@ func (opts Options) validate() error {
 // Outbox is the inbox of events and the front door to the ledger of their effects,
 // in one Postgres schema. It is safe for concurrent use.
 type Outbox struct {
-	*ledger.Ledger
-
+	ledger   *ledger.Ledger
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -125,7 +124,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Ledger, err = ledger.New(ledger.Options{
+	o.ledger, err = ledger.New(ledger.Options{
 		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Committers: opts.Committers, Logger: opts.Logger,
 	})
 	if err != nil {
@@ -147,13 +146,16 @@ func New(opts Options) (*Outbox, error) {
 	return o, nil
 }
 
+// Ledger is the account of effects and destinations, in the same schema.
+func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
+
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.
 func (o *Outbox) Stop(ctx context.Context) error {
 	return errors.Join(
 		o.accepts.Stop(ctx),
 		o.dispatches.Stop(ctx),
-		o.Ledger.Stop(ctx),
+		o.ledger.Stop(ctx),
 		o.duplicates.Stop(ctx),
 		o.senderKeys.Stop(ctx),
 	)

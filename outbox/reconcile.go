@@ -53,7 +53,7 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 		if err := o.jobs.InsertDispatches(ctx, tx, events); err != nil {
 			return err
 		}
-		effects, err := o.ReconcileTx(ctx, tx, grace, reconcileLimit)
+		effects, err := o.ledger.ReconcileTx(ctx, tx, grace, reconcileLimit)
 		done = Reconciled{Events: len(events), Effects: effects}
 		return err
 	})

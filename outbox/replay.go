@@ -34,7 +34,7 @@ type Replayed struct {
 func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
-	err := o.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		r, err := o.replay(ctx, tx, ref, by, opts)
 		if err != nil {
 			return ledger.Consequence{}, err
@@ -63,7 +63,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, b
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = o.ReopenTx(ctx, tx, ref, by.Did("replayed"))
+		r.Reopened, err = o.ledger.ReopenTx(ctx, tx, ref, by.Did("replayed"))
 	}
 	return r, err
 }

@@ -109,7 +109,7 @@ func TestReplayUnknown(t *testing.T) {
 	b := setup(t)
 	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
 	require.ErrorIs(t, err, ledger.ErrNotFound)
-	require.ErrorIs(t, b.Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
+	require.ErrorIs(t, b.ledger.Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
 }
 
 func TestReconcileHealsMissingJobs(t *testing.T) {
@@ -159,8 +159,8 @@ func TestReconcileHasALock(t *testing.T) {
 func TestEnqueueTx(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
-	require.NoError(t, b.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
+	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
+	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
 	effect := ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: ledger.Request{Body: []byte("hello")}}
 
 	boom := errors.New("boom")
@@ -220,7 +220,7 @@ func TestHealthAndOverview(t *testing.T) {
 	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
 	require.NoError(t, err)
 	require.Len(t, events, 1)
-	effects, err := b.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
+	effects, err := b.ledger.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
 	require.NoError(t, err)
 	require.Len(t, effects, 1)
 }

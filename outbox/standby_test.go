@@ -123,7 +123,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		c, err := r.Claim(context.Background(), claimOf(id))
+		c, err := r.ledger.Claim(context.Background(), claimOf(id))
 		answers <- answer{c, err}
 	}()
 	<-cancelled

@@ -51,7 +51,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	}
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
-	claimed, err := a.ledger.Claim(ctx, claim)
+	claimed, err := a.ledger.Ledger().Claim(ctx, claim)
 	if claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
@@ -71,7 +71,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
-	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
+	claimed, settled, err := a.ledger.Ledger().RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
@@ -162,7 +162,7 @@ func (a *attempter) render(ctx context.Context, effect ledger.Effect) (ledger.Ef
 	if out != nil {
 		return effect, out
 	}
-	fixed, err := a.ledger.FixRequest(ctx, effect, request)
+	fixed, err := a.ledger.Ledger().FixRequest(ctx, effect, request)
 	if err != nil {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
 	}
@@ -199,7 +199,7 @@ func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.
 func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
-		settled, err = a.ledger.Settle(ctx, s)
+		settled, err = a.ledger.Ledger().Settle(ctx, s)
 		if !errors.Is(err, commit.ErrBusy) && !errors.Is(err, commit.ErrUnavailable) {
 			break
 		}

@@ -63,7 +63,7 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.accept(t, "evt_2", true)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND outcome = 'dispatched'`)
 	for id, suppressed := range map[string]bool{"evt_1": false, "evt_2": true} {
-		links, err := b.outbox.EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: id})
+		links, err := b.outbox.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: id})
 		require.NoError(t, err)
 		require.Len(t, links, 1, id)
 		require.Equal(t, "order-1001", links[0].Key)

@@ -176,7 +176,7 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NotEqual(t, first.key, third.key)
 	require.Equal(t, first.body, third.body)
-	effects, err := b.outbox.Effects(t.Context(), ledger.EffectFilter{})
+	effects, err := b.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{})
 	require.NoError(t, err)
 	require.Equal(t, 1, effects[0].KeyRotations)
 	require.Equal(t, third.key, effects[0].WireKey)

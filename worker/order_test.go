@@ -124,11 +124,11 @@ func TestLatestByEndToEnd(t *testing.T) {
 		require.Equal(t, e.id, <-called)
 	}
 	require.Empty(t, called)
-	links, err := b.outbox.EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: "older"})
+	links, err := b.outbox.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: "older"})
 	require.NoError(t, err)
 	require.Len(t, links, 1)
 	require.Equal(t, ledger.EffectCancelled, links[0].State)
-	effect, err := b.outbox.Effect(t.Context(), links[0].IdempotencyKey)
+	effect, err := b.outbox.Ledger().Effect(t.Context(), links[0].IdempotencyKey)
 	require.NoError(t, err)
 	newer := identity.EffectID{Scope: identity.ScopeOfRoute(testSource, "everything"), Key: "newer", Generation: 1}
 	require.Equal(t, newer.IdempotencyKey(), effect.SupersededBy)

@@ -210,7 +210,7 @@ func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 
 func (b *bundle) effects(t *testing.T) []ledger.Effect {
 	t.Helper()
-	found, err := b.outbox.Effects(t.Context(), ledger.EffectFilter{Limit: 100})
+	found, err := b.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{Limit: 100})
 	require.NoError(t, err)
 	return found
 }

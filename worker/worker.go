@@ -83,7 +83,7 @@ func New(opts Options) (*Worker, error) {
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
-		w.lanes[d.Name] = newLane(d, w.outbox.TakeTokens)
+		w.lanes[d.Name] = newLane(d, w.outbox.Ledger().TakeTokens)
 	}
 	w.routes.Store(table)
 	trips := &tripper{ledger: w.outbox, telemetry: telemetry}

@@ -31,7 +31,7 @@ was recorded in the transaction that did it.`,
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				actions, err := o.OperatorLog(cmd.Context(), filter)
+				actions, err := o.Ledger().OperatorLog(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}

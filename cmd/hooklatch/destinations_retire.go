@@ -36,7 +36,7 @@ into the configuration is known again when a worker starts with it.`,
 			name := args[0]
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				told := time.Now()
-				parked, err := o.Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
+				parked, err := o.Ledger().Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
 					if time.Since(told) > progressInterval {
 						told = time.Now()
 						fmt.Fprintf(c.stderr, "%s parked\n", counted(int(at.Changed), "effect"))

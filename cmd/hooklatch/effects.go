@@ -54,7 +54,7 @@ func (c *cli) newEffectsList() *cobra.Command {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				effects, err := o.Effects(cmd.Context(), filter)
+				effects, err := o.Ledger().Effects(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}

@@ -34,7 +34,7 @@ type effectHistory struct {
 }
 
 func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
-	e, err := o.Effect(ctx, key)
+	e, err := o.Ledger().Effect(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return effectDetail{}, noSuchEffect(key)
 	}
@@ -42,10 +42,10 @@ func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail
 		return effectDetail{}, err
 	}
 	detail := effectDetail{Effect: e}
-	if detail.attempts, err = o.Attempts(ctx, e.EffectID); err != nil {
+	if detail.attempts, err = o.Ledger().Attempts(ctx, e.EffectID); err != nil {
 		return effectDetail{}, err
 	}
-	if detail.transitions, err = o.Transitions(ctx, e.EffectID); err != nil {
+	if detail.transitions, err = o.Ledger().Transitions(ctx, e.EffectID); err != nil {
 		return effectDetail{}, err
 	}
 	return detail, nil
@@ -90,7 +90,7 @@ func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Ef
 	if e.Request.Late {
 		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
 	}
-	body, err := o.EffectBody(ctx, e)
+	body, err := o.Ledger().EffectBody(ctx, e)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("the body of %s is that of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
 	}

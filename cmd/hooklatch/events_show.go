@@ -66,7 +66,7 @@ type eventEffects struct {
 }
 
 func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
-	links, err := o.EffectsOfEvent(ctx, e.EventRef)
+	links, err := o.Ledger().EffectsOfEvent(ctx, e.EventRef)
 	if err != nil {
 		return err
 	}

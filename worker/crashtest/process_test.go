@@ -130,7 +130,7 @@ func newScene(t *testing.T, kind string, policy ledger.Policy) *scene {
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
-	require.NoError(t, box.RegisterDestinations(t.Context(), []ledger.Destination{
+	require.NoError(t, box.Ledger().RegisterDestinations(t.Context(), []ledger.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
 	}))
 	return &scene{Outbox: box, pool: pool}
@@ -156,7 +156,7 @@ func (l *scene) enqueue(t *testing.T, n int, request func(i int) ledger.Request)
 // inState lists the idempotency keys of the effects in a state.
 func (l *scene) inState(t *testing.T, state ledger.EffectState) []string {
 	t.Helper()
-	effects, err := l.Effects(t.Context(), ledger.EffectFilter{State: state, Limit: 10_000})
+	effects, err := l.Ledger().Effects(t.Context(), ledger.EffectFilter{State: state, Limit: 10_000})
 	require.NoError(t, err)
 	keys := make([]string, len(effects))
 	for i, e := range effects {

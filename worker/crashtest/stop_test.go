@@ -43,7 +43,7 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 			require.Len(t, first.marked(markAnswered), n, "it got its answers")
 			require.Equal(t, before, l.rows(t), "a late settlement changed the effect")
 			for i, key := range keys {
-				attempts, err := l.Attempts(t.Context(), effectID(i))
+				attempts, err := l.Ledger().Attempts(t.Context(), effectID(i))
 				require.NoError(t, err)
 				require.Equal(t, "unknown", attempts[0].Applied)
 				require.True(t, attempts[0].Lost)
