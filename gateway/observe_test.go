@@ -17,7 +17,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -102,7 +101,7 @@ func TestSpan(t *testing.T) {
 	const sender = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	b.post(t, "orders", `{"id":"a","type":"x"}`, func(r *http.Request) { r.Header.Set("Traceparent", sender) })
 	b.post(t, "orders", `{"id":"a"}`, func(r *http.Request) { r.Header.Set("X-Signature", "00") })
-	b.accepter.before = func(context.Context, outbox.Delivery) error { return commit.ErrUnavailable }
+	b.accepter.before = func(context.Context, outbox.Delivery) error { return outbox.ErrUnavailable }
 	b.post(t, "orders", `{"id":"b","type":"x"}`)
 	b.post(t, "nobody", `{}`)
 
@@ -184,7 +183,7 @@ func TestRefusalsCannotFloodTheLog(t *testing.T) {
 	require.Len(t, b.logs.lines(t, "delivery refused"), 20)
 	require.Equal(t, int64(100), b.counts(t, "hooklatch.rejected")["reason=missing_signature,source=orders"], "metrics count all")
 
-	b.accepter.before = func(context.Context, outbox.Delivery) error { return commit.ErrUnavailable }
+	b.accepter.before = func(context.Context, outbox.Delivery) error { return outbox.ErrUnavailable }
 	b.post(t, "orders", `{"id":"a","type":"x"}`)
 	require.Len(t, b.logs.lines(t, "delivery not accepted"), 1, "our own faults are not hidden by it")
 

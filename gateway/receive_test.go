@@ -15,7 +15,6 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -136,9 +135,9 @@ func TestAcceptErrors(t *testing.T) {
 		status int
 		reason string
 	}{
-		{"busy", commit.ErrBusy, 503, "busy"},
-		{"unavailable", fmt.Errorf("accept events: %w", commit.ErrUnavailable), 503, "database"},
-		{"closed", commit.ErrClosed, 503, "closed"},
+		{"busy", outbox.ErrBusy, 503, "busy"},
+		{"unavailable", fmt.Errorf("accept events: %w", outbox.ErrUnavailable), 503, "database"},
+		{"closed", outbox.ErrClosed, 503, "closed"},
 		{"unknown", errors.New("something new"), 503, "accept_error"},
 		{"cancelled", context.Canceled, 503, "accept_error"},
 		{"invalid", fmt.Errorf("accept events: %w", &outbox.InvalidEventError{Field: "event id", Reason: "is too long"}), 422, "invalid_event"},

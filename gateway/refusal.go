@@ -7,7 +7,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
@@ -110,11 +109,11 @@ func refuseAccept(err error) *refusal {
 		return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "invalid_event", message: invalid.Error()}
 	}
 	switch {
-	case errors.Is(err, commit.ErrBusy):
+	case errors.Is(err, outbox.ErrBusy):
 		return refuseUnavailable("busy", err)
-	case errors.Is(err, commit.ErrClosed):
+	case errors.Is(err, outbox.ErrClosed):
 		return refuseUnavailable("closed", err)
-	case errors.Is(err, commit.ErrUnavailable):
+	case errors.Is(err, outbox.ErrUnavailable):
 		return refuseUnavailable("database", err)
 	}
 	// Unknown: it may well pass, and a repeated delivery is harmless.

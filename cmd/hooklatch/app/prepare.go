@@ -11,7 +11,6 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
@@ -30,7 +29,7 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 		if d.Release != nil {
 			d.Release()
 		}
-		return outbox.Acceptance{}, fmt.Errorf("%w: not seen migrated yet", commit.ErrUnavailable)
+		return outbox.Acceptance{}, fmt.Errorf("%w: not seen migrated yet", outbox.ErrUnavailable)
 	}
 	return g.accepter.Accept(ctx, d)
 }
