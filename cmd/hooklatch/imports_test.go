@@ -24,9 +24,12 @@ type layer struct {
 	packages string            // of the module, as a prefix
 	must     map[string]string // not depend on it, directly or through others
 	direct   map[string]string // not import it, though what it imports may
+	exactly  map[string]string // not depend on this package, though on those below it
 }
 
 const oneWay = "imports point one way: cmd -> gateway, worker -> outbox -> schema"
+
+const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
 
 const planIsPure = "a plan is a function of event and routes: check and replay ask for it without a worker or a database"
 
@@ -50,6 +53,18 @@ var layers = []layer{
 		"github.com/labstack/echo":     "the ledger has no HTTP",
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 		"database/sql":                 "a lost COMMIT answer makes database/sql run a statement twice; pgx only",
+	}},
+	{packages: "outbox/commit", must: map[string]string{
+		module + "/outbox/ledger":     commitIsBlind,
+		module + "/outbox/identity":   commitIsBlind,
+		module + "/outbox/riverjob":   commitIsBlind,
+		module + "/schema":            commitIsBlind,
+		"github.com/riverqueue/river": commitIsBlind,
+	}, exactly: map[string]string{
+		module + "/outbox": commitIsBlind,
+	}},
+	{packages: "outbox/ledger", exactly: map[string]string{
+		module + "/outbox": "the ledger keeps account of effects; it does not know how events come in",
 	}},
 	{packages: "gateway", must: map[string]string{
 		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
@@ -109,6 +124,9 @@ func TestImportsPointOneWay(t *testing.T) {
 				}
 				for forbidden, reason := range l.direct {
 					refuse(t, packages, path, p.Imports, forbidden, reason)
+				}
+				for forbidden, reason := range l.exactly {
+					require.NotContains(t, p.Deps, forbidden, "%s: %s\n%s", path, reason, chain(packages, path, forbidden))
 				}
 			}
 			require.NotZero(t, found, "no package below %s", l.packages)
