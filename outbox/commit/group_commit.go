@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox/drain"
 )
 
 // Bounds of one group commit.
@@ -44,12 +46,12 @@ type Group[M, R any] struct {
 
 	blocked chan struct{} // slots of the lane for members that wait for a lock
 
-	mu      sync.Mutex
-	queue   []*waiting[M, R]
-	running int // committers and blocked lanes at work
-	active  int // committers at work
-	closed  bool
-	idle    *sync.Cond // signalled when running drops to 0
+	underway sync.WaitGroup // committers and blocked lanes at work
+
+	mu     sync.Mutex
+	queue  []*waiting[M, R]
+	active int // committers at work
+	closed bool
 }
 
 // waiting is one submitted member.
@@ -116,7 +118,6 @@ func NewGroup[M, R any](db *DB, name string, opts GroupOptions[M, R]) *Group[M, 
 		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
 		blocked: make(chan struct{}, maxBlockedLanes),
 	}
-	g.idle = sync.NewCond(&g.mu)
 	return g
 }
 
@@ -185,8 +186,7 @@ func (g *Group[M, R]) enqueue(w *waiting[M, R]) error {
 	g.queue = append(g.queue, w)
 	if g.active < g.opts.Committers {
 		g.active++
-		g.running++
-		go g.commitUntilEmpty()
+		g.underway.Go(g.commitUntilEmpty)
 	}
 	return nil
 }
@@ -228,17 +228,8 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 	g.queue = g.queue[:rest]
 	if len(batch) == 0 {
 		g.active--
-		g.leave()
 	}
 	return batch
-}
-
-// leave counts one goroutine out. The caller holds mu.
-func (g *Group[M, R]) leave() {
-	g.running--
-	if g.running == 0 {
-		g.idle.Broadcast()
-	}
 }
 
 // commit brings every member of the batch to its end.
@@ -338,19 +329,8 @@ func (g *Group[M, R]) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	drained := make(chan struct{})
-	go func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		for g.running > 0 {
-			g.idle.Wait()
-		}
-		close(drained)
-	}()
-	select {
-	case <-drained:
-		return nil
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s: commits are still in flight", g.name), ctx.Err())
+	if err := drain.Wait(ctx, &g.underway); err != nil {
+		return errors.Join(fmt.Errorf("%s: commits are still in flight", g.name), err)
 	}
+	return nil
 }

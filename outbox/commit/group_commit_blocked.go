@@ -24,22 +24,14 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {
 		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, cause))
 		return
 	}
-	g.mu.Lock()
-	g.running++
-	g.mu.Unlock()
-	go func() {
-		defer func() {
-			<-g.blocked
-			g.mu.Lock()
-			g.leave()
-			g.mu.Unlock()
-		}()
+	g.underway.Go(func() {
+		defer func() { <-g.blocked }()
 		var stuck []*waiting[M, R]
 		g.bisect(batch, &stuck)
 		for _, w := range stuck {
 			g.await(w)
 		}
-	}()
+	})
 }
 
 // bisect commits what can be committed at once and collects in stuck the
