@@ -134,7 +134,7 @@ func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) 
 			settings.confirm = true
 			a.doubt()
 		}
-		if isReadOnly(err) {
+		if sqlstate.Is(err, sqlstate.ReadOnly) {
 			// The server was demoted: every pooled connection still points at it.
 			db.pool.Reset()
 		}

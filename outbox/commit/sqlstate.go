@@ -4,31 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-// SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html.
-const (
-	stateDeadlock         = "40P01"
-	stateLockNotAvailable = "55P03"
-	stateReadOnly         = "25006"
-	stateCheckViolation   = "23514"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
-
-// transientStates are codes, and classes of them, that go away by themselves.
-var transientStates = [...]string{
-	"08",    // connection exception
-	"40001", // serialization failure
-	"53",    // insufficient resources: disk full, out of memory, too many connections
-	"57",    // operator intervention: shutdown, crash, cancelled
-	"25P03", // idle-in-transaction time-out
-	"58",    // system error: I/O
-	"XX000", // internal error, seen while a server recovers
-	stateReadOnly,
-}
 
 // transientError is a fault of the connection or of the moment, not of what was
 // sent: the same transaction may succeed when it is tried again.
@@ -52,13 +33,13 @@ func (e *transientError) Unwrap() error { return e.err }
 // in between, that ends the connection may have committed before. pgconn.SafeToRetry
 // is not asked: since pgx 5.9 it calls a lost answer safe to retry.
 func commitError(err error) error {
-	pg, answered := sqlState(err)
+	pg, answered := sqlstate.Of(err)
 	switch {
 	case answered && mayHaveCommitted(pg):
 		return &transientError{op: "commit", err: err, ambiguous: true}
-	case answered && isLockState(pg.Code):
-		// COMMIT waits for one lock, that of NOTIFY, which everybody's commits
-		// take in turn: no member is to blame.
+	case answered && sqlstate.Lock(pg.Code):
+		// COMMIT waits for one lock, that of NOTIFY, which all commits take
+		// in turn: no member is to blame.
 		return &transientError{op: "commit", err: err}
 	case answered || errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("commit: %w", err)
@@ -70,21 +51,16 @@ func commitError(err error) error {
 // open what became of it: of class 08, 57 or 58, or one that ends the session.
 func mayHaveCommitted(pg *pgconn.PgError) bool {
 	severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
-	return severity == "FATAL" || severity == "PANIC" ||
-		strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57") || strings.HasPrefix(pg.Code, "58")
+	return severity == "FATAL" || severity == "PANIC" || sqlstate.InClass(pg.Code, "08", "57", "58")
 }
 
-func sqlState(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
-
-func isLockState(code string) bool { return code == stateLockNotAvailable || code == stateDeadlock }
-
-// isLockWait tells that somebody else's lock is in the way of a statement.
+// isLockWait tells that the lock of another transaction is in the way of a statement.
 func isLockWait(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return false
 	}
-	pg, ok := sqlState(err)
-	return ok && isLockState(pg.Code)
+	pg, ok := sqlstate.Of(err)
+	return ok && sqlstate.Lock(pg.Code)
 }
 
 // isBadData tells that the values themselves are refused: by the server
@@ -93,14 +69,14 @@ func isBadData(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false
 	}
-	pg, ok := sqlState(err)
+	pg, ok := sqlstate.Of(err)
 	if !ok {
 		return true
 	}
-	if pg.Code == stateCheckViolation && pg.ConstraintName == "" {
+	if pg.Code == sqlstate.CheckViolation && pg.ConstraintName == "" {
 		return false // "no partition of relation found": our fault, not the event's
 	}
-	return strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23")
+	return sqlstate.InClass(pg.Code, "22", "23")
 }
 
 // isTransient tells that the same transaction may succeed when it is tried again.
@@ -108,20 +84,10 @@ func isTransient(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return true
 	}
-	if pg, ok := sqlState(err); ok {
-		for _, state := range transientStates {
-			if strings.HasPrefix(pg.Code, state) {
-				return true
-			}
-		}
-		return false
+	if pg, ok := sqlstate.Of(err); ok {
+		return sqlstate.Transient(pg.Code)
 	}
 	return errors.Is(err, ErrTryAgain)
-}
-
-func isReadOnly(err error) bool {
-	pg, ok := sqlState(err)
-	return ok && pg.Code == stateReadOnly
 }
 
 // isAmbiguous tells that the transaction may have been committed all the same.
