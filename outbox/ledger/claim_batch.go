@@ -61,28 +61,46 @@ func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 	return results, nil
 }
 
+// claimRow is a claim as claim.sql reads it.
+type claimRow struct {
+	identity.EffectID
+
+	AskedBy       uuid.UUID
+	LeaseSeconds  float64
+	AskedJob      int64
+	FirstMethod   string
+	FirstURL      string
+	FirstHeaders  []byte
+	KeyTTLSeconds float64
+	IsProbe       bool
+	HasTurn       bool
+}
+
+type claimArgs struct{ Asked []claimRow }
+
 // claimRound starts what may be started. hasTurn says that the orders of all of
 // them were asked.
 func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
-	var scopes, keys, methods, urls []string
-	var generations []int
-	var claimIDs []uuid.UUID
-	var leases, ttls []float64
-	var jobIDs []int64
-	var headers [][]byte
-	var probes, turns []bool
+	asked := make([]claimRow, 0, len(batch))
 	for _, c := range batch {
 		encoded, err := column.Headers(c.FirstRequest.Headers)
 		if err != nil {
 			return nil, fmt.Errorf("encode headers: %w", err)
 		}
-		scopes, keys, generations = append(scopes, c.ID.Scope), append(keys, c.ID.Key), append(generations, c.ID.Generation)
-		claimIDs, leases, jobIDs = append(claimIDs, c.ClaimID), append(leases, c.Lease.Seconds()), append(jobIDs, c.JobID)
-		methods, urls = append(methods, c.FirstRequest.Method), append(urls, c.FirstRequest.URL)
-		headers, ttls = append(headers, encoded), append(ttls, c.KeyTTL.Seconds())
-		probes, turns = append(probes, c.Probe), append(turns, hasTurn)
+		asked = append(asked, claimRow{
+			EffectID:      c.ID,
+			AskedBy:       c.ClaimID,
+			LeaseSeconds:  c.Lease.Seconds(),
+			AskedJob:      c.JobID,
+			FirstMethod:   c.FirstRequest.Method,
+			FirstURL:      c.FirstRequest.URL,
+			FirstHeaders:  encoded,
+			KeyTTLSeconds: c.KeyTTL.Seconds(),
+			IsProbe:       c.Probe,
+			HasTurn:       hasTurn,
+		})
 	}
-	rows, err := tx.Query(ctx, l.sql.claim, scopes, keys, generations, claimIDs, leases, jobIDs, methods, urls, headers, ttls, probes, turns)
+	rows, err := l.sql.Claim.With(claimArgs{Asked: asked}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("claim effects: %w", err)
 	}

@@ -77,13 +77,14 @@ func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 	return l.wakeNext(ctx, tx, changed, true)
 }
 
+type orderTurns struct{ Asked []identity.EffectID }
+
 func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[identity.EffectID]turn, error) {
-	var scopes, keys []string
-	var generations []int
+	asked := make([]identity.EffectID, 0, len(waiting))
 	for _, c := range waiting {
-		scopes, keys, generations = append(scopes, c.ID.Scope), append(keys, c.ID.Key), append(generations, c.ID.Generation)
+		asked = append(asked, c.ID)
 	}
-	rows, err := tx.Query(ctx, l.sql.orderTurns, scopes, keys, generations)
+	rows, err := l.sql.OrderTurns.With(orderTurns{Asked: asked}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("ask orders: %w", err)
 	}
@@ -99,17 +100,24 @@ func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[i
 	return turns, nil
 }
 
+type supersededRow struct {
+	identity.EffectID
+
+	SupersededBy string
+}
+
+type supersede struct{ Superseded []supersededRow }
+
 // supersede cancels effects by newer ones of the same object.
 func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
 	if len(by) == 0 {
 		return nil
 	}
-	var scopes, keys, newer []string
-	var generations []int
-	for id, key := range by {
-		scopes, keys, generations, newer = append(scopes, id.Scope), append(keys, id.Key), append(generations, id.Generation), append(newer, key)
+	superseded := make([]supersededRow, 0, len(by))
+	for id, newer := range by {
+		superseded = append(superseded, supersededRow{EffectID: id, SupersededBy: newer})
 	}
-	rows, err := tx.Query(ctx, l.sql.supersede, scopes, keys, generations, newer)
+	rows, err := l.sql.Supersede.With(supersede{Superseded: superseded}).Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("supersede effects: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
 	var queue string
 	var policy Policy
-	err := tx.QueryRow(ctx, l.sql.queueOf, e.Destination).Scan(&queue, &policy)
+	err := l.sql.QueueOf.With(ofDestination{Destination: e.Destination}).QueryRow(ctx, tx).Scan(&queue, &policy)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, fmt.Errorf("%w %q", ErrUnknownDestination, e.Destination)
 	}
@@ -37,8 +37,8 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if err := rows.add(e, cause, traceparent); err != nil {
 		return false, err
 	}
-	rows.acceptSeqs[0] = nil // it has its place in an order by when it was enqueued
-	created, err := rows.insert(ctx, tx, l.sql.createEffects)
+	rows.Effects[0].AcceptSeq = nil // it has its place in an order by when it was enqueued
+	created, err := rows.insert(ctx, tx, &l.sql)
 	if err != nil {
 		return false, err
 	}

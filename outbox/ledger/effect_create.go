@@ -58,16 +58,16 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 			}
 		}
 	}
-	if len(rows.scopes) == 0 {
+	if len(rows.Effects) == 0 {
 		return results, nil
 	}
-	created, err := rows.insert(ctx, tx, l.sql.createEffects)
+	created, err := rows.insert(ctx, tx, &l.sql)
 	if err != nil {
 		return nil, err
 	}
 	rendered := make(map[identity.EffectID]bool)
-	if len(again.scopes) > 0 {
-		if rendered, err = again.render(ctx, tx, l.sql.renderEffects); err != nil {
+	if len(again.Effects) > 0 {
+		if rendered, err = again.render(ctx, tx, &l.sql); err != nil {
 			return nil, err
 		}
 	}
@@ -113,9 +113,9 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 // is not its turn.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
-	for i := range rows.scopes {
-		if rows.orderKeys[i] != "" && created[rows.id(i)] {
-			orders[orderKey{scope: rows.scopes[i], key: rows.orderKeys[i]}] = true
+	for _, e := range rows.Effects {
+		if e.OrderKey != "" && created[e.EffectID] {
+			orders[e.order()] = true
 		}
 	}
 	if alone || len(orders) > maxOrderLocks {
@@ -126,14 +126,14 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 		return nil, err
 	}
 	jobs := make([]riverjob.EffectJob, 0, len(created))
-	for i := range rows.scopes {
-		if !created[rows.id(i)] || rows.parked[i] != "" {
+	for _, e := range rows.Effects {
+		if !created[e.EffectID] || e.Parked != "" {
 			continue
 		}
-		if orders[orderKey{scope: rows.scopes[i], key: rows.orderKeys[i]}] && !heads[rows.id(i)] {
+		if orders[e.order()] && !heads[e.EffectID] {
 			continue
 		}
-		jobs = append(jobs, rows.job(i))
+		jobs = append(jobs, e.job())
 	}
 	return jobs, nil
 }

@@ -11,7 +11,8 @@ import (
 
 // orderKey names one order of effects.
 type orderKey struct {
-	scope, key string
+	Scope    string
+	OrderKey string
 }
 
 // orderKey is empty for an effect without an order.

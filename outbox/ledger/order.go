@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,7 +20,7 @@ type place struct {
 	acceptSeq int64
 }
 
-func (p place) key() orderKey { return orderKey{scope: p.id.Scope, key: p.order} }
+func (p place) key() orderKey { return orderKey{Scope: p.id.Scope, OrderKey: p.order} }
 
 // before tells whether p comes before other in their order, as SQL sorts it.
 func (p place) before(other place) bool {
@@ -40,11 +42,10 @@ type head struct {
 	job riverjob.EffectJob
 }
 
-func columns(orders map[orderKey]bool) (scopes, keys []string) {
-	for order := range orders {
-		scopes, keys = append(scopes, order.scope), append(keys, order.key)
-	}
-	return scopes, keys
+type inOrders struct{ Orders []orderKey }
+
+func keysOf(orders map[orderKey]bool) inOrders {
+	return inOrders{Orders: slices.Collect(maps.Keys(orders))}
 }
 
 // lockOrders waits for the orders. They come after every row lock of the
@@ -54,8 +55,7 @@ func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]
 	if len(orders) == 0 {
 		return nil
 	}
-	scopes, keys := columns(orders)
-	if _, err := tx.Exec(ctx, l.sql.orderLock, scopes, keys); err != nil {
+	if _, err := l.sql.OrderLock.With(keysOf(orders)).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("lock orders: %w", err)
 	}
 	return nil
@@ -63,14 +63,13 @@ func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]
 
 // tryLockOrders removes from orders those that somebody else holds.
 func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
-	scopes, keys := columns(orders)
-	rows, err := tx.Query(ctx, l.sql.orderTryLock, scopes, keys)
+	rows, err := l.sql.OrderTryLock.With(keysOf(orders)).Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("lock orders: %w", err)
 	}
 	var order orderKey
 	var locked bool
-	if _, err := pgx.ForEachRow(rows, []any{&order.scope, &order.key, &locked}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&order.Scope, &order.OrderKey, &locked}, func() error {
 		if !locked {
 			delete(orders, order)
 		}
@@ -87,8 +86,7 @@ func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]boo
 	if len(orders) == 0 {
 		return nil, nil
 	}
-	scopes, keys := columns(orders)
-	rows, err := tx.Query(ctx, l.sql.orderHeads, scopes, keys)
+	rows, err := l.sql.OrderHeads.With(keysOf(orders)).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find first of orders: %w", err)
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,17 +19,17 @@ type Destination struct {
 	ConfigHash string
 }
 
+type registerDestinations struct{ Destinations []Destination }
+
 // RegisterDestinations makes destinations known to EnqueueTx. It changes
 // nothing when they are known already. Errors: ErrUnavailable.
 func (l *Ledger) RegisterDestinations(ctx context.Context, destinations []Destination) error {
-	var names, kinds, queues, policies, hashes []string
-	for _, d := range destinations {
-		names, kinds, queues = append(names, d.Name), append(kinds, d.Kind), append(queues, d.Queue)
-		policies = append(policies, string(NewEffect{Policy: d.Policy}.policy()))
-		hashes = append(hashes, d.ConfigHash)
+	rows := slices.Clone(destinations)
+	for i, d := range rows {
+		rows[i].Policy = NewEffect{Policy: d.Policy}.policy()
 	}
 	err := l.db.Do(ctx, "register_destinations", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := tx.Exec(ctx, l.sql.registerDestinations, names, kinds, queues, policies, hashes)
+		_, err := l.sql.RegisterDestinations.With(registerDestinations{Destinations: rows}).Exec(ctx, tx)
 		return err
 	})
 	if err != nil {

@@ -107,37 +107,57 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 type attemptID struct {
 	identity.EffectID
 
-	attempt int
+	Attempt int
 }
 
 func (s Settlement) attempt() attemptID {
-	return attemptID{EffectID: s.Effect.EffectID, attempt: s.Effect.Attempt}
+	return attemptID{EffectID: s.Effect.EffectID, Attempt: s.Effect.Attempt}
 }
+
+// endedRow is a settlement as settle.sql reads it.
+type endedRow struct {
+	attemptID
+
+	ClaimID         uuid.UUID
+	NewState        EffectState
+	Applied         string
+	DurationSeconds float64
+	RetrySeconds    float64
+	ResponseStatus  *int
+	ResponseExcerpt string
+	Error           string
+	RotateKey       bool
+	Unauthorized    bool
+}
+
+type settleArgs struct{ Ended []endedRow }
+
+type settledBefore struct{ Ended []attemptID }
 
 // settleBatch is the second half of T3 for all settlements of a batch.
 func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
-	var scopes, keys, states, applieds, excerpts, errs []string
-	var generations, attempts []int
-	var statuses []*int
-	var claimIDs []uuid.UUID
-	var durations, retries []float64
-	var rotations, unauthorized []bool
+	ended := make([]endedRow, 0, len(batch))
 	for _, s := range batch {
 		state, applied := s.next()
-		id := s.attempt()
 		var status *int
 		if s.ResponseStatus != 0 {
 			status = &s.ResponseStatus
 		}
-		scopes, keys, generations = append(scopes, id.Scope), append(keys, id.Key), append(generations, id.Generation)
-		attempts, claimIDs = append(attempts, id.attempt), append(claimIDs, s.Effect.claimID)
-		states, applieds = append(states, string(state)), append(applieds, applied)
-		durations, retries = append(durations, s.Duration.Seconds()), append(retries, s.RetryIn.Seconds())
-		statuses, rotations, unauthorized = append(statuses, status), append(rotations, s.RotateKey), append(unauthorized, s.Unauthorized)
-		excerpts, errs = append(excerpts, safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen)), append(errs, column.Reason(s.Error))
+		ended = append(ended, endedRow{
+			attemptID:       s.attempt(),
+			ClaimID:         s.Effect.claimID,
+			NewState:        state,
+			Applied:         applied,
+			DurationSeconds: s.Duration.Seconds(),
+			RetrySeconds:    s.RetryIn.Seconds(),
+			ResponseStatus:  status,
+			ResponseExcerpt: safetext.Excerpt(s.ResponseExcerpt, maxExcerptLen),
+			Error:           column.Reason(s.Error),
+			RotateKey:       s.RotateKey,
+			Unauthorized:    s.Unauthorized,
+		})
 	}
-	rows, err := tx.Query(ctx, l.sql.settle,
-		scopes, keys, generations, attempts, claimIDs, states, applieds, durations, retries, statuses, excerpts, errs, rotations, unauthorized)
+	rows, err := l.sql.Settle.With(settleArgs{Ended: ended}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
 	}
@@ -145,17 +165,21 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 	if err := collectSettled(rows, settled); err != nil {
 		return nil, fmt.Errorf("settle effects: %w", err)
 	}
-	var ended []place
+	var places []place
 	for _, s := range batch {
 		if _, now := settled[s.attempt()]; now {
-			ended = append(ended, s.Effect.place())
+			places = append(places, s.Effect.place())
 		}
 	}
-	if err := l.wakeNext(ctx, tx, ended, false); err != nil {
+	if err := l.wakeNext(ctx, tx, places, false); err != nil {
 		return nil, err
 	}
 	if len(settled) < len(batch) {
-		rows, err := tx.Query(ctx, l.sql.settledBefore, scopes, keys, generations, attempts)
+		attempts := make([]attemptID, 0, len(batch))
+		for _, s := range batch {
+			attempts = append(attempts, s.attempt())
+		}
+		rows, err := l.sql.SettledBefore.With(settledBefore{Ended: attempts}).Query(ctx, tx)
 		if err != nil {
 			return nil, fmt.Errorf("look up attempts that were not settled: %w", err)
 		}
@@ -177,7 +201,7 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 func collectSettled(rows pgx.Rows, settled map[attemptID]Settled) error {
 	var id attemptID
 	var s Settled
-	_, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &id.attempt, &s.State, &s.NextAttemptAt, &s.Late}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &id.Attempt, &s.State, &s.NextAttemptAt, &s.Late}, func() error {
 		settled[id] = s
 		return nil
 	})

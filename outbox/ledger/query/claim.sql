@@ -4,12 +4,9 @@
 -- only told that it is its order's turn to be asked, unless that was done.
 WITH asked AS (
     SELECT a.*
-    FROM unnest(
-        $1::text[], $2::text[], $3::integer[], $4::uuid[], $5::float8[], $6::bigint[],
-        $7::text[], $8::text[], $9::jsonb[], $10::float8[], $11::boolean[], $12::boolean[]
-    ) AS a (
-        scope, key, generation, asked_by, lease_seconds, asked_job,
-        first_method, first_url, first_headers, key_ttl_seconds, is_probe, has_turn
+    FROM :asked AS a (
+        scope text, key text, generation integer, asked_by uuid, lease_seconds float8, asked_job bigint,
+        first_method text, first_url text, first_headers jsonb, key_ttl_seconds float8, is_probe boolean, has_turn boolean
     )
 ), locked AS (
     SELECT

@@ -6,16 +6,11 @@ WITH planned AS (
         -- Where its effects wait now: the process that made the plan may be of an
         -- older configuration.
         COALESCE(d.queue, e.planned_queue) AS queue
-    FROM unnest(
-        $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[],
-        $14::text[], $15::text[], $16::jsonb[], $17::text[], $18::bytea[],
-        $19::text[], $20::text[], $21::text[], $22::timestamptz[], $23::text[], $24::text[]
-    ) AS e (
-        scope, key, generation, idempotency_key, route, destination, planned_queue, policy,
-        source, event_id, event_type, accept_seq, traceparent,
-        request_method, request_url, request_headers, request_type, request_body,
-        order_key, on_park, latest_key, occurred_at, request_rendering, parked
+    FROM :effects AS e (
+        scope text, key text, generation integer, idempotency_key text, route text, destination text, planned_queue text, policy text,
+        source text, event_id text, event_type text, accept_seq bigint, traceparent text,
+        request_method text, request_url text, request_headers jsonb, request_type text, request_body bytea,
+        order_key text, on_park text, latest_key text, occurred_at timestamptz, request_rendering text, parked text
     )
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 ), created AS (
@@ -43,8 +38,7 @@ WITH planned AS (
 ), linked AS (
     INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
     SELECT l.source, l.event_id, l.scope, l.key, l.generation, l.repeats OR created.key IS NULL
-    FROM unnest($25::text[], $26::text[], $27::text[], $28::text[], $29::integer[], $30::boolean[])
-        AS l (source, event_id, scope, key, generation, repeats)
+    FROM :links AS l (source text, event_id text, scope text, key text, generation integer, repeats boolean)
     LEFT JOIN created USING (scope, key, generation)
     ON CONFLICT (source, event_id, scope, key, generation) DO NOTHING
 )

@@ -1,6 +1,6 @@
 -- The first unfinished effect of each order, if it waits for an attempt.
 SELECT head.*
-FROM unnest($1::text[], $2::text[]) AS o (scope, order_key)
+FROM :orders AS o (scope text, order_key text)
 CROSS JOIN LATERAL (
     SELECT
         e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue, e.source, e.event_id, e.event_type, e.traceparent,

@@ -4,6 +4,6 @@
 SELECT pg_advisory_xact_lock(lock)
 FROM (
     SELECT DISTINCT hashtextextended('hooklatch.order' || chr(1) || o.scope || chr(1) || o.order_key, 0) AS lock
-    FROM unnest($1::text[], $2::text[]) AS o (scope, order_key)
+    FROM :orders AS o (scope text, order_key text)
     ORDER BY lock
 ) AS locks

@@ -30,7 +30,7 @@ SELECT
             AND p.accept_seq < e.accept_seq
     ) AS early,
     COALESCE(newest.idempotency_key, '') AS superseded_by
-FROM unnest($1::text[], $2::text[], $3::integer[]) AS asked (scope, key, generation)
+FROM :asked AS asked (scope text, key text, generation integer)
 JOIN hooklatch.effects AS e USING (scope, key, generation)
 LEFT JOIN hooklatch.object_versions AS newest
     ON e.latest_key <> ''

@@ -1,3 +1,3 @@
 SELECT queue, policy
 FROM hooklatch.destinations
-WHERE name = $1
+WHERE name = :destination

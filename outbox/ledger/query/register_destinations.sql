@@ -1,6 +1,6 @@
 INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
 SELECT d.name, d.kind, d.queue, d.policy, d.config_hash
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS d (name, kind, queue, policy, config_hash)
+FROM :destinations AS d (name text, kind text, queue text, policy text, config_hash text)
 ORDER BY d.name COLLATE "C"
 ON CONFLICT (name) DO UPDATE
 SET

@@ -2,16 +2,11 @@
 -- event says. They were never attempted.
 WITH planned AS (
     SELECT e.*, COALESCE(d.queue, e.planned_queue) AS queue
-    FROM unnest(
-        $1::text[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[],
-        $7::text[], $8::text[], $9::jsonb[], $10::text[], $11::bytea[],
-        $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],
-        $18::text[]
-    ) AS e (
-        scope, key, generation, destination, planned_queue, policy,
-        request_method, request_url, request_headers, request_type, request_body,
-        order_key, on_park, latest_key, occurred_at, request_rendering, parked,
-        traceparent
+    FROM :effects AS e (
+        scope text, key text, generation integer, destination text, planned_queue text, policy text,
+        request_method text, request_url text, request_headers jsonb, request_type text, request_body bytea,
+        order_key text, on_park text, latest_key text, occurred_at timestamptz, request_rendering text, parked text,
+        traceparent text
     )
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 ), locked AS (

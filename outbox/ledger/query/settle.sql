@@ -2,12 +2,9 @@
 -- that lost its lease to another changes nothing.
 WITH ended AS (
     SELECT s.*
-    FROM unnest(
-        $1::text[], $2::text[], $3::integer[], $4::integer[], $5::uuid[], $6::text[], $7::text[], $8::float8[],
-        $9::float8[], $10::integer[], $11::text[], $12::text[], $13::boolean[], $14::boolean[]
-    ) AS s (
-        scope, key, generation, attempt, claim_id, new_state, applied, duration_seconds,
-        retry_seconds, response_status, response_excerpt, error, rotate_key, unauthorized
+    FROM :ended AS s (
+        scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
+        retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean
     )
 ), locked AS (
     -- Carries ended along: joining it again would compare each row with all. Either

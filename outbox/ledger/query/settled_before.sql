@@ -6,7 +6,7 @@ SELECT
     COALESCE(a.state, e.state) AS state,
     e.next_attempt_at,
     a.attempt IS NULL AS late
-FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[]) AS ended (scope, key, generation, attempt)
+FROM :ended AS ended (scope text, key text, generation integer, attempt integer)
 JOIN hooklatch.effects AS e USING (scope, key, generation)
 LEFT JOIN hooklatch.effect_attempts AS a
     ON a.scope = ended.scope

@@ -12,7 +12,7 @@ SET
     END,
     superseded_by = s.superseded_by,
     error = 'superseded: ' || s.superseded_by || ', newer and of the same object, was applied'
-FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[]) AS s (scope, key, generation, superseded_by)
+FROM :superseded AS s (scope text, key text, generation integer, superseded_by text)
 WHERE e.scope = s.scope
     AND e.key = s.key
     AND e.generation = s.generation
