@@ -18,7 +18,8 @@ import (
 // probe through after probeIn. A breaker that is not closed stays as it is: the
 // first to trip it decides. Errors: ErrUnknownDestination, ErrUnavailable.
 func (l *Ledger) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := l.changeDestination(ctx, "trip_breaker", destination, l.sql.tripBreaker, column.Reason(reason), probeIn.Seconds()); err != nil {
+	trip := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
+	if err := l.changeDestination(ctx, destination, l.sql.TripBreaker.With(trip)); err != nil {
 		return fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
 	return nil
@@ -33,7 +34,8 @@ func (l *Ledger) BeginProbe(ctx context.Context, destination string, lease time.
 	var begun bool
 	var until time.Time // tells our probe from one of somebody else's
 	err := l.db.Do(ctx, "begin_probe", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		err := tx.QueryRow(ctx, l.sql.beginProbe, destination, lease.Seconds(), until, repeated).Scan(&until)
+		probe := beginProbe{Destination: destination, LeaseSeconds: lease.Seconds(), Until: until, Repeated: repeated}
+		err := l.sql.BeginProbe.With(probe).QueryRow(ctx, tx).Scan(&until)
 		if begun = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -49,7 +51,8 @@ func (l *Ledger) BeginProbe(ctx context.Context, destination string, lease time.
 // now. Otherwise it changes nothing. Errors: ErrUnknownDestination,
 // ErrUnavailable.
 func (l *Ledger) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
-	if err := l.changeDestination(ctx, "fail_probe", destination, l.sql.failProbe, column.Reason(reason), probeIn.Seconds()); err != nil {
+	failed := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
+	if err := l.changeDestination(ctx, destination, l.sql.FailProbe.With(failed)); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
 	}
 	return nil
@@ -61,7 +64,7 @@ func (l *Ledger) ProbeFailed(ctx context.Context, destination, reason string, pr
 // ErrUnavailable.
 func (l *Ledger) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
 	err := l.db.Statement("note_success", func(pool *pgxpool.Pool) error {
-		_, err := pool.Exec(ctx, l.sql.noteSuccess, destination, ago.Seconds())
+		_, err := l.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, pool)
 		return err
 	})
 	if err != nil {
@@ -74,7 +77,7 @@ func (l *Ledger) NoteSuccess(ctx context.Context, destination string, ago time.D
 // an operator paused it.
 // Errors: ErrUnknownDestination, ErrUnavailable.
 func (l *Ledger) CloseBreaker(ctx context.Context, destination string) error {
-	if err := l.changeDestination(ctx, "close_breaker", destination, l.sql.closeBreaker); err != nil {
+	if err := l.changeDestination(ctx, destination, l.sql.CloseBreaker.With(ofDestination{Destination: destination})); err != nil {
 		return fmt.Errorf("close breaker of %s: %w", destination, err)
 	}
 	return nil
@@ -85,7 +88,7 @@ func (l *Ledger) CloseBreaker(ctx context.Context, destination string) error {
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
 	var id identity.EffectID
 	err := l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
-		return pool.QueryRow(ctx, l.sql.oldestDue, destination).Scan(&id.Scope, &id.Key, &id.Generation)
+		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, pool).Scan(&id.Scope, &id.Key, &id.Generation)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return identity.EffectID{}, false, nil

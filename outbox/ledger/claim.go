@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/payload"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Claim asks for the right to start one attempt (T3).
@@ -105,16 +106,11 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	return claimed, nil
 }
 
-// rowQuerier is a pool or a transaction.
-type rowQuerier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 // loadBody fills in a body that claim.sql left out. A transaction that 64 effects
 // share reads small ones only, so that what it holds is bounded.
-func (l *Ledger) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
+func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error {
 	if e.bodyApart {
-		if err := db.QueryRow(ctx, l.sql.effectBody, e.Scope, e.Key, e.Generation).Scan(&e.Request.Body); err != nil {
+		if err := l.sql.EffectBody.With(e.EffectID).QueryRow(ctx, db).Scan(&e.Request.Body); err != nil {
 			return fmt.Errorf("load body of %s: %w", e.EffectID, err)
 		}
 	}
@@ -125,10 +121,10 @@ func (l *Ledger) loadBody(ctx context.Context, db rowQuerier, e *Effect) error {
 }
 
 // loadDelivery fills in the body of an effect that sends its event as it came.
-func (l *Ledger) loadDelivery(ctx context.Context, db rowQuerier, e *Effect) error {
+func (l *Ledger) loadDelivery(ctx context.Context, db statement.DB, e *Effect) error {
 	var item, contentType string
 	var body []byte
-	err := db.QueryRow(ctx, l.sql.deliveryOf, e.Event.Source, e.Event.EventID).Scan(&item, &contentType, &body)
+	err := l.sql.DeliveryOf.With(e.Event).QueryRow(ctx, db).Scan(&item, &contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
 	}

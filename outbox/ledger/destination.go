@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // BreakerState is the state of a destination's circuit breaker.
@@ -81,7 +82,8 @@ func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool,
 	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
 		came := Consequence{Result: "it was so already"}
 		known, err := l.applyPause(ctx, tx, destination, func() error {
-			tag, err := tx.Exec(ctx, l.sql.setPaused, destination, paused, by.Who, column.Reason(by.Reason))
+			pause := setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}
+			tag, err := l.sql.SetPaused.With(pause).Exec(ctx, tx)
 			if tag.RowsAffected() > 0 {
 				came = Consequence{Result: "paused", Affected: 1}
 				if !paused {
@@ -101,14 +103,13 @@ func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool,
 	return nil
 }
 
-// changeDestination runs a statement whose first parameter is the destination,
-// and applies what the row says then to its River queue, in one transaction
-// under the row's lock. All such statements give the same result when they are
-// repeated, so a lost COMMIT answer is harmless.
-func (l *Ledger) changeDestination(ctx context.Context, name, destination, statement string, args ...any) error {
-	return l.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+// changeDestination changes the row of a destination, and applies what it says then
+// to its River queue, in one transaction under the row's lock. Each change gives
+// the same result when it is repeated, so a lost COMMIT answer is harmless.
+func (l *Ledger) changeDestination(ctx context.Context, destination string, change statement.Bound) error {
+	return l.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		known, err := l.applyPause(ctx, tx, destination, func() error {
-			_, err := tx.Exec(ctx, statement, append([]any{destination}, args...)...)
+			_, err := change.Exec(ctx, tx)
 			return err
 		})
 		if err == nil && !known {
@@ -122,7 +123,7 @@ func (l *Ledger) changeDestination(ctx context.Context, name, destination, state
 // as it stands afterwards. It reports whether there is such a destination.
 func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
 	var locked string
-	err := tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
+	err := l.sql.LockDestination.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -134,13 +135,13 @@ func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 	}
 	var queue string
 	var pause, isPaused bool
-	if err := tx.QueryRow(ctx, l.sql.pauseOf, destination).Scan(&queue, &pause, &isPaused); err != nil {
+	if err := l.sql.PauseOf.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&queue, &pause, &isPaused); err != nil {
 		return false, fmt.Errorf("look up pause: %w", err)
 	}
 	switch {
 	case pause && !isPaused:
 		// A queue that no worker serves yet has no row to pause.
-		if _, err := tx.Exec(ctx, l.sql.createQueue, queue); err != nil {
+		if _, err := l.sql.CreateQueue.With(createQueue{Name: queue}).Exec(ctx, tx); err != nil {
 			return false, fmt.Errorf("create queue %s: %w", queue, err)
 		}
 		err = l.jobs.PauseQueue(ctx, tx, queue)
@@ -155,7 +156,7 @@ func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 
 // Destinations lists all destinations that were ever registered, by name.
 func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := l.read.Query(ctx, l.sql.listDestinations, presumedGone.Seconds())
+	rows, err := l.sql.ListDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}
@@ -182,7 +183,7 @@ func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
 func (l *Ledger) SyncPauses(ctx context.Context) error {
 	var names []string
 	err := l.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
-		rows, err := pool.Query(ctx, l.sql.wrongPauses)
+		rows, err := l.sql.WrongPauses.Query(ctx, pool)
 		if err == nil {
 			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}

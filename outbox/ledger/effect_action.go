@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // StateError means that an action cannot be done to an effect in its state.
@@ -90,7 +90,7 @@ func StatesFor(action Action) []EffectState {
 func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
 	what := Instruction{Action: action, Target: unrotated(idempotencyKey)}
 	return l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		came, err := l.change(ctx, tx, action, chosenEffects{keys: []string{what.Target}, states: StatesFor(action)}, by)
+		came, err := l.change(ctx, tx, action, chosenEffects{IdempotencyKeys: []string{what.Target}, States: StatesFor(action)}, by)
 		if err == nil && came.Affected == 0 {
 			err = l.wrongState(ctx, tx, action, idempotencyKey)
 		}
@@ -108,11 +108,17 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 }
 
 // chosenEffects are those an action is done to, unless they left the states, or
-// came to them after asOf.
+// came to them after FinishedUntil.
 type chosenEffects struct {
-	keys   []string
-	states []EffectState
-	asOf   time.Time // zero: whenever
+	IdempotencyKeys []string
+	States          []EffectState
+	FinishedUntil   *time.Time // nil: whenever
+}
+
+type orderedEffects struct {
+	chosenEffects
+
+	Error string
 }
 
 // change does an action to effects and says what came of it.
@@ -126,10 +132,10 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 		affected, err = l.reopen(ctx, tx, chosen, by.Did("retried"))
 	case ActionCancelEffect:
 		result = "cancelled"
-		affected, err = l.putAside(ctx, tx, l.sql.cancelEffects, chosen, by.Did(result))
+		affected, err = l.putAside(ctx, tx, l.sql.CancelEffects.With(orderedEffects{chosenEffects: chosen, Error: by.Did(result)}))
 	case ActionParkEffect:
 		result = "parked"
-		affected, err = l.putAside(ctx, tx, l.sql.parkEffects, chosen, by.Did(result))
+		affected, err = l.putAside(ctx, tx, l.sql.ParkEffects.With(orderedEffects{chosenEffects: chosen, Error: by.Did(result)}))
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}
@@ -139,7 +145,7 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 // reopen counts the effects it opened again. Each has a job, or waits for its
 // turn.
 func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
-	rows, err := tx.Query(ctx, l.sql.reopenEffects, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
+	rows, err := l.sql.ReopenEffects.With(orderedEffects{chosenEffects: chosen, Error: why}).Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("reopen effects: %w", err)
 	}
@@ -152,7 +158,7 @@ func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, wh
 
 // ReopenTx opens what did not succeed of an event again.
 func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
-	rows, err := tx.Query(ctx, l.sql.keysOfEvent, ref.Source, ref.EventID)
+	rows, err := l.sql.KeysOfEvent.With(ref).Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
@@ -160,7 +166,7 @@ func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef,
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
-	return l.reopen(ctx, tx, chosenEffects{keys: keys, states: StatesFor(ActionRetryEffect)}, why)
+	return l.reopen(ctx, tx, chosenEffects{IdempotencyKeys: keys, States: StatesFor(ActionRetryEffect)}, why)
 }
 
 // startReopened inserts the jobs of effects that were opened again, except of
@@ -192,10 +198,10 @@ func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	return l.jobs.InsertEffects(ctx, tx, jobs)
 }
 
-// putAside runs a statement that ends effects by a person's order, counts them,
-// and wakes what waited behind them.
-func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, statement string, chosen chosenEffects, why string) (int, error) {
-	rows, err := tx.Query(ctx, statement, chosen.keys, chosen.states, column.TimeOrNull(chosen.asOf), why)
+// putAside ends effects by an operator's order, counts them, and wakes what waited
+// behind them.
+func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, put statement.Bound) (int, error) {
+	rows, err := put.Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("put effects aside: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
 )
 
@@ -209,11 +210,11 @@ var errNothingLeft = errors.New("all of them moved on")
 // actOnBatch does an action to effects in one transaction and counts those that
 // were still what they were when they were selected.
 func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
-	chosen := chosenEffects{states: s.States, asOf: s.AsOf}
+	chosen := chosenEffects{States: s.States, FinishedUntil: column.TimeOrNull(s.AsOf)}
 	for _, e := range batch {
-		chosen.keys = append(chosen.keys, e.IdempotencyKey)
+		chosen.IdempotencyKeys = append(chosen.IdempotencyKeys, e.IdempotencyKey)
 	}
-	what := Instruction{Action: action, Target: chosen.keys[0], Filter: s.record()}
+	what := Instruction{Action: action, Target: chosen.IdempotencyKeys[0], Filter: s.record()}
 	if len(batch) > 1 {
 		what.Target += fmt.Sprintf(" and the next %d", len(batch)-1)
 	}

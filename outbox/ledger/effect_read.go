@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Effect loads the effect of an idempotency key, or of a rotated one. Errors:
@@ -34,13 +35,8 @@ func (l *Ledger) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
 	return e.Request.Body, nil
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func (l *Ledger) effect(ctx context.Context, db querier, idempotencyKey string) (Effect, error) {
-	rows, err := db.Query(ctx, l.sql.effectByKey, idempotencyKey)
+func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey string) (Effect, error) {
+	rows, err := l.sql.EffectByKey.With(effectByKey{IdempotencyKey: idempotencyKey}).Query(ctx, db)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -64,8 +60,10 @@ type EffectFilter struct {
 
 // Effects lists effects, the newest first, without their bodies.
 func (l *Ledger) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := l.read.Query(ctx, l.sql.listEffects, string(f.State), f.Destination, f.Event.Source, f.Event.EventID, column.Limit(f.Limit),
-		f.Route, f.Source, column.TimeOrNull(f.Since))
+	rows, err := l.sql.ListEffects.With(listEffects{
+		State: f.State, Destination: f.Destination, Route: f.Route, Source: f.Source, Since: column.TimeOrNull(f.Since),
+		LinkedSource: f.Event.Source, LinkedEventID: f.Event.EventID, Limit: column.Limit(f.Limit),
+	}).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("list effects: %w", err)
 	}
@@ -93,7 +91,7 @@ type Attempt struct {
 
 // Attempts lists the ended attempts of an effect, the first first.
 func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
-	rows, err := l.read.Query(ctx, l.sql.effectAttempts, id.Scope, id.Key, id.Generation)
+	rows, err := l.sql.EffectAttempts.With(id).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -126,7 +124,7 @@ type EventEffect struct {
 // EffectsOfEvent lists what an event led to, also the effects its keys were
 // suppressed by.
 func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
-	rows, err := l.read.Query(ctx, l.sql.effectsOfEvent, ref.Source, ref.EventID)
+	rows, err := l.sql.EffectsOfEvent.With(ref).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
 	}

@@ -13,7 +13,7 @@ import (
 // ReconcileTx enqueues up to limit unfinished effects again that have had no
 // live job for longer than grace, and counts them.
 func (l *Ledger) ReconcileTx(ctx context.Context, tx pgx.Tx, grace time.Duration, limit int) (int, error) {
-	rows, err := tx.Query(ctx, l.sql.effectsWithoutJob, grace.Seconds(), limit)
+	rows, err := l.sql.EffectsWithoutJob.With(effectsWithoutJob{GraceSeconds: grace.Seconds(), Limit: limit}).Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("find effects without a job: %w", err)
 	}

@@ -92,7 +92,7 @@ func (l *Ledger) fixed(ctx context.Context, s EffectSelection) (EffectSelection,
 	if !s.AsOf.IsZero() {
 		return s, nil
 	}
-	if err := l.read.QueryRow(ctx, l.sql.databaseClock).Scan(&s.AsOf); err != nil {
+	if err := l.sql.DatabaseClock.QueryRow(ctx, l.read).Scan(&s.AsOf); err != nil {
 		return s, fmt.Errorf("ask the database for the time: %w", err)
 	}
 	return s, nil
@@ -128,8 +128,10 @@ func (l *Ledger) slice(ctx context.Context, s EffectSelection, after position) (
 	if !s.Until.IsZero() && s.Until.Before(end) {
 		end = s.Until.Add(-time.Microsecond) // the database counts in these
 	}
-	rows, err := l.read.Query(ctx, l.sql.selectEffects, after.at, after.key, end, selectionSlice,
-		s.States, s.AsOf, s.Destination, s.Route, s.Source)
+	rows, err := l.sql.SelectEffects.With(selectEffects{
+		AfterTime: after.at, AfterKey: after.key, Until: end, Limit: selectionSlice,
+		States: s.States, FinishedUntil: s.AsOf, Destination: s.Destination, Route: s.Route, Source: s.Source,
+	}).Query(ctx, l.read)
 	if err != nil {
 		return nil, after, false, fmt.Errorf("select effects: %w", err)
 	}

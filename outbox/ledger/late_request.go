@@ -31,8 +31,10 @@ func (l *Ledger) FixRequest(ctx context.Context, e Effect, r Request) (Effect, e
 	var stored []byte
 	fixed := Request{}
 	err = l.db.Do(ctx, "fix_request", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		err := tx.QueryRow(ctx, l.sql.fixRequest, e.Scope, e.Key, e.Generation, e.Attempt, e.claimID,
-			safetext.Storable(r.Method), safetext.Storable(r.URL), headers, safetext.Storable(r.ContentType), r.body()).
+		err := l.sql.FixRequest.With(fixRequest{
+			EffectID: e.EffectID, Attempt: e.Attempt, ClaimID: e.claimID, Headers: headers, Body: r.body(),
+			Method: safetext.Storable(r.Method), URL: safetext.Storable(r.URL), ContentType: safetext.Storable(r.ContentType),
+		}).QueryRow(ctx, tx).
 			Scan(&fixed.Method, &fixed.URL, &stored, &fixed.ContentType, &fixed.Body)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrLate

@@ -103,12 +103,13 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 		by.RequestID = uuid.NewString()
 	}
 	return l.db.Do(ctx, string(what.Action), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
-		if _, err := tx.Exec(ctx, l.sql.lockRequest, by.RequestID); err != nil {
+		if _, err := l.sql.LockRequest.With(lockRequest{RequestID: by.RequestID}).Exec(ctx, tx); err != nil {
 			return fmt.Errorf("lock request: %w", err)
 		}
 		if repeated {
 			var committed bool
-			if err := tx.QueryRow(ctx, l.sql.operatorDid, by.RequestID, what.Action, what.Target).Scan(&committed); err != nil {
+			did := operatorDid{RequestID: by.RequestID, Action: what.Action, Target: what.Target}
+			if err := l.sql.OperatorDid.With(did).QueryRow(ctx, tx).Scan(&committed); err != nil {
 				return fmt.Errorf("look up action: %w", err)
 			}
 			if committed {
@@ -129,8 +130,10 @@ func (l *Ledger) logAction(ctx context.Context, tx pgx.Tx, by Operator, what Ins
 	if filter == nil {
 		filter = struct{}{}
 	}
-	if _, err := tx.Exec(ctx, l.sql.logOperator, by.Who, by.Role, by.Via, what.Action, what.Target, filter,
-		column.Reason(by.Reason), column.Reason(came.Result), came.Affected, by.RequestID); err != nil {
+	if _, err := l.sql.LogOperator.With(logOperator{
+		Who: by.Who, Role: by.Role, Via: by.Via, Reason: column.Reason(by.Reason), RequestID: by.RequestID,
+		Action: what.Action, Target: what.Target, Filter: filter, Result: column.Reason(came.Result), Affected: came.Affected,
+	}).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("record action: %w", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ type OperatorFilter struct {
 
 // OperatorLog lists what people ordered, the newest first.
 func (l *Ledger) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
-	rows, err := l.read.Query(ctx, l.sql.operatorLog, column.TimeOrNull(f.Since), column.Limit(f.Limit))
+	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(f.Since), Limit: column.Limit(f.Limit)}).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

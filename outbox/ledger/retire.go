@@ -23,7 +23,7 @@ type Waiting struct {
 
 // Waiting counts what waits. It reads all unfinished effects.
 func (l *Ledger) Waiting(ctx context.Context) ([]Waiting, error) {
-	rows, err := l.read.Query(ctx, l.sql.waitingEffects)
+	rows, err := l.sql.WaitingEffects.Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("count waiting effects: %w", err)
 	}
@@ -73,10 +73,10 @@ func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, pr
 // removed before must have something that waits for it.
 func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
-	err = tx.QueryRow(ctx, l.sql.lockDestination, destination).Scan(&locked)
+	err = l.sql.LockDestination.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		var waits bool
-		if err := tx.QueryRow(ctx, l.sql.waitsFor, destination).Scan(&waits); err != nil {
+		if err := l.sql.WaitsFor.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&waits); err != nil {
 			return false, fmt.Errorf("look for waiting effects: %w", err)
 		}
 		if !waits {
@@ -87,7 +87,7 @@ func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (kno
 	if err != nil {
 		return false, fmt.Errorf("lock destination: %w", err)
 	}
-	tag, err := tx.Exec(ctx, l.sql.retireDestination, destination, presumedGone.Seconds())
+	tag, err := l.sql.RetireDestination.With(retireDestination{Destination: destination, SeenSeconds: presumedGone.Seconds()}).Exec(ctx, tx)
 	if err != nil {
 		return false, fmt.Errorf("remove destination: %w", err)
 	}

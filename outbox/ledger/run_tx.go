@@ -80,7 +80,7 @@ func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 		return Settlement{}, err
 	}
 	limit := strconv.FormatInt(max(c.Lease.Milliseconds(), 1), 10)
-	if _, err := tx.Exec(ctx, l.sql.limitStatements, limit); err != nil {
+	if _, err := l.sql.LimitStatements.With(limitStatements{Limit: limit}).Exec(ctx, tx); err != nil {
 		return Settlement{}, err
 	}
 	start := time.Now()
@@ -98,11 +98,11 @@ func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 // ranBefore tells whether an earlier try of this claim, whose COMMIT answer was
 // lost, was committed all the same. It waits for one that is still at it.
 func (l *Ledger) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error) {
-	if _, err := tx.Exec(ctx, l.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
+	if _, err := l.sql.LockEffect.With(c.ID).Exec(ctx, tx); err != nil {
 		return false, fmt.Errorf("lock effect: %w", err)
 	}
 	var committed bool
-	if err := tx.QueryRow(ctx, l.sql.attemptOfClaim, c.ID.Scope, c.ID.Key, c.ID.Generation, c.ClaimID).Scan(&committed); err != nil {
+	if err := l.sql.AttemptOfClaim.With(attemptOfClaim{EffectID: c.ID, ClaimID: c.ClaimID}).QueryRow(ctx, tx).Scan(&committed); err != nil {
 		return false, fmt.Errorf("look up attempt: %w", err)
 	}
 	return committed, nil

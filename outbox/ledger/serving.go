@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 const (
@@ -41,7 +42,9 @@ func (l *Ledger) Announce(ctx context.Context, p Presence) error {
 		names[i], queues[i] = d.Name, d.Queue
 	}
 	err := l.db.Statement("announce_worker", func(pool *pgxpool.Pool) error {
-		_, err := pool.Exec(ctx, l.sql.announceWorker, p.ID, p.Running.Seconds(), p.ConfigHash, names, queues)
+		_, err := l.sql.AnnounceWorker.With(announceWorker{
+			ID: p.ID, RunningSeconds: p.Running.Seconds(), ConfigHash: p.ConfigHash, Destinations: names, Queues: queues,
+		}).Exec(ctx, pool)
 		return err
 	})
 	if err != nil {
@@ -53,7 +56,7 @@ func (l *Ledger) Announce(ctx context.Context, p Presence) error {
 // Withdraw says that a process is gone, and ends with ctx.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 	err := l.db.Statement("withdraw_worker", func(pool *pgxpool.Pool) error {
-		_, err := pool.Exec(ctx, l.sql.withdrawWorker, id)
+		_, err := l.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, pool)
 		return err
 	})
 	if err != nil {
@@ -87,12 +90,12 @@ func (l *Ledger) SyncQueues(ctx context.Context) (moved int64, err error) {
 // syncQueues moves jobs out of queues that no process worked for so long, except
 // of those to be left alone.
 func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
-	if _, err := l.execute(ctx, "place_destinations", l.sql.placeDestinations, presumedGone.Seconds()); err != nil {
+	if _, err := l.execute(ctx, l.sql.PlaceDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
 	}
 	var queues []string
 	err = l.db.Statement("unserved_queues", func(pool *pgxpool.Pool) error {
-		rows, err := pool.Query(ctx, l.sql.unservedQueues, unserved.Seconds())
+		rows, err := l.sql.UnservedQueues.With(seenWithin{SeenSeconds: unserved.Seconds()}).Query(ctx, pool)
 		if err == nil {
 			queues, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -103,7 +106,7 @@ func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave f
 	}
 	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
 	for more := len(queues) > 0; more && ctx.Err() == nil; {
-		n, err := l.execute(ctx, "move_jobs", l.sql.moveJobs, queues, moveLimit)
+		n, err := l.execute(ctx, l.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
 		if err != nil {
 			return moved, fmt.Errorf("sync queues: move jobs: %w", err)
 		}
@@ -116,16 +119,16 @@ func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave f
 // Redirect sends a job to the queue of its destination. The process that runs
 // it, which cannot work it, then snoozes it. Errors: ErrUnavailable.
 func (l *Ledger) Redirect(ctx context.Context, jobID int64) error {
-	if _, err := l.execute(ctx, "redirect_job", l.sql.redirectJob, jobID); err != nil {
+	if _, err := l.execute(ctx, l.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)
 	}
 	return nil
 }
 
 // execute runs a statement that may be repeated in a transaction of its own.
-func (l *Ledger) execute(ctx context.Context, name, statement string, args ...any) (affected int64, err error) {
-	err = l.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		tag, err := tx.Exec(ctx, statement, args...)
+func (l *Ledger) execute(ctx context.Context, change statement.Bound) (affected int64, err error) {
+	err = l.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		tag, err := change.Exec(ctx, tx)
 		affected = tag.RowsAffected()
 		return err
 	})

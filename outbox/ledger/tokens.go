@@ -26,7 +26,8 @@ func (l *Ledger) TakeTokens(ctx context.Context, destination string, perSecond f
 	}
 	var seconds float64
 	err = l.db.Statement("take_tokens", func(pool *pgxpool.Pool) error {
-		return pool.QueryRow(ctx, l.sql.takeTokens, destination, 1/perSecond, max(burst, n), n).Scan(&seconds)
+		take := takeTokens{Destination: destination, TokenSeconds: 1 / perSecond, Burst: max(burst, n), Tokens: n}
+		return l.sql.TakeTokens.With(take).QueryRow(ctx, pool).Scan(&seconds)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take tokens of %s: %w", destination, err)

@@ -23,7 +23,7 @@ type Transition struct {
 // Transitions lists what an effect went through, its creation first. The
 // database itself records them and refuses illegal ones.
 func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
-	rows, err := l.read.Query(ctx, l.sql.effectTransitions, id.Scope, id.Key, id.Generation)
+	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)
 	}

@@ -126,7 +126,7 @@ func (u *unanswered) stop(ctx context.Context) error {
 func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
 	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		if _, err := tx.Exec(ctx, l.sql.lockEffect, c.ID.Scope, c.ID.Key, c.ID.Generation); err != nil {
+		if _, err := l.sql.LockEffect.With(c.ID).Exec(ctx, tx); err != nil {
 			return err
 		}
 		e, err := l.effect(ctx, tx, c.ID.IdempotencyKey())

@@ -16,7 +16,7 @@ type Unsuccessful struct {
 // Unsuccessful counts effects by destination; one without any is left out. It
 // reads the whole table.
 func (l *Ledger) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
-	rows, err := l.read.Query(ctx, l.sql.countUnsuccessful)
+	rows, err := l.sql.CountUnsuccessful.Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
 	}

@@ -2,9 +2,9 @@
 SELECT EXISTS (
     SELECT
     FROM hooklatch.effect_attempts
-    WHERE scope = $1
-        AND key = $2
-        AND generation = $3
-        AND claim_id = $4
+    WHERE scope = :scope
+        AND key = :key
+        AND generation = :generation
+        AND claim_id = :claim_id
         AND NOT lost
 )

@@ -1,13 +1,13 @@
 -- Lets one probe through, or takes over one that nobody ended in time. The
--- queue stays paused. A try after a lost COMMIT answer ($4) knows its own probe by
--- the end of its time ($3), and gets it again.
+-- queue stays paused. A try after a lost COMMIT answer (:repeated) knows its own
+-- probe by the end of its time (:until), and gets it again.
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'half_open',
-    probe_at = clock_timestamp() + make_interval(secs => $2::float8),
+    probe_at = clock_timestamp() + make_interval(secs => :lease_seconds::float8),
     epoch = epoch + 1
-WHERE name = $1
+WHERE name = :destination
     AND breaker_state <> 'closed'
-    AND (probe_at <= clock_timestamp() OR ($4 AND breaker_state = 'half_open' AND probe_at = $3))
+    AND (probe_at <= clock_timestamp() OR (:repeated AND breaker_state = 'half_open' AND probe_at = :until))
     AND NOT operator_paused
 RETURNING probe_at

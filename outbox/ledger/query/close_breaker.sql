@@ -6,5 +6,5 @@ SET
     probe_at = NULL,
     succeeded_at = clock_timestamp(),
     epoch = epoch + 1
-WHERE name = $1
+WHERE name = :destination
     AND breaker_state <> 'closed'

@@ -1,3 +1,3 @@
 INSERT INTO hooklatch.river_queue (name, updated_at)
-VALUES ($1, now())
+VALUES (:name, now())
 ON CONFLICT (name) DO NOTHING

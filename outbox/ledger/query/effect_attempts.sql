@@ -1,6 +1,6 @@
 SELECT attempt, started_at, finished_at, lost, state, applied, response_status, response_excerpt, error, job_id, key_rotation
 FROM hooklatch.effect_attempts
-WHERE scope = $1
-    AND key = $2
-    AND generation = $3
+WHERE scope = :scope
+    AND key = :key
+    AND generation = :generation
 ORDER BY attempt

@@ -1,6 +1,6 @@
 -- The body of an effect that was granted: it does not change any more.
 SELECT request_body
 FROM hooklatch.effects
-WHERE scope = $1
-    AND key = $2
-    AND generation = $3
+WHERE scope = :scope
+    AND key = :key
+    AND generation = :generation

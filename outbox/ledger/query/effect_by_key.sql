@@ -7,4 +7,4 @@ SELECT
     e.key_rotations, e.order_key, e.on_park, e.latest_key, e.occurred_at, e.superseded_by, e.request_rendering, e.uncounted_attempts, e.refused_since
 FROM hooklatch.effects AS e
 -- A rotated key, as a receiver logs it, is the key and a number.
-WHERE e.idempotency_key = regexp_replace($1, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1')
+WHERE e.idempotency_key = regexp_replace(:idempotency_key, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1')

@@ -10,13 +10,13 @@ LEFT JOIN LATERAL (
     ORDER BY first.id
     LIMIT 1
 ) AS t ON true
-WHERE e.scope = $1
-    AND e.key = $2
-    AND e.generation = $3
+WHERE e.scope = :scope
+    AND e.key = :key
+    AND e.generation = :generation
 UNION ALL
 SELECT t.from_state, t.to_state, t.attempt, t.at, t.reason, COALESCE(t.job_id, 0), t.id
 FROM hooklatch.effect_transitions AS t
-WHERE t.scope = $1
-    AND t.key = $2
-    AND t.generation = $3
+WHERE t.scope = :scope
+    AND t.key = :key
+    AND t.generation = :generation
 ORDER BY id

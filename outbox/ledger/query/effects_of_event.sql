@@ -2,6 +2,6 @@
 SELECT l.scope, l.key, l.generation, l.suppressed, e.idempotency_key, e.destination, e.state, e.attempt
 FROM hooklatch.effect_events AS l
 JOIN hooklatch.effects AS e USING (scope, key, generation)
-WHERE l.source = $1
-    AND l.event_id = $2
+WHERE l.source = :source
+    AND l.event_id = :event_id
 ORDER BY l.linked_at, l.scope, l.key, l.generation

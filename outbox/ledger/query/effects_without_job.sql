@@ -20,7 +20,7 @@ WHERE e.state IN ('pending', 'started', 'in_doubt')
             AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
             AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
     ))
-    AND e.created_at < now() - make_interval(secs => $1::float8)
+    AND e.created_at < now() - make_interval(secs => :grace_seconds::float8)
     AND NOT EXISTS (
         SELECT
         FROM live
@@ -29,4 +29,4 @@ WHERE e.state IN ('pending', 'started', 'in_doubt')
             AND live.generation = e.generation
     )
 ORDER BY e.next_attempt_at
-LIMIT $2
+LIMIT :limit

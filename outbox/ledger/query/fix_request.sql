@@ -3,17 +3,17 @@
 WITH fixed AS (
     UPDATE hooklatch.effects
     SET
-        request_method = CASE WHEN $6 = '' THEN request_method ELSE $6 END,
-        request_url = CASE WHEN $7 = '' THEN request_url ELSE $7 END,
-        request_headers = request_headers || $8::jsonb,
-        request_type = $9,
-        request_body = $10,
+        request_method = CASE WHEN :method = '' THEN request_method ELSE :method END,
+        request_url = CASE WHEN :url = '' THEN request_url ELSE :url END,
+        request_headers = request_headers || :headers::jsonb,
+        request_type = :content_type,
+        request_body = :body,
         request_rendering = 'done'
-    WHERE scope = $1
-        AND key = $2
-        AND generation = $3
-        AND attempt = $4
-        AND claim_id = $5
+    WHERE scope = :scope
+        AND key = :key
+        AND generation = :generation
+        AND attempt = :attempt
+        AND claim_id = :claim_id
         AND state = 'started'
         AND request_rendering = 'late'
     RETURNING request_method, request_url, request_headers, request_type, request_body
@@ -23,10 +23,10 @@ FROM fixed
 UNION ALL
 SELECT request_method, request_url, request_headers, request_type, request_body
 FROM hooklatch.effects
-WHERE scope = $1
-    AND key = $2
-    AND generation = $3
-    AND attempt = $4
-    AND claim_id = $5
+WHERE scope = :scope
+    AND key = :key
+    AND generation = :generation
+    AND attempt = :attempt
+    AND claim_id = :claim_id
     AND state = 'started'
     AND request_rendering = 'done'

@@ -2,5 +2,5 @@
 SELECT e.idempotency_key
 FROM hooklatch.effect_events AS l
 JOIN hooklatch.effects AS e USING (scope, key, generation)
-WHERE l.source = $1
-    AND l.event_id = $2
+WHERE l.source = :source
+    AND l.event_id = :event_id

@@ -14,7 +14,7 @@ FROM hooklatch.destinations AS d
 LEFT JOIN hooklatch.river_queue AS q ON q.name = d.queue
 CROSS JOIN LATERAL (
     SELECT
-        count(*) FILTER (WHERE w.seen_at > now() - make_interval(secs => $1::float8)) AS running,
+        count(*) FILTER (WHERE w.seen_at > now() - make_interval(secs => :seen_seconds::float8)) AS running,
         max(w.seen_at) AS seen_at
     FROM hooklatch.workers AS w
     WHERE d.name = ANY (w.destinations)

@@ -7,19 +7,19 @@ SELECT
     e.maybe_applied_since, e.finished_at, e.response_status, e.response_excerpt, e.error, e.job_id,
     e.key_rotations, e.order_key, e.on_park, e.latest_key, e.occurred_at, e.superseded_by, e.request_rendering, e.uncounted_attempts, e.refused_since
 FROM hooklatch.effects AS e
-WHERE ($1 = '' OR e.state = $1)
-    AND ($2 = '' OR e.destination = $2)
-    AND ($3 = '' OR EXISTS (
+WHERE (:state = '' OR e.state = :state)
+    AND (:destination = '' OR e.destination = :destination)
+    AND (:linked_source = '' OR EXISTS (
         SELECT
         FROM hooklatch.effect_events AS l
-        WHERE l.source = $3
-            AND l.event_id = $4
+        WHERE l.source = :linked_source
+            AND l.event_id = :linked_event_id
             AND l.scope = e.scope
             AND l.key = e.key
             AND l.generation = e.generation
     ))
-    AND ($6 = '' OR e.route = $6)
-    AND ($7 = '' OR e.source = $7)
-    AND ($8::timestamptz IS NULL OR e.created_at >= $8)
+    AND (:route = '' OR e.route = :route)
+    AND (:source = '' OR e.source = :source)
+    AND (:since::timestamptz IS NULL OR e.created_at >= :since)
 ORDER BY e.created_at DESC, e.scope, e.key, e.generation
-LIMIT $5
+LIMIT :limit

@@ -1,4 +1,4 @@
 SELECT name
 FROM hooklatch.destinations
-WHERE name = $1
+WHERE name = :destination
 FOR UPDATE

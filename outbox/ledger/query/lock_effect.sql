@@ -1,6 +1,6 @@
 SELECT
 FROM hooklatch.effects
-WHERE scope = $1
-    AND key = $2
-    AND generation = $3
+WHERE scope = :scope
+    AND key = :key
+    AND generation = :generation
 FOR UPDATE

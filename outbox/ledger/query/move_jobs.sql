@@ -6,9 +6,9 @@ WITH stranded AS (
     JOIN hooklatch.destinations AS d ON d.name = j.args ->> 'destination'
     WHERE j.kind = 'effect'
         AND j.state IN ('available', 'pending', 'retryable', 'scheduled')
-        AND j.queue = ANY ($1::text[])
+        AND j.queue = ANY (:queues::text[])
         AND j.queue <> d.queue
-    LIMIT $2
+    LIMIT :limit
     FOR UPDATE OF j SKIP LOCKED
 )
 UPDATE hooklatch.river_job AS j

@@ -3,7 +3,7 @@
 -- their order, or is at work, or for an event that is not dispatched yet.
 SELECT e.scope, e.key, e.generation
 FROM hooklatch.effects AS e
-WHERE e.destination = $1
+WHERE e.destination = :destination
     AND e.state IN ('pending', 'started', 'in_doubt')
     AND e.next_attempt_at <= now()
     AND (e.state <> 'started' OR e.lease_until < now())

@@ -2,7 +2,7 @@
 SELECT EXISTS (
     SELECT
     FROM hooklatch.operator_log
-    WHERE request_id = $1
-        AND action = $2
-        AND target = $3
+    WHERE request_id = :request_id
+        AND action = :action
+        AND target = :target
 )

@@ -1,6 +1,6 @@
 -- What people ordered, the newest first. An empty filter takes all.
 SELECT id, at, who, role, via, action, target, filter, reason, result, affected, request_id
 FROM hooklatch.operator_log
-WHERE ($1::timestamptz IS NULL OR at >= $1)
+WHERE (:since::timestamptz IS NULL OR at >= :since)
 ORDER BY at DESC, id DESC
-LIMIT $2
+LIMIT :limit

@@ -4,9 +4,9 @@
 WITH chosen AS (
     SELECT e.scope, e.key, e.generation
     FROM hooklatch.effects AS e
-    WHERE e.idempotency_key = ANY ($1::text[])
-        AND e.state = ANY ($2::text[])
-        AND ($3::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= $3)
+    WHERE e.idempotency_key = ANY (:idempotency_keys::text[])
+        AND e.state = ANY (:states::text[])
+        AND (:finished_until::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= :finished_until)
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
     FOR UPDATE
 )
@@ -20,7 +20,7 @@ SET
         WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN COALESCE(e.maybe_applied_since, e.last_attempt_at)
         ELSE e.maybe_applied_since
     END,
-    error = $4
+    error = :error
 FROM chosen
 WHERE e.scope = chosen.scope
     AND e.key = chosen.key

@@ -15,4 +15,4 @@ SELECT
             AND q.paused_at IS NOT NULL
     ) AS is_paused
 FROM hooklatch.destinations AS d
-WHERE d.name = $1
+WHERE d.name = :destination

@@ -4,7 +4,7 @@ WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue
     FROM hooklatch.workers AS w
     CROSS JOIN LATERAL unnest(w.destinations, w.queues) AS s (destination, queue)
-    WHERE w.seen_at > now() - make_interval(secs => $1::float8)
+    WHERE w.seen_at > now() - make_interval(secs => :seen_seconds::float8)
     ORDER BY s.destination, w.started_at DESC, w.id
 ), changed AS (
     SELECT d.name, served.queue

@@ -3,7 +3,7 @@
 UPDATE hooklatch.river_job AS j
 SET queue = d.queue
 FROM hooklatch.destinations AS d
-WHERE j.id = $1
+WHERE j.id = :job_id
     AND j.kind = 'effect'
     AND d.name = j.args ->> 'destination'
     AND d.queue <> j.queue

@@ -6,9 +6,9 @@ WITH chosen AS (
     SELECT e.scope, e.key, e.generation, COALESCE(d.queue, e.queue) AS queue
     FROM hooklatch.effects AS e
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-    WHERE e.idempotency_key = ANY ($1::text[])
-        AND e.state = ANY ($2::text[])
-        AND ($3::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= $3)
+    WHERE e.idempotency_key = ANY (:idempotency_keys::text[])
+        AND e.state = ANY (:states::text[])
+        AND (:finished_until::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= :finished_until)
         AND e.request_rendering <> 'failed'
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
     FOR UPDATE OF e
@@ -24,7 +24,7 @@ SET
     finished_at = NULL,
     claim_id = NULL,
     lease_until = NULL,
-    error = $4
+    error = :error
 FROM chosen
 WHERE e.scope = chosen.scope
     AND e.key = chosen.key

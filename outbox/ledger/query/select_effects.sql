@@ -7,19 +7,19 @@ WITH slice AS (
         e.created_at, e.idempotency_key, e.destination, e.route, e.source, e.event_id, e.event_type,
         e.state, e.attempt, e.finished_at, e.maybe_applied_since, e.request_rendering, e.response_status, e.error
     FROM hooklatch.effects AS e
-    WHERE (e.created_at, e.idempotency_key) > ($1, $2)
-        AND e.created_at <= $3
+    WHERE (e.created_at, e.idempotency_key) > (:after_time, :after_key)
+        AND e.created_at <= :until
     ORDER BY e.created_at, e.idempotency_key
-    LIMIT $4
+    LIMIT :limit
 ), judged AS (
     SELECT
         s.*,
         lead(s.idempotency_key) OVER (ORDER BY s.created_at, s.idempotency_key) IS NULL AS is_last,
-        s.state = ANY ($5::text[])
-            AND COALESCE(s.finished_at, '-infinity') <= $6
-            AND ($7 = '' OR s.destination = $7)
-            AND ($8 = '' OR s.route = $8)
-            AND ($9 = '' OR s.source = $9) AS selected
+        s.state = ANY (:states::text[])
+            AND COALESCE(s.finished_at, '-infinity') <= :finished_until
+            AND (:destination = '' OR s.destination = :destination)
+            AND (:route = '' OR s.route = :route)
+            AND (:source = '' OR s.source = :source) AS selected
     FROM slice AS s
 )
 SELECT

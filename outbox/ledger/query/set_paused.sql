@@ -1,10 +1,10 @@
 UPDATE hooklatch.destinations
 SET
-    operator_paused = $2,
-    paused_by = CASE WHEN $2 THEN $3 ELSE '' END,
-    pause_reason = CASE WHEN $2 THEN $4 ELSE '' END,
-    paused_at = CASE WHEN $2 THEN COALESCE(paused_at, clock_timestamp()) END,
+    operator_paused = :paused,
+    paused_by = CASE WHEN :paused THEN :who ELSE '' END,
+    pause_reason = CASE WHEN :paused THEN :reason ELSE '' END,
+    paused_at = CASE WHEN :paused THEN COALESCE(paused_at, clock_timestamp()) END,
     epoch = epoch + 1
-WHERE name = $1
+WHERE name = :destination
     AND (operator_paused, paused_by, pause_reason)
-        IS DISTINCT FROM ($2, CASE WHEN $2 THEN $3 ELSE '' END, CASE WHEN $2 THEN $4 ELSE '' END)
+        IS DISTINCT FROM (:paused, CASE WHEN :paused THEN :who ELSE '' END, CASE WHEN :paused THEN :reason ELSE '' END)

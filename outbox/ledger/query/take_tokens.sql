@@ -3,10 +3,10 @@
 -- have been waited for. A time further ahead than 64 callers and 10 seconds can
 -- have moved it was made before somebody set the clock back, and does not count.
 INSERT INTO hooklatch.destination_rates AS r (name, tat)
-VALUES ($1, clock_timestamp() + make_interval(secs => $2::float8 * $4::integer))
+VALUES (:destination, clock_timestamp() + make_interval(secs => :token_seconds::float8 * :tokens::integer))
 ON CONFLICT (name) DO UPDATE
-SET tat = make_interval(secs => $2::float8 * $4::integer) + CASE
-    WHEN r.tat > clock_timestamp() + make_interval(secs => 10 + 64 * $2::float8 * $3::integer) THEN clock_timestamp()
+SET tat = make_interval(secs => :token_seconds::float8 * :tokens::integer) + CASE
+    WHEN r.tat > clock_timestamp() + make_interval(secs => 10 + 64 * :token_seconds::float8 * :burst::integer) THEN clock_timestamp()
     ELSE GREATEST(r.tat, clock_timestamp())
 END
-RETURNING GREATEST(0, EXTRACT(EPOCH FROM r.tat - clock_timestamp())::float8 - $2::float8 * $3::integer)
+RETURNING GREATEST(0, EXTRACT(EPOCH FROM r.tat - clock_timestamp())::float8 - :token_seconds::float8 * :burst::integer)

@@ -2,9 +2,9 @@
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'open',
-    breaker_reason = $2,
+    breaker_reason = :reason,
     opened_at = clock_timestamp(),
-    probe_at = clock_timestamp() + make_interval(secs => $3::float8),
+    probe_at = clock_timestamp() + make_interval(secs => :probe_seconds::float8),
     epoch = epoch + 1
-WHERE name = $1
+WHERE name = :destination
     AND breaker_state = 'closed'

@@ -24,6 +24,6 @@ WHERE waiting.state IN ('available', 'pending', 'retryable', 'scheduled')
     AND NOT EXISTS (
         SELECT
         FROM hooklatch.workers AS w
-        WHERE w.seen_at > now() - make_interval(secs => $1::float8)
+        WHERE w.seen_at > now() - make_interval(secs => :seen_seconds::float8)
             AND waiting.queue = ANY (w.queues)
     )

@@ -1,6 +1,6 @@
 SELECT EXISTS (
     SELECT
     FROM hooklatch.effects AS e
-    WHERE e.destination = $1
+    WHERE e.destination = :destination
         AND e.state IN ('pending', 'started', 'in_doubt')
 )

@@ -1,2 +1,2 @@
 DELETE FROM hooklatch.workers
-WHERE id = $1
+WHERE id = :id

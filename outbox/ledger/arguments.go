@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// What statements of the ledger take; rows of batches stand where they are made.
+// Times are given in seconds, as an interval or until now.
+
+type announceWorker struct {
+	ID             string
+	RunningSeconds float64
+	ConfigHash     string
+	Destinations   []string
+	Queues         []string // of each destination
+}
+
+type attemptOfClaim struct {
+	identity.EffectID
+
+	ClaimID uuid.UUID
+}
+
+type beginProbe struct {
+	Destination  string
+	LeaseSeconds float64
+	Until        time.Time // of an earlier try of ours
+	Repeated     bool
+}
+
+type createQueue struct{ Name string }
+
+type effectByKey struct{ IdempotencyKey string }
+
+type fixRequest struct {
+	identity.EffectID
+
+	Attempt     int
+	ClaimID     uuid.UUID
+	Method, URL string // empty: as it is
+	Headers     []byte
+	ContentType string
+	Body        []byte
+}
+
+type limitStatements struct{ Limit string }
+
+type listEffects struct {
+	State         EffectState
+	Destination   string
+	Route         string
+	Source        string
+	Since         *time.Time
+	LinkedSource  string // with LinkedEventID: an event the effects belong to
+	LinkedEventID string
+	Limit         int
+}
+
+type lockRequest struct{ RequestID string }
+
+type logOperator struct {
+	Who, Role, Via string
+	Action         Action
+	Target         string
+	Filter         any // becomes JSON
+	Reason, Result string
+	Affected       int64
+	RequestID      string
+}
+
+type moveJobs struct {
+	Queues []string // from which
+	Limit  int
+}
+
+type noteSuccess struct {
+	Destination string
+	AgoSeconds  float64
+}
+
+type ofDestination struct{ Destination string }
+
+type openBreaker struct {
+	Destination  string
+	Reason       string
+	ProbeSeconds float64
+}
+
+type operatorDid struct {
+	RequestID string
+	Action    Action
+	Target    string
+}
+
+type operatorLog struct {
+	Since *time.Time
+	Limit int
+}
+
+type redirectJob struct{ JobID int64 }
+
+type retireDestination struct {
+	Destination string
+	SeenSeconds float64 // a process that was seen since then runs
+}
+
+type seenWithin struct{ SeenSeconds float64 }
+
+type selectEffects struct {
+	AfterTime     time.Time
+	AfterKey      string
+	Until         time.Time
+	Limit         int
+	States        []EffectState
+	FinishedUntil time.Time
+	Destination   string
+	Route         string
+	Source        string
+}
+
+type setPaused struct {
+	Destination string
+	Paused      bool
+	Who, Reason string
+}
+
+type takeTokens struct {
+	Destination   string
+	TokenSeconds  float64
+	Burst, Tokens int
+}
+
+type withdrawWorker struct{ ID string }
+
+type effectsWithoutJob struct {
+	GraceSeconds float64
+	Limit        int
+}
