@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -115,7 +117,7 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	if err != nil {
 		return nil, err
 	}
-	rows := newAcceptRows(len(batch))
+	rows := &acceptRows{events: make([]eventRow, 0, len(batch))}
 	first := make(map[identity.EventRef]int) // index of the key's row
 	shut := make(map[identity.EventRef]bool) // keys a guard keeps out: they may be known all the same
 	for i, a := range batch {
@@ -147,6 +149,8 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	}
 	return acceptances, nil
 }
+
+type knownEvents struct{ Events []identity.EventRef }
 
 // knownEvent is the acceptance that stands for a key.
 type knownEvent struct {
@@ -191,26 +195,18 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 
 // insertEvents stores what is new and fills in when it was received.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
-	ids := make([]uuid.UUID, len(batch))
-	sources := make([]string, len(batch))
-	headers := make([][]byte, len(batch))
-	contentTypes := make([]string, len(batch))
-	bodies := make([][]byte, len(batch))
+	deliveries := make([]deliveryRow, len(batch))
 	for i, a := range batch {
-		ids[i], sources[i], headers[i], contentTypes[i], bodies[i] = a.deliveryID, a.Source, a.headers, a.ContentType, a.Body
+		deliveries[i] = deliveryRow{DeliveryID: a.deliveryID, Source: a.Source, Headers: a.headers, ContentType: a.ContentType, Body: a.Body}
 		if a.Body == nil {
-			bodies[i] = []byte{} // NULL is not an empty body
+			deliveries[i].Body = []byte{} // NULL is not an empty body
 		}
 	}
-	result, err := tx.Query(ctx, o.sql.accept,
-		rows.sources, rows.eventIDs, rows.acceptanceIDs, rows.providers, rows.types, rows.apiVersions, rows.occurredAt,
-		rows.deliveryIDs, rows.items, rows.hashes, rows.traceparents, rows.queues,
-		rows.suspects, rows.retryNumbers, rows.retryReasons, rows.held,
-		ids, sources, headers, contentTypes, bodies)
+	result, err := o.sql.Accept.With(acceptArgs{Events: rows.events, Deliveries: deliveries}).Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
-	receivedAt := make(map[identity.EventRef]time.Time, len(rows.sources))
+	receivedAt := make(map[identity.EventRef]time.Time, len(rows.events))
 	var ref identity.EventRef
 	var at time.Time
 	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &at}, func() error {
@@ -219,8 +215,9 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	}); err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
-	for i := range rows.sources {
-		rows.receivedAt[i] = receivedAt[rows.ref(i)]
+	rows.receivedAt = make([]time.Time, len(rows.events))
+	for i, e := range rows.events {
+		rows.receivedAt[i] = receivedAt[e.EventRef]
 	}
 	return nil
 }
@@ -231,21 +228,18 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 // not be known.
 func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool) (map[identity.EventRef]knownEvent, error) {
 	known := make(map[identity.EventRef]knownEvent, len(first))
-	var sources, eventIDs []string
-	for ref := range shut {
-		sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
-	}
+	older := slices.Collect(maps.Keys(shut))
 	for ref, i := range first {
 		if rows.receivedAt[i].IsZero() {
-			sources, eventIDs = append(sources, ref.Source), append(eventIDs, ref.EventID)
+			older = append(older, ref)
 			continue
 		}
-		known[ref] = knownEvent{acceptanceID: rows.acceptanceIDs[i], receivedAt: rows.receivedAt[i], hash: rows.hashes[i]}
+		known[ref] = knownEvent{acceptanceID: rows.events[i].AcceptanceID, receivedAt: rows.receivedAt[i], hash: rows.events[i].PayloadHash}
 	}
-	if len(sources) == 0 {
+	if len(older) == 0 {
 		return known, nil
 	}
-	result, err := tx.Query(ctx, o.sql.knownEvents, sources, eventIDs)
+	result, err := o.sql.KnownEvents.With(knownEvents{Events: older}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("look up known events: %w", err)
 	}

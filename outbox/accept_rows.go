@@ -16,92 +16,82 @@ import (
 // maxReasonLen bounds what a provider may say about its retry.
 const maxReasonLen = 255
 
-// acceptRows are the distinct events of a batch, column by column, in order of
-// arrival.
-type acceptRows struct {
-	sources       []string
-	eventIDs      []string
-	acceptanceIDs []uuid.UUID
-	providers     []string
-	types         []string
-	apiVersions   []string
-	occurredAt    []*time.Time
-	deliveryIDs   []uuid.UUID
-	items         []string
-	hashes        [][]byte
-	traceparents  []string
-	queues        []string
-	suspects      []bool
-	retryNumbers  []int
-	retryReasons  []string
-	held          []bool // by a replay guard: no job
+// eventRow is an event as accept.sql reads it.
+type eventRow struct {
+	identity.EventRef
 
-	receivedAt []time.Time // zero for what was known before
+	AcceptanceID  uuid.UUID
+	Provider      string
+	EventType     string
+	APIVersion    string
+	OccurredAt    *time.Time
+	DeliveryID    uuid.UUID
+	Item          string
+	PayloadHash   []byte
+	Traceparent   string
+	Queue         string
+	ReplaySuspect bool
+	RetryNumber   int
+	RetryReason   string
+	Held          bool // by a replay guard: no job
 }
 
-func newAcceptRows(size int) *acceptRows {
-	return &acceptRows{
-		sources:       make([]string, 0, size),
-		eventIDs:      make([]string, 0, size),
-		acceptanceIDs: make([]uuid.UUID, 0, size),
-		providers:     make([]string, 0, size),
-		types:         make([]string, 0, size),
-		apiVersions:   make([]string, 0, size),
-		occurredAt:    make([]*time.Time, 0, size),
-		deliveryIDs:   make([]uuid.UUID, 0, size),
-		items:         make([]string, 0, size),
-		hashes:        make([][]byte, 0, size),
-		traceparents:  make([]string, 0, size),
-		queues:        make([]string, 0, size),
-		suspects:      make([]bool, 0, size),
-		retryNumbers:  make([]int, 0, size),
-		retryReasons:  make([]string, 0, size),
-		held:          make([]bool, 0, size),
-		receivedAt:    make([]time.Time, 0, size),
-	}
+// deliveryRow is what events came in.
+type deliveryRow struct {
+	DeliveryID  uuid.UUID
+	Source      string
+	Headers     []byte
+	ContentType string
+	Body        []byte
+}
+
+type acceptArgs struct {
+	Events     []eventRow
+	Deliveries []deliveryRow
+}
+
+// acceptRows are the distinct events of a batch, in order of arrival.
+type acceptRows struct {
+	events     []eventRow
+	receivedAt []time.Time // zero for what was known before
 }
 
 // add appends event i of a and returns its index.
 func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
-	occurredAt := column.KnownTime(in.OccurredAt)
-	r.sources = append(r.sources, a.Source)
-	r.eventIDs = append(r.eventIDs, in.ID)
-	r.acceptanceIDs = append(r.acceptanceIDs, a.acceptanceIDs[i])
-	r.providers = append(r.providers, a.Provider)
-	r.types = append(r.types, in.Type)
-	r.apiVersions = append(r.apiVersions, safetext.Storable(in.APIVersion))
-	r.occurredAt = append(r.occurredAt, occurredAt)
-	r.deliveryIDs = append(r.deliveryIDs, a.deliveryID)
-	r.items = append(r.items, safetext.Storable(in.Item))
-	r.hashes = append(r.hashes, a.hashes[i])
-	r.traceparents = append(r.traceparents, safetext.Storable(a.Traceparent))
-	r.queues = append(r.queues, a.queue)
-	r.suspects = append(r.suspects, replay.action != "")
-	r.retryNumbers = append(r.retryNumbers, a.RetryNumber)
-	r.retryReasons = append(r.retryReasons, safetext.Excerpt(a.RetryReason, maxReasonLen))
-	r.held = append(r.held, replay.action == ReplayHold)
-	r.receivedAt = append(r.receivedAt, time.Time{})
-	return len(r.sources) - 1
-}
-
-func (r *acceptRows) ref(i int) identity.EventRef {
-	return identity.EventRef{Source: r.sources[i], EventID: r.eventIDs[i]}
+	r.events = append(r.events, eventRow{
+		EventRef:      identity.EventRef{Source: a.Source, EventID: in.ID},
+		AcceptanceID:  a.acceptanceIDs[i],
+		Provider:      a.Provider,
+		EventType:     in.Type,
+		APIVersion:    safetext.Storable(in.APIVersion),
+		OccurredAt:    column.KnownTime(in.OccurredAt),
+		DeliveryID:    a.deliveryID,
+		Item:          safetext.Storable(in.Item),
+		PayloadHash:   a.hashes[i],
+		Traceparent:   safetext.Storable(a.Traceparent),
+		Queue:         a.queue,
+		ReplaySuspect: replay.action != "",
+		RetryNumber:   a.RetryNumber,
+		RetryReason:   safetext.Excerpt(a.RetryReason, maxReasonLen),
+		Held:          replay.action == ReplayHold,
+	})
+	return len(r.events) - 1
 }
 
 // insertDispatchJobs inserts one job for each event that is new and not held.
 func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
-	jobs := make([]riverjob.DispatchJob, 0, len(rows.sources))
-	for i, at := range rows.receivedAt {
-		if at.IsZero() || rows.held[i] {
+	jobs := make([]riverjob.DispatchJob, 0, len(rows.events))
+	for i, e := range rows.events {
+		if rows.receivedAt[i].IsZero() || e.Held {
 			continue
 		}
 		jobs = append(jobs, riverjob.DispatchJob{
-			Event:       rows.ref(i),
-			EventType:   rows.types[i],
-			ReceivedAt:  at,
-			Queue:       rows.queues[i],
-			Traceparent: rows.traceparents[i],
+			Event:       e.EventRef,
+			EventType:   e.EventType,
+			ReceivedAt:  rows.receivedAt[i],
+			Queue:       e.Queue,
+			Traceparent: e.Traceparent,
 		})
 	}
 	return o.jobs.InsertDispatches(ctx, tx, jobs)

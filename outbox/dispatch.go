@@ -133,7 +133,8 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 // Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
 	err := o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := tx.Exec(ctx, o.sql.failDispatch, e.Source, e.EventID, e.Generation, column.Reason(reason))
+		failed := failDispatch{EventRef: e.EventRef, Generation: e.Generation, Error: column.Reason(reason)}
+		_, err := o.sql.FailDispatch.With(failed).Exec(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -171,24 +172,32 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 	return results, nil
 }
 
+// fencedRow is how the event of a plan stands once it passed the fence.
+type fencedRow struct {
+	identity.EventRef
+
+	Generation int
+	Outcome    EventOutcome
+	ConfigHash string
+}
+
+type fenceArgs struct{ Planned []fencedRow }
+
 // fence marks the events of the batch and returns those that were still to be
 // dispatched.
 func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[identity.EventRef]bool, error) {
-	var sources, eventIDs, outcomes, hashes []string
-	var generations []int
+	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))
 	for _, d := range batch {
 		if seen[d.Event.EventRef] {
 			continue
 		}
 		seen[d.Event.EventRef] = true
-		sources = append(sources, d.Event.Source)
-		eventIDs = append(eventIDs, d.Event.EventID)
-		generations = append(generations, d.Event.Generation)
-		outcomes = append(outcomes, string(d.outcome()))
-		hashes = append(hashes, d.ConfigHash)
+		planned = append(planned, fencedRow{
+			EventRef: d.Event.EventRef, Generation: d.Event.Generation, Outcome: d.outcome(), ConfigHash: d.ConfigHash,
+		})
 	}
-	rows, err := tx.Query(ctx, o.sql.fence, sources, eventIDs, generations, outcomes, hashes)
+	rows, err := o.sql.Fence.With(fenceArgs{Planned: planned}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("fence events: %w", err)
 	}

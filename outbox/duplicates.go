@@ -32,23 +32,29 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 	}
 }
 
+type duplicatesRow struct {
+	identity.EventRef
+
+	Duplicates  int64
+	BodyDiffers bool
+}
+
+type noteDuplicates struct{ Noted []duplicatesRow }
+
 func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {
 	index := make(map[identity.EventRef]int, len(batch))
-	var sources, eventIDs []string
-	var counts []int64
-	var differs []bool
+	var noted []duplicatesRow
 	for _, note := range batch {
 		i, seen := index[note.ref]
 		if !seen {
-			i = len(sources)
+			i = len(noted)
 			index[note.ref] = i
-			sources, eventIDs = append(sources, note.ref.Source), append(eventIDs, note.ref.EventID)
-			counts, differs = append(counts, 0), append(differs, false)
+			noted = append(noted, duplicatesRow{EventRef: note.ref})
 		}
-		counts[i]++
-		differs[i] = differs[i] || note.bodyDiffers
+		noted[i].Duplicates++
+		noted[i].BodyDiffers = noted[i].BodyDiffers || note.bodyDiffers
 	}
-	if _, err := tx.Exec(ctx, o.sql.noteDuplicates, sources, eventIDs, counts, differs); err != nil {
+	if _, err := o.sql.NoteDuplicates.With(noteDuplicates{Noted: noted}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("note duplicates: %w", err)
 	}
 	return make([]struct{}, len(batch)), nil

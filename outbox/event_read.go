@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Event loads an event and the delivery it came in. Headers and Body are nil
@@ -27,13 +28,8 @@ func (o *Outbox) Event(ctx context.Context, ref identity.EventRef) (*Event, erro
 	return e, err
 }
 
-// rowsOf is a pool or a transaction.
-type rowsOf interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func (o *Outbox) event(ctx context.Context, db rowsOf, ref identity.EventRef) (*Event, error) {
-	rows, err := db.Query(ctx, o.sql.event, ref.Source, ref.EventID)
+func (o *Outbox) event(ctx context.Context, db statement.DB, ref identity.EventRef) (*Event, error) {
+	rows, err := o.sql.Event.With(ref).Query(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
 	}
@@ -61,7 +57,10 @@ type EventFilter struct {
 
 // Events lists events, the newest first, without headers and bodies.
 func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.listEvents, f.Source, f.Type, string(f.Outcome), f.Before, column.Limit(f.Limit), column.TimeOrNull(f.Since))
+	rows, err := o.sql.ListEvents.With(listEvents{
+		Source: f.Source, EventType: f.Type, Outcome: f.Outcome, Since: column.TimeOrNull(f.Since),
+		Before: f.Before, Limit: column.Limit(f.Limit),
+	}).Query(ctx, o.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}

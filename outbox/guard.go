@@ -75,10 +75,35 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
+// contentKey is what a guard remembers, a proof or the content of an event.
+type contentKey struct {
+	Source string
+	Hash   []byte
+}
+
+type proofRow struct {
+	contentKey
+
+	AcceptanceID uuid.UUID
+	Content      []byte
+}
+
+type replayGuard struct{ Proofs []proofRow }
+
+type windowRow struct {
+	contentKey
+
+	EventID       string
+	AcceptanceID  uuid.UUID
+	WindowSeconds float64
+}
+
+type contentGuard struct{ Contents []windowRow }
+
+type contentGuards struct{ Contents []contentKey }
+
 func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (map[int]verdict, error) {
-	var sources []string
-	var hashes, contents [][]byte
-	var ids []uuid.UUID
+	var proofs []proofRow
 	asked := make(map[guardKey]bool)
 	replayed := make(map[int]verdict)
 	for _, a := range batch {
@@ -90,17 +115,18 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 			continue
 		}
 		asked[key] = true
-		sources, hashes, ids = append(sources, a.Source), append(hashes, key.hash[:]), append(ids, a.deliveryID)
-		contents = append(contents, hashed(a.ReplayGuard.Content))
+		proofs = append(proofs, proofRow{
+			contentKey: contentKey{Source: a.Source, Hash: key.hash[:]}, AcceptanceID: a.deliveryID, Content: hashed(a.ReplayGuard.Content),
+		})
 	}
-	if len(sources) == 0 {
+	if len(proofs) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, o.sql.replayGuard, sources, hashes, ids, contents)
+	rows, err := o.sql.ReplayGuard.With(replayGuard{Proofs: proofs}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("guard against replays: %w", err)
 	}
-	known := make(map[guardKey]knownProof, len(sources))
+	known := make(map[guardKey]knownProof, len(proofs))
 	var source string
 	var hash []byte
 	var p knownProof
@@ -133,10 +159,8 @@ type knownProof struct {
 // arrival opens none, since what it would stand for is not stored, nor does a
 // held one, which may never be dispatched; but it may repeat what is open.
 func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (map[[2]int]repeated, error) {
-	var sources, eventIDs []string
-	var hashes [][]byte
-	var ids []uuid.UUID
-	var windows []float64
+	var windows []windowRow
+	var asked []contentKey
 	events := make(map[guardKey]*sameContent)
 	for i, a := range batch {
 		action := replayed[i].action
@@ -158,14 +182,17 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 			if len(same.open) > 1 {
 				continue
 			}
-			sources, eventIDs, hashes = append(sources, a.Source), append(eventIDs, in.ID), append(hashes, a.hashes[j])
-			ids, windows = append(ids, a.acceptanceIDs[j]), append(windows, a.ContentWindow.Seconds())
+			content := contentKey{Source: a.Source, Hash: a.hashes[j]}
+			asked = append(asked, content)
+			windows = append(windows, windowRow{
+				contentKey: content, EventID: in.ID, AcceptanceID: a.acceptanceIDs[j], WindowSeconds: a.ContentWindow.Seconds(),
+			})
 		}
 	}
 	if len(events) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, o.sql.contentGuard, sources, hashes, eventIDs, ids, windows)
+	rows, err := o.sql.ContentGuard.With(contentGuard{Contents: windows}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("guard against repeated content: %w", err)
 	}
@@ -175,10 +202,10 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 	}
 	for key, same := range events {
 		if len(same.open) == 0 {
-			sources, hashes = append(sources, key.source), append(hashes, bytes.Clone(key.hash[:]))
+			asked = append(asked, contentKey{Source: key.source, Hash: bytes.Clone(key.hash[:])})
 		}
 	}
-	if rows, err = tx.Query(ctx, o.sql.contentGuards, sources, hashes); err != nil {
+	if rows, err = o.sql.ContentGuards.With(contentGuards{Contents: asked}).Query(ctx, tx); err != nil {
 		return nil, fmt.Errorf("look up repeated content: %w", err)
 	}
 	repeats := make(map[[2]int]repeated)

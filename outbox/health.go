@@ -22,7 +22,7 @@ const (
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
 	err := o.db.Do(ctx, "make_partitions", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		return tx.QueryRow(ctx, o.sql.makePartitions, partitionDaysAhead).Scan(&made)
+		return o.sql.MakePartitions.With(makePartitions{DaysAhead: partitionDaysAhead}).QueryRow(ctx, tx).Scan(&made)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("make delivery partitions: %w", err)
@@ -37,7 +37,7 @@ func (o *Outbox) CanCommit(ctx context.Context) error {
 	err := o.acceptDB.Do(ctx, "can_commit", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var readOnly, written bool
 		var daysAhead int
-		if err := tx.QueryRow(ctx, o.sql.canCommit).Scan(&readOnly, &daysAhead, &written); err != nil {
+		if err := o.sql.CanCommit.QueryRow(ctx, tx).Scan(&readOnly, &daysAhead, &written); err != nil {
 			return err
 		}
 		if readOnly {

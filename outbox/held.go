@@ -25,7 +25,7 @@ func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by ledger.O
 	what := ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String(), Filter: filter}
 	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
-		err := tx.QueryRow(ctx, o.sql.releaseEvent, ref.Source, ref.EventID).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
+		err := o.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ledger.Consequence{}, o.whyNotHeld(ctx, tx, ref)
 		}
@@ -50,7 +50,7 @@ func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Oper
 func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String(), Filter: filter}
 	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		tag, err := tx.Exec(ctx, o.sql.dropEvent, ref.Source, ref.EventID, by.Did("dropped"))
+		tag, err := o.sql.DropEvent.With(dropEvent{EventRef: ref, Error: by.Did("dropped")}).Exec(ctx, tx)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}

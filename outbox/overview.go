@@ -25,7 +25,7 @@ type Overview struct {
 func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	var v Overview
 	var oldestReceived, oldestDue *time.Time
-	err := o.readPool.QueryRow(ctx, o.sql.overview).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
+	err := o.sql.Overview.QueryRow(ctx, o.readPool).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
 	if err != nil {
 		return Overview{}, fmt.Errorf("count events and effects: %w", err)
 	}

@@ -40,7 +40,7 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	limits := commit.Limits{Timeout: reconcileTimeout, Statement: reconcileTimeout}
 	err := o.db.Do(ctx, "reconcile", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
-		if err := tx.QueryRow(ctx, o.sql.tryLock, string(o.schema)+".reconcile").Scan(&locked); err != nil {
+		if err := o.sql.TryLock.With(tryLock{Name: string(o.schema) + ".reconcile"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
 		if !locked {
@@ -64,7 +64,7 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 }
 
 func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]riverjob.DispatchJob, error) {
-	rows, err := tx.Query(ctx, o.sql.eventsWithoutJob, grace.Seconds(), reconcileLimit)
+	rows, err := o.sql.EventsWithoutJob.With(eventsWithoutJob{GraceSeconds: grace.Seconds(), Limit: reconcileLimit}).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}

@@ -51,7 +51,8 @@ func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Op
 func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
-	err := tx.QueryRow(ctx, o.sql.replayEvent, ref.Source, ref.EventID, opts.NewKeys, by.Who, column.Reason(by.Reason)).
+	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason)}
+	err := o.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, o.whyNotReplayed(ctx, tx, ref)
@@ -84,7 +85,7 @@ type EventReplay struct {
 
 // EventReplays lists the replays of an event, the first first.
 func (o *Outbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.eventReplays, ref.Source, ref.EventID)
+	rows, err := o.sql.EventReplays.With(ref).Query(ctx, o.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
 	}

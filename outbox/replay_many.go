@@ -35,8 +35,25 @@ type ReplayFilter struct {
 	Match func(*Event) (bool, error)
 }
 
-func (f ReplayFilter) args() []any {
-	return []any{f.Source, f.Type, string(f.State), column.TimeOrNull(f.From), column.TimeOrNull(f.Until)}
+// replayable are the events of a filter, Match aside.
+type replayable struct {
+	Source       string
+	EventType    string
+	Outcome      EventOutcome
+	Since, Until *time.Time
+}
+
+func (f ReplayFilter) replayable() replayable {
+	return replayable{
+		Source: f.Source, EventType: f.Type, Outcome: f.State, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
+	}
+}
+
+type replayablePage struct {
+	replayable
+
+	After, Last int64
+	Limit       int
 }
 
 // ReplayPace bounds a replay of many events.
@@ -115,7 +132,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 }
 
 func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
-	if err := o.readPool.QueryRow(ctx, o.sql.countReplayable, f.args()...).Scan(&count, &last); err != nil {
+	if err := o.sql.CountReplayable.With(f.replayable()).QueryRow(ctx, o.readPool).Scan(&count, &last); err != nil {
 		return 0, 0, fmt.Errorf("count events to replay: %w", err)
 	}
 	return count, last, nil
@@ -199,7 +216,7 @@ type replayableEvent struct {
 }
 
 func (o *Outbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) ([]replayableEvent, error) {
-	rows, err := o.readPool.Query(ctx, o.sql.replayable, append(f.args(), after, last, replayPage)...)
+	rows, err := o.sql.Replayable.With(replayablePage{replayable: f.replayable(), After: after, Last: last, Limit: replayPage}).Query(ctx, o.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("find events to replay: %w", err)
 	}

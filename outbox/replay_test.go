@@ -145,7 +145,7 @@ func TestReconcileHasALock(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
 	require.NoError(t, err)
 	other := b.begin(t)
-	_, err = other.Exec(t.Context(), b.sql.tryLock, "hooklatch.reconcile")
+	_, err = b.sql.TryLock.With(tryLock{Name: "hooklatch.reconcile"}).Exec(t.Context(), other)
 	require.NoError(t, err)
 	done, err := b.reconcile(t.Context(), 0)
 	require.NoError(t, err)

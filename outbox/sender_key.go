@@ -30,7 +30,7 @@ type SenderKey struct {
 func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, error) {
 	var keys []SenderKey
 	err := o.acceptDB.Statement("sender_keys", func(pool *pgxpool.Pool) error {
-		rows, err := pool.Query(ctx, o.sql.senderKeys, source)
+		rows, err := o.sql.SenderKeys.With(senderKeys{Source: source}).Query(ctx, pool)
 		if err != nil {
 			return err
 		}
@@ -59,24 +59,38 @@ func (o *Outbox) KeepSenderKey(k SenderKey) {
 	}()
 }
 
+type senderKeys struct{ Source string }
+
+type senderKeyRow struct {
+	Source, KeyID string
+	Document      []byte
+}
+
+type keepSenderKeys struct{ Keys []senderKeyRow }
+
+type forgetSenderKeys struct {
+	Sources []string
+	Kept    int // of each source
+}
+
 func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []SenderKey) ([]struct{}, error) {
 	type name struct{ source, id string }
 	index := make(map[name]int, len(batch))
-	var sources, ids []string
-	var documents [][]byte
+	var keys []senderKeyRow
+	var sources []string
 	for _, k := range batch {
 		i, seen := index[name{k.Source, k.ID}]
 		if !seen {
-			i = len(sources)
+			i = len(keys)
 			index[name{k.Source, k.ID}] = i
-			sources, ids, documents = append(sources, k.Source), append(ids, k.ID), append(documents, nil)
+			keys, sources = append(keys, senderKeyRow{Source: k.Source, KeyID: k.ID}), append(sources, k.Source)
 		}
-		documents[i] = k.Document // the last one counts
+		keys[i].Document = k.Document // the last one counts
 	}
-	if _, err := tx.Exec(ctx, o.sql.keepSenderKeys, sources, ids, documents); err != nil {
+	if _, err := o.sql.KeepSenderKeys.With(keepSenderKeys{Keys: keys}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("keep sender keys: %w", err)
 	}
-	if _, err := tx.Exec(ctx, o.sql.forgetSenderKeys, sources, senderKeysOfSource); err != nil {
+	if _, err := o.sql.ForgetSenderKeys.With(forgetSenderKeys{Sources: sources, Kept: senderKeysOfSource}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("forget sender keys: %w", err)
 	}
 	return make([]struct{}, len(batch)), nil

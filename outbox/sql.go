@@ -2,75 +2,87 @@ package outbox
 
 import (
 	"embed"
-	"fmt"
+	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 //go:embed query/*.sql
 var queries embed.FS
 
-// statements are the texts of query/*.sql for one schema.
+// statements are the texts of query/*.sql.
 type statements struct {
-	accept           string
-	canCommit        string
-	contentGuard     string
-	contentGuards    string
-	countReplayable  string
-	dropEvent        string
-	event            string
-	eventReplays     string
-	eventsWithoutJob string
-	failDispatch     string
-	fence            string
-	forgetSenderKeys string
-	keepSenderKeys   string
-	knownEvents      string
-	listEvents       string
-	makePartitions   string
-	noteDuplicates   string
-	overview         string
-	releaseEvent     string
-	replayEvent      string
-	replayGuard      string
-	replayable       string
-	senderKeys       string
-	tryLock          string
+	Accept           statement.Of[acceptArgs]
+	CanCommit        statement.Bound
+	ContentGuard     statement.Of[contentGuard]
+	ContentGuards    statement.Of[contentGuards]
+	CountReplayable  statement.Of[replayable]
+	DropEvent        statement.Of[dropEvent]
+	Event            statement.Of[identity.EventRef]
+	EventReplays     statement.Of[identity.EventRef]
+	EventsWithoutJob statement.Of[eventsWithoutJob]
+	FailDispatch     statement.Of[failDispatch]
+	Fence            statement.Of[fenceArgs]
+	ForgetSenderKeys statement.Of[forgetSenderKeys]
+	KeepSenderKeys   statement.Of[keepSenderKeys]
+	KnownEvents      statement.Of[knownEvents]
+	ListEvents       statement.Of[listEvents]
+	MakePartitions   statement.Of[makePartitions]
+	NoteDuplicates   statement.Of[noteDuplicates]
+	Overview         statement.Bound
+	ReleaseEvent     statement.Of[identity.EventRef]
+	ReplayEvent      statement.Of[replayEvent]
+	ReplayGuard      statement.Of[replayGuard]
+	Replayable       statement.Of[replayablePage]
+	SenderKeys       statement.Of[senderKeys]
+	TryLock          statement.Of[tryLock]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	for file, text := range map[string]*string{
-		"accept":             &s.accept,
-		"can_commit":         &s.canCommit,
-		"content_guard":      &s.contentGuard,
-		"content_guards":     &s.contentGuards,
-		"count_replayable":   &s.countReplayable,
-		"drop_event":         &s.dropEvent,
-		"event":              &s.event,
-		"event_replays":      &s.eventReplays,
-		"events_without_job": &s.eventsWithoutJob,
-		"fail_dispatch":      &s.failDispatch,
-		"fence":              &s.fence,
-		"forget_sender_keys": &s.forgetSenderKeys,
-		"keep_sender_keys":   &s.keepSenderKeys,
-		"known_events":       &s.knownEvents,
-		"list_events":        &s.listEvents,
-		"make_partitions":    &s.makePartitions,
-		"note_duplicates":    &s.noteDuplicates,
-		"overview":           &s.overview,
-		"release_event":      &s.releaseEvent,
-		"replay_event":       &s.replayEvent,
-		"replay_guard":       &s.replayGuard,
-		"replayable":         &s.replayable,
-		"sender_keys":        &s.senderKeys,
-		"try_lock":           &s.tryLock,
-	} {
-		content, err := queries.ReadFile("query/" + file + ".sql")
-		if err != nil {
-			return statements{}, fmt.Errorf("load statement: %w", err)
-		}
-		*text = name.SQL(string(content))
-	}
-	return s, nil
+	err := statement.Load(&s, queries, "query", name.SQL)
+	return s, err
 }
+
+// What statements take; rows of batches stand where they are made.
+
+type dropEvent struct {
+	identity.EventRef
+
+	Error string
+}
+
+type eventsWithoutJob struct {
+	GraceSeconds float64
+	Limit        int
+}
+
+type failDispatch struct {
+	identity.EventRef
+
+	Generation int
+	Error      string
+}
+
+type listEvents struct {
+	Source    string
+	EventType string
+	Outcome   EventOutcome
+	Since     *time.Time
+	Before    int64 // accept_seq; 0: from the newest on
+	Limit     int
+}
+
+type makePartitions struct{ DaysAhead int }
+
+type replayEvent struct {
+	identity.EventRef
+
+	NewKeys     bool
+	RequestedBy string
+	Reason      string
+}
+
+type tryLock struct{ Name string }

@@ -3,8 +3,7 @@
 -- decides between two gateways. A retry of the same acceptance gets its own back.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, now(), now() + make_interval(secs => g.window_seconds)
-FROM unnest($1::text[], $2::bytea[], $3::text[], $4::uuid[], $5::float8[])
-    AS g (source, hash, event_id, acceptance_id, window_seconds)
+FROM :contents AS g (source text, hash bytea, event_id text, acceptance_id uuid, window_seconds float8)
 ORDER BY g.source COLLATE "C", g.hash
 ON CONFLICT (source, hash) DO UPDATE
 SET

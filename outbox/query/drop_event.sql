@@ -3,7 +3,7 @@ UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',
     processed_at = now(),
-    error = $3
-WHERE source = $1
-    AND event_id = $2
+    error = :error
+WHERE source = :source
+    AND event_id = :event_id
     AND outcome = 'held'

@@ -1,6 +1,6 @@
 -- The replays of an event, the first first.
 SELECT generation, new_keys, requested_by, reason, requested_at, previous_outcome, previous_error, previous_at
 FROM hooklatch.event_replays
-WHERE source = $1
-    AND event_id = $2
+WHERE source = :source
+    AND event_id = :event_id
 ORDER BY generation

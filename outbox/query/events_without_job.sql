@@ -9,7 +9,7 @@ WITH live AS (
 SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent
 FROM hooklatch.processed_events AS p
 WHERE p.outcome = 'received'
-    AND p.received_at < now() - make_interval(secs => $1::float8)
+    AND p.received_at < now() - make_interval(secs => :grace_seconds::float8)
     AND NOT EXISTS (
         SELECT
         FROM live
@@ -17,4 +17,4 @@ WHERE p.outcome = 'received'
             AND live.event_id = p.event_id
     )
 ORDER BY p.received_at
-LIMIT $2
+LIMIT :limit

@@ -4,8 +4,8 @@ UPDATE hooklatch.processed_events
 SET
     outcome = 'failed',
     processed_at = now(),
-    error = $4
-WHERE source = $1
-    AND event_id = $2
-    AND generation = $3
+    error = :error
+WHERE source = :source
+    AND event_id = :event_id
+    AND generation = :generation
     AND outcome = 'received'

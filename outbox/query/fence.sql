@@ -2,8 +2,7 @@
 -- order. An event without a row back was dispatched before, or replayed since.
 WITH planned AS (
     SELECT f.*
-    FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::text[])
-        AS f (source, event_id, generation, outcome, config_hash)
+    FROM :planned AS f (source text, event_id text, generation integer, outcome text, config_hash text)
 ), locked AS (
     -- Carries planned along: joining it again would compare each row with all. It
     -- compares the generation, as the UPDATE does once more: either would do.

@@ -1,6 +1,6 @@
 INSERT INTO hooklatch.sender_keys (source, key_id, document)
 SELECT k.source, k.key_id, k.document
-FROM unnest($1::text[], $2::text[], $3::bytea[]) AS k (source, key_id, document)
+FROM :keys AS k (source text, key_id text, document bytea)
 ORDER BY k.source COLLATE "C", k.key_id COLLATE "C"
 ON CONFLICT (source, key_id) DO UPDATE
 SET

@@ -2,7 +2,7 @@
 -- row may not be on the standby yet, and a transaction that only reads does not
 -- wait for it: the WAL message makes this one wait.
 SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
-FROM unnest($1::text[], $2::text[]) AS known (source, event_id)
+FROM :events AS known (source text, event_id text)
 JOIN hooklatch.processed_events AS p USING (source, event_id)
 WHERE (
     SELECT CASE

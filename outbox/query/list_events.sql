@@ -7,10 +7,10 @@ SELECT
     p.replay_suspect, p.retry_number, p.retry_reason,
     NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body
 FROM hooklatch.processed_events AS p
-WHERE ($1 = '' OR p.source = $1)
-    AND ($2 = '' OR p.event_type = $2)
-    AND ($3 = '' OR p.outcome = $3)
-    AND ($4::bigint = 0 OR p.accept_seq < $4)
-    AND ($6::timestamptz IS NULL OR p.received_at >= $6)
+WHERE (:source = '' OR p.source = :source)
+    AND (:event_type = '' OR p.event_type = :event_type)
+    AND (:outcome = '' OR p.outcome = :outcome)
+    AND (:before::bigint = 0 OR p.accept_seq < :before)
+    AND (:since::timestamptz IS NULL OR p.received_at >= :since)
 ORDER BY p.accept_seq DESC
-LIMIT $5
+LIMIT :limit

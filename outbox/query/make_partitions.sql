@@ -1,1 +1,1 @@
-SELECT hooklatch.make_delivery_partitions($1)
+SELECT hooklatch.make_delivery_partitions(:days_ahead)

@@ -1,7 +1,7 @@
 -- Counts duplicates on the rows they repeat, outside the path of the answer.
 WITH noted AS (
     SELECT n.*
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::boolean[]) AS n (source, event_id, duplicates, body_differs)
+    FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean)
 ), locked AS (
     SELECT p.source, p.event_id
     FROM hooklatch.processed_events AS p

@@ -5,7 +5,7 @@ SET
     outcome = 'received',
     processed_at = NULL,
     error = ''
-WHERE source = $1
-    AND event_id = $2
+WHERE source = :source
+    AND event_id = :event_id
     AND outcome IN ('held', 'dropped')
 RETURNING event_type, received_at, queue, traceparent

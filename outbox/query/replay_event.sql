@@ -3,8 +3,8 @@
 WITH before AS (
     SELECT source, event_id, outcome, processed_at, error
     FROM hooklatch.processed_events
-    WHERE source = $1
-        AND event_id = $2
+    WHERE source = :source
+        AND event_id = :event_id
         AND outcome IN ('dispatched', 'skipped', 'failed')
     FOR UPDATE
 ), replayed AS (
@@ -12,7 +12,7 @@ WITH before AS (
     SET
         outcome = 'received',
         generation = p.generation + 1,
-        effect_generation = CASE WHEN $3 THEN p.generation + 1 ELSE p.effect_generation END,
+        effect_generation = CASE WHEN :new_keys THEN p.generation + 1 ELSE p.effect_generation END,
         processed_at = NULL,
         error = ''
     FROM before
@@ -25,7 +25,7 @@ WITH before AS (
     INSERT INTO hooklatch.event_replays (
         source, event_id, generation, new_keys, requested_by, reason, previous_outcome, previous_at, previous_error
     )
-    SELECT source, event_id, generation, $3, $4, $5, previous_outcome, previous_at, previous_error
+    SELECT source, event_id, generation, :new_keys, :requested_by, :reason, previous_outcome, previous_at, previous_error
     FROM replayed
 )
 SELECT event_type, received_at, queue, traceparent, generation

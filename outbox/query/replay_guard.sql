@@ -4,7 +4,7 @@
 -- between two gateways.
 INSERT INTO hooklatch.replay_guards AS known (source, hash, acceptance_id, content)
 SELECT g.source, g.hash, g.acceptance_id, g.content
-FROM unnest($1::text[], $2::bytea[], $3::uuid[], $4::bytea[]) AS g (source, hash, acceptance_id, content)
+FROM :proofs AS g (source text, hash bytea, acceptance_id uuid, content bytea)
 ORDER BY g.source COLLATE "C", g.hash
 ON CONFLICT (source, hash) DO UPDATE
 SET last_seen_at = now()

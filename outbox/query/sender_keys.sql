@@ -1,5 +1,5 @@
 -- The keys that are kept of a source, and how many seconds ago each was.
 SELECT key_id, document, GREATEST(extract(epoch FROM clock_timestamp() - proven_at), 0)::double precision
 FROM hooklatch.sender_keys
-WHERE source = $1
+WHERE source = :source
 ORDER BY proven_at DESC, key_id COLLATE "C"
