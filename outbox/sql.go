@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-//go:embed query/*.sql
+//go:embed query
 var queries embed.FS
 
 // statements are the texts of query/*.sql.

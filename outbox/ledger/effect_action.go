@@ -10,7 +10,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // StateError means that an action cannot be done to an effect in its state.
@@ -118,7 +117,13 @@ type chosenEffects struct {
 type orderedEffects struct {
 	chosenEffects
 
-	Error string
+	Error string // who ordered what
+}
+
+type putAside struct {
+	orderedEffects
+
+	State EffectState
 }
 
 // change does an action to effects and says what came of it.
@@ -132,10 +137,10 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 		affected, err = l.reopen(ctx, tx, chosen, by.Did("retried"))
 	case ActionCancelEffect:
 		result = "cancelled"
-		affected, err = l.putAside(ctx, tx, l.sql.CancelEffects.With(orderedEffects{chosenEffects: chosen, Error: by.Did(result)}))
+		affected, err = l.putAside(ctx, tx, putAside{State: EffectCancelled, orderedEffects: orderedEffects{chosen, by.Did(result)}})
 	case ActionParkEffect:
 		result = "parked"
-		affected, err = l.putAside(ctx, tx, l.sql.ParkEffects.With(orderedEffects{chosenEffects: chosen, Error: by.Did(result)}))
+		affected, err = l.putAside(ctx, tx, putAside{State: EffectParked, orderedEffects: orderedEffects{chosen, by.Did(result)}})
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}
@@ -200,8 +205,8 @@ func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 
 // putAside ends effects by an operator's order, counts them, and wakes what waited
 // behind them.
-func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, put statement.Bound) (int, error) {
-	rows, err := put.Query(ctx, tx)
+func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, what putAside) (int, error) {
+	rows, err := l.sql.PutAside.With(what).Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("put effects aside: %w", err)
 	}

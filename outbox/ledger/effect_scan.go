@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// scanEffect reads the columns that claim.sql, effect_by_key.sql and
-// list_effects.sql have in common, and then the extra ones.
+// scanEffect reads effect_columns.sql and what follows it wherever it stands, and
+// then the extra columns.
 func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64
@@ -23,10 +23,11 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	if err := row.Scan(append([]any{
 		&e.Scope, &e.Key, &e.Generation, &e.IdempotencyKey, &e.Route, &e.Destination, &e.Queue, &e.Policy,
 		&e.Event.Source, &e.Event.EventID, &e.EventType, &acceptSeq, &e.Traceparent,
-		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.Body, &e.Request.FromDelivery,
-		&e.State, &e.Attempt, &leaseUntil, &e.NextAttemptAt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
+		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.FromDelivery,
+		&e.Attempt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
 		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
 		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering, &e.UncountedAttempts, &refusedSince,
+		&e.Request.Body, &e.State, &leaseUntil, &e.NextAttemptAt,
 	}, extra...)...); err != nil {
 		return Effect{}, err
 	}

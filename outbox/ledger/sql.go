@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-//go:embed query/*.sql
+//go:embed query
 var queries embed.FS
 
 // statements are the texts of query/*.sql.
@@ -16,7 +16,6 @@ type statements struct {
 	AnnounceWorker       statement.Of[announceWorker]
 	AttemptOfClaim       statement.Of[attemptOfClaim]
 	BeginProbe           statement.Of[beginProbe]
-	CancelEffects        statement.Of[orderedEffects]
 	Claim                statement.Of[claimArgs]
 	CloseBreaker         statement.Of[ofDestination]
 	CountUnsuccessful    statement.Bound
@@ -49,9 +48,9 @@ type statements struct {
 	OrderLock            statement.Of[inOrders]
 	OrderTryLock         statement.Of[inOrders]
 	OrderTurns           statement.Of[orderTurns]
-	ParkEffects          statement.Of[orderedEffects]
 	PauseOf              statement.Of[ofDestination]
 	PlaceDestinations    statement.Of[seenWithin]
+	PutAside             statement.Of[putAside]
 	QueueOf              statement.Of[ofDestination]
 	RedirectJob          statement.Of[redirectJob]
 	RegisterDestinations statement.Of[registerDestinations]

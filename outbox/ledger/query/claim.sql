@@ -115,15 +115,10 @@ WITH asked AS (
     WHERE judged.verdict NOT IN ('grant', 'park')
 )
 SELECT
-    a.scope, a.key, a.generation, a.idempotency_key, a.route, a.destination, a.queue, a.policy,
-    a.source, a.event_id, a.event_type, a.accept_seq, a.traceparent,
-    a.request_method, a.request_url, a.request_headers, a.request_type,
+    {{effect_columns e=a}},
     -- A body is read only for who sends it, and a large one outside the shared transaction.
     CASE WHEN a.verdict = 'grant' AND octet_length(a.request_body) <= 65536 THEN a.request_body END AS request_body,
-    a.request_body IS NULL AND a.request_rendering = 'done' AS from_delivery,
-    a.now_state AS state, a.attempt, a.now_lease_until AS lease_until, a.now_next_attempt_at AS next_attempt_at, a.created_at, a.first_attempt_at, a.last_attempt_at,
-    a.maybe_applied_since, a.finished_at, a.response_status, a.response_excerpt, a.error, a.job_id,
-    a.key_rotations, a.order_key, a.on_park, a.latest_key, a.occurred_at, a.superseded_by, a.request_rendering, a.uncounted_attempts, a.refused_since,
+    a.now_state AS state, a.now_lease_until AS lease_until, a.now_next_attempt_at AS next_attempt_at,
     a.claim_id, a.verdict, a.lost, a.own_fault, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,
     -- Only the first attempt can be part of the trace of the event's delivery.
     CASE WHEN a.verdict = 'grant' AND a.attempt = 1 THEN (

@@ -10,16 +10,7 @@ FROM hooklatch.effects AS e
 LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 WHERE e.state IN ('pending', 'started', 'in_doubt')
     -- Of an order only the first has a job, and one that is at work.
-    AND (e.order_key = '' OR e.state = 'started' OR NOT EXISTS (
-        SELECT
-        FROM hooklatch.effects AS earlier
-        WHERE earlier.scope = e.scope
-            AND earlier.order_key = e.order_key
-            AND earlier.order_key <> ''
-            AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
-            AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
-            AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
-    ))
+    AND (e.order_key = '' OR e.state = 'started' OR NOT {{behind_in_order}})
     AND e.created_at < now() - make_interval(secs => :grace_seconds::float8)
     AND NOT EXISTS (
         SELECT

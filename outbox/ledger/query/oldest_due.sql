@@ -8,16 +8,7 @@ WHERE e.destination = :destination
     AND e.next_attempt_at <= now()
     AND (e.state <> 'started' OR e.lease_until < now())
     AND (e.state = 'started' OR e.order_key = '' OR NOT (
-        EXISTS (
-            SELECT
-            FROM hooklatch.effects AS earlier
-            WHERE earlier.scope = e.scope
-                AND earlier.order_key = e.order_key
-                AND earlier.order_key <> ''
-                AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
-                AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
-                AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
-        ) OR EXISTS (
+        {{behind_in_order}} OR EXISTS (
             SELECT
             FROM hooklatch.effects AS later
             WHERE later.scope = e.scope

@@ -10,8 +10,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = o.scope
         AND e.order_key = o.order_key
         AND e.order_key <> ''
-        AND e.state IN ('pending', 'started', 'in_doubt', 'parked')
-        AND (e.state <> 'parked' OR e.on_park = 'block')
+        AND {{holds_its_order}}
     ORDER BY e.accept_seq, e.key COLLATE "C", e.generation
     LIMIT 1
 ) AS head

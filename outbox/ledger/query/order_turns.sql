@@ -2,16 +2,7 @@
 -- the locks of their orders.
 SELECT
     e.scope, e.key, e.generation,
-    EXISTS (
-        SELECT
-        FROM hooklatch.effects AS earlier
-        WHERE earlier.scope = e.scope
-            AND earlier.order_key = e.order_key
-            AND earlier.order_key <> ''
-            AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
-            AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
-            AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
-    ) AS behind,
+    {{behind_in_order}} AS behind,
     -- One that was enqueued or dispatched late finds a later one at work.
     EXISTS (
         SELECT

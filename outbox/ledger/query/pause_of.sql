@@ -1,13 +1,7 @@
--- Whether the queue of a destination should be paused, and whether it is. A
--- queue that others use never is: claims refuse the destination instead.
+-- Whether the queue of a destination should be paused, and whether it is.
 SELECT
     d.queue,
-    (d.operator_paused OR d.breaker_state <> 'closed') AND NOT EXISTS (
-        SELECT
-        FROM hooklatch.destinations AS other
-        WHERE other.queue = d.queue
-            AND other.name <> d.name
-    ) AS pause,
+    {{pauses_its_queue}} AS pause,
     EXISTS (
         SELECT
         FROM hooklatch.river_queue AS q

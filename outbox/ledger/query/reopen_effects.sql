@@ -1,14 +1,11 @@
 -- Lets finished effects be attempted again, under the same key and body (I7), in
--- key order. What left the given states, or came to them after the given time,
--- is left alone. Why they wait now is that somebody ordered it; what failed
--- stands in their attempts.
+-- key order. Why they wait now is that an operator ordered it; what failed stands
+-- in their attempts.
 WITH chosen AS (
     SELECT e.scope, e.key, e.generation, COALESCE(d.queue, e.queue) AS queue
     FROM hooklatch.effects AS e
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-    WHERE e.idempotency_key = ANY (:idempotency_keys::text[])
-        AND e.state = ANY (:states::text[])
-        AND (:finished_until::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= :finished_until)
+    WHERE {{chosen_by_operator}}
         AND e.request_rendering <> 'failed'
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
     FOR UPDATE OF e

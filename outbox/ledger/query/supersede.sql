@@ -3,13 +3,7 @@
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',
-    finished_at = now(),
-    claim_id = NULL,
-    lease_until = NULL,
-    maybe_applied_since = CASE
-        WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN COALESCE(e.maybe_applied_since, e.last_attempt_at)
-        ELSE e.maybe_applied_since
-    END,
+    {{attempts_end}},
     superseded_by = s.superseded_by,
     error = 'superseded: ' || s.superseded_by || ', newer and of the same object, was applied'
 FROM :superseded AS s (scope text, key text, generation integer, superseded_by text)

@@ -3,11 +3,6 @@ SELECT d.name
 FROM hooklatch.destinations AS d
 LEFT JOIN hooklatch.river_queue AS q ON q.name = d.queue
 WHERE (q.paused_at IS NOT NULL) <> (
-    (d.operator_paused OR d.breaker_state <> 'closed') AND NOT EXISTS (
-        SELECT
-        FROM hooklatch.destinations AS other
-        WHERE other.queue = d.queue
-            AND other.name <> d.name
-    )
+    {{pauses_its_queue}}
 )
 ORDER BY d.name COLLATE "C"

@@ -1,0 +1,7 @@
+-- Whether a replay looks at the event p. What a replay guard held is among them
+-- only when it is asked for.
+(p.outcome = :outcome OR :outcome = '' AND p.outcome IN ('dispatched', 'skipped', 'failed'))
+    AND (:source = '' OR p.source = :source)
+    AND (:event_type = '' OR p.event_type = :event_type)
+    AND (:since::timestamptz IS NULL OR p.received_at >= :since)
+    AND (:until::timestamptz IS NULL OR p.received_at < :until)
