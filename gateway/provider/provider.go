@@ -82,8 +82,10 @@ type Provider struct {
 	SignsURL bool
 
 	// HeaderFamilies are the headers the sender signs and describes deliveries
-	// with, in canonical form, in which "*" stands for any run of characters.
-	// New fills them in.
+	// with, beside the content type, in canonical form; "*" stands for any run of
+	// characters. A sender without any puts everything into the body or the URL.
+	// Headers that somebody on the way may set under the same prefix are named
+	// one by one. The catalog adds those that the options of a source name.
 	HeaderFamilies []string
 
 	// UnsignedID tells that (some) ids stand in a header that is not signed:

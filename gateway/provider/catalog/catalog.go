@@ -112,7 +112,7 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 			return nil, err
 		}
 		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
-		p.HeaderFamilies = slices.Concat(headerFamilies()[name], headersIn(opts))
+		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
 		return p, nil
 	}
 	return nil, &provider.OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"testing"
@@ -22,7 +21,6 @@ func isOwnHeader(p *provider.Provider, name string) bool {
 // is the sender's own, its content type or its credential.
 func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, Names(), slices.Sorted(maps.Keys(headerFamilies())))
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,6 +47,8 @@ func Product(o provider.Options) *provider.Provider {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	return &provider.Provider{
+		HeaderFamilies: []string{"X-Hub-Signature*"},
+
 		Verify: s.Verify,
 		Events: events().Events,
 		Handshake: func(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {

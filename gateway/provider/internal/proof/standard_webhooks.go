@@ -70,8 +70,9 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 	}
 	s := standardSchemes(key, Tolerance(o, StandardTolerance), headers...)
 	return &provider.Provider{
-		Name:  "standard-webhooks",
-		Title: "Standard Webhooks",
+		Name:           "standard-webhooks",
+		Title:          "Standard Webhooks",
+		HeaderFamilies: []string{"Svix-*", "Webhook-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

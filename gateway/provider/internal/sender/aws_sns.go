@@ -65,18 +65,19 @@ func SNS(o provider.Options) (*provider.Provider, error) {
 	s.fetcher.Budget = &proof.FetchBudget{}
 	f := proof.Facts{Id: proof.Verbatim(proof.At("/MessageId")), Kind: proof.At("/Type"), Occurred: proof.Clock{Pointer: "/Timestamp", Unit: proof.RFC3339}}
 	return &provider.Provider{
-		Name:        "aws-sns",
-		Title:       "Amazon SNS",
-		About:       aboutSNS(),
-		Verify:      s.Verify,
-		Events:      f.Events,
-		Handshake:   s.handshake,
-		Methods:     []string{http.MethodPost},
-		CheckSecret: checkSNS,
-		Sign:        signSNS,
-		Sample:      sampleSNS,
-		Deadline:    15 * time.Second,
-		RetryWindow: time.Hour, // 3 retries in a minute by default; a policy may stretch them
+		Name:           "aws-sns",
+		Title:          "Amazon SNS",
+		HeaderFamilies: []string{"X-Amz-Sns-*"},
+		About:          aboutSNS(),
+		Verify:         s.Verify,
+		Events:         f.Events,
+		Handshake:      s.handshake,
+		Methods:        []string{http.MethodPost},
+		CheckSecret:    checkSNS,
+		Sign:           signSNS,
+		Sample:         sampleSNS,
+		Deadline:       15 * time.Second,
+		RetryWindow:    time.Hour, // 3 retries in a minute by default; a policy may stretch them
 	}, nil
 }
 

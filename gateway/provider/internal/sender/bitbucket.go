@@ -31,8 +31,9 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 		Single:   []string{cloud.Header, dataCenter.Header, event.Header},
 	}
 	return &provider.Provider{
-		Name:  "bitbucket",
-		Title: "Bitbucket",
+		Name:           "bitbucket",
+		Title:          "Bitbucket",
+		HeaderFamilies: []string{"X-Attempt-Number", "X-Event-Key", "X-Hook-Uuid", "X-Request-Id", "X-Request-Uuid", "X-Hub-Signature*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

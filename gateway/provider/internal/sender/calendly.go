@@ -29,8 +29,9 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
 	return &provider.Provider{
-		Name:  "calendly",
-		Title: "Calendly",
+		Name:           "calendly",
+		Title:          "Calendly",
+		HeaderFamilies: []string{"Calendly-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

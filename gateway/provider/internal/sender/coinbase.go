@@ -28,8 +28,9 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/event/created_at"},
 	}
 	return &provider.Provider{
-		Name:  "coinbase",
-		Title: "Coinbase Commerce",
+		Name:           "coinbase",
+		Title:          "Coinbase Commerce",
+		HeaderFamilies: []string{"X-Cc-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector,

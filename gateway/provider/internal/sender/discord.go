@@ -43,8 +43,9 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 		Tolerance: proof.Tolerance(o, 0),
 	}}
 	return &provider.Provider{
-		Name:  "discord",
-		Title: "Discord",
+		Name:           "discord",
+		Title:          "Discord",
+		HeaderFamilies: []string{"X-Signature-Ed25519", "X-Signature-Timestamp"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

@@ -43,8 +43,9 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 		Kind: proof.At("/event"), Version: proof.At("/apiVersion"), Occurred: proof.Clock{Pointer: "/generatedDateTime", Unit: proof.RFC3339},
 	}
 	return &provider.Provider{
-		Name:  "docusign",
-		Title: "DocuSign Connect",
+		Name:           "docusign",
+		Title:          "DocuSign Connect",
+		HeaderFamilies: []string{"X-Docusign-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

@@ -26,8 +26,9 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 	account := proof.Facts{Id: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
 	rule := proof.Each("/list_folder/accounts", account.Of)
 	return &provider.Provider{
-		Name:  "dropbox",
-		Title: "Dropbox",
+		Name:           "dropbox",
+		Title:          "Dropbox",
+		HeaderFamilies: []string{"X-Dropbox-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

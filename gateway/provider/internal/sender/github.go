@@ -34,8 +34,9 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		NeedJSON: true,
 	}
 	return &provider.Provider{
-		Name:  "github",
-		Title: "GitHub",
+		Name:           "github",
+		Title:          "GitHub",
+		HeaderFamilies: []string{"X-Github-*", "X-Hub-Signature*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -36,8 +36,9 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 	g.signing.Single = []string{gitlabKey.Header, gitlabEvent.Header}
 	g.token.Single = append([]string{proof.WebhookNames().Id}, g.signing.Single...)
 	return &provider.Provider{
-		Name:  "gitlab",
-		Title: "GitLab",
+		Name:           "gitlab",
+		Title:          "GitLab",
+		HeaderFamilies: []string{"Idempotency-Key", "Webhook-*", "X-Gitlab-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

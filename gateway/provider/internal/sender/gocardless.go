@@ -29,8 +29,9 @@ func GoCardless(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}.Of)
 	return &provider.Provider{
-		Name:  "gocardless",
-		Title: "GoCardless",
+		Name:           "gocardless",
+		Title:          "GoCardless",
+		HeaderFamilies: []string{"Webhook-Signature"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

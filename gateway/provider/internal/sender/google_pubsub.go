@@ -68,8 +68,9 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 		bare: proof.Facts{Id: proof.Composite(subscription, id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
 	}
 	return &provider.Provider{
-		Name:  "google-pubsub",
-		Title: "Google Cloud Pub/Sub",
+		Name:           "google-pubsub",
+		Title:          "Google Cloud Pub/Sub",
+		HeaderFamilies: []string{"X-Goog-Pubsub-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

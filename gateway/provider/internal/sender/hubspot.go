@@ -53,19 +53,20 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{
-		Name:        "hubspot",
-		Title:       "HubSpot",
-		About:       aboutHubSpot(),
-		Verify:      h.Verify,
-		Events:      proof.Each("", f.Of).Events,
-		Methods:     []string{http.MethodPost},
-		SignsURL:    true,
-		CheckSecret: h.v3.CheckSecret,
-		Sign:        h.Sign,
-		Sample:      sampleHubSpot,
-		Retry:       proof.RetrySigns{Number: proof.At("/0/attemptNumber")}.Of,
-		Deadline:    5 * time.Second,
-		RetryWindow: proof.Day,
+		Name:           "hubspot",
+		Title:          "HubSpot",
+		HeaderFamilies: []string{"X-Hubspot-*"},
+		About:          aboutHubSpot(),
+		Verify:         h.Verify,
+		Events:         proof.Each("", f.Of).Events,
+		Methods:        []string{http.MethodPost},
+		SignsURL:       true,
+		CheckSecret:    h.v3.CheckSecret,
+		Sign:           h.Sign,
+		Sample:         sampleHubSpot,
+		Retry:          proof.RetrySigns{Number: proof.At("/0/attemptNumber")}.Of,
+		Deadline:       5 * time.Second,
+		RetryWindow:    proof.Day,
 	}, nil
 }
 

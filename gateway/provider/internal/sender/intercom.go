@@ -29,8 +29,9 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/topic"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
 	return &provider.Provider{
-		Name:  "intercom",
-		Title: "Intercom",
+		Name:           "intercom",
+		Title:          "Intercom",
+		HeaderFamilies: []string{"X-Hub-Signature*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

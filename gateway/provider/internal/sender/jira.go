@@ -28,8 +28,9 @@ func Jira(provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/webhookEvent"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds}}
 	return &provider.Provider{
-		Name:  "jira",
-		Title: "Jira Cloud",
+		Name:           "jira",
+		Title:          "Jira Cloud",
+		HeaderFamilies: []string{"X-Atlassian-Webhook-*", "X-Hub-Signature*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

@@ -29,8 +29,9 @@ func LINE(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds},
 	}.Of)
 	return &provider.Provider{
-		Name:  "line",
-		Title: "LINE",
+		Name:           "line",
+		Title:          "LINE",
+		HeaderFamilies: []string{"X-Line-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

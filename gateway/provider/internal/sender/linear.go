@@ -34,8 +34,9 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/type"), Detail: proof.At("/action"), Occurred: proof.Clock{Pointer: "/createdAt"}}
 	tolerance := proof.Tolerance(o, linearTolerance)
 	return &provider.Provider{
-		Name:  "linear",
-		Title: "Linear",
+		Name:           "linear",
+		Title:          "Linear",
+		HeaderFamilies: []string{"Linear-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

@@ -37,18 +37,19 @@ func Mollie(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}}
 	return &provider.Provider{
-		Name:        "mollie",
-		Title:       "Mollie",
-		About:       aboutMollie(),
-		Verify:      m.Verify,
-		Events:      mollieEvents,
-		Methods:     []string{http.MethodPost},
-		CheckSecret: m.scheme.CheckSecret,
-		Sign:        m.Sign,
-		Sample:      sampleMollie,
-		SecretQuery: []string{m.classic.Query},
-		Deadline:    15 * time.Second,
-		RetryWindow: 26 * time.Hour,
+		Name:           "mollie",
+		Title:          "Mollie",
+		HeaderFamilies: []string{"X-Mollie-*"},
+		About:          aboutMollie(),
+		Verify:         m.Verify,
+		Events:         mollieEvents,
+		Methods:        []string{http.MethodPost},
+		CheckSecret:    m.scheme.CheckSecret,
+		Sign:           m.Sign,
+		Sample:         sampleMollie,
+		SecretQuery:    []string{m.classic.Query},
+		Deadline:       15 * time.Second,
+		RetryWindow:    26 * time.Hour,
 	}, nil
 }
 

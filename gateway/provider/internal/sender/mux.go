@@ -33,8 +33,9 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
 	return &provider.Provider{
-		Name:  "mux",
-		Title: "Mux",
+		Name:           "mux",
+		Title:          "Mux",
+		HeaderFamilies: []string{"Mux-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

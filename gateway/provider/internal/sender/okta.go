@@ -31,8 +31,9 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/published"},
 	}.Of)
 	return &provider.Provider{
-		Name:  "okta",
-		Title: "Okta",
+		Name:           "okta",
+		Title:          "Okta",
+		HeaderFamilies: []string{"X-Okta-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

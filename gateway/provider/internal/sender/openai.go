@@ -18,6 +18,7 @@ func OpenAI(o provider.Options) (*provider.Provider, error) {
 		return nil, err
 	}
 	p.Name, p.Title = "openai", "OpenAI"
+	p.HeaderFamilies = []string{"Webhook-*"}
 	p.About = provider.About{
 		Confirmed: provider.Confirmed{
 			Signature:   provider.Documentation | provider.SDK,

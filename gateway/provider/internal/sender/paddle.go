@@ -32,8 +32,9 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/occurred_at"},
 	}
 	return &provider.Provider{
-		Name:  "paddle",
-		Title: "Paddle",
+		Name:           "paddle",
+		Title:          "Paddle",
+		HeaderFamilies: []string{"Paddle-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -29,8 +29,9 @@ func PagerDuty(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/event/occurred_at"},
 	}
 	return &provider.Provider{
-		Name:  "pagerduty",
-		Title: "PagerDuty",
+		Name:           "pagerduty",
+		Title:          "PagerDuty",
+		HeaderFamilies: []string{"X-Pagerduty-*", "X-Webhook-Id"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -74,8 +74,9 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 	}
 	p.fetch.Budget = &proof.FetchBudget{}
 	return &provider.Provider{
-		Name:  "paypal",
-		Title: "PayPal",
+		Name:           "paypal",
+		Title:          "PayPal",
+		HeaderFamilies: []string{"Paypal-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

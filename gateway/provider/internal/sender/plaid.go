@@ -41,8 +41,9 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{Id: p.Key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
 	return &provider.Provider{
-		Name:  "plaid",
-		Title: "Plaid",
+		Name:           "plaid",
+		Title:          "Plaid",
+		HeaderFamilies: []string{"Plaid-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

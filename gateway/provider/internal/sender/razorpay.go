@@ -25,8 +25,9 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
 	return &provider.Provider{
-		Name:  "razorpay",
-		Title: "Razorpay",
+		Name:           "razorpay",
+		Title:          "Razorpay",
+		HeaderFamilies: []string{"X-Razorpay-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

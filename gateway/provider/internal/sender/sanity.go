@@ -38,9 +38,10 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 		NeedJSON: true,
 	}
 	return &provider.Provider{
-		Name:   "sanity",
-		Title:  "Sanity",
-		Verify: s.Verify,
+		Name:           "sanity",
+		Title:          "Sanity",
+		HeaderFamilies: []string{"Idempotency-Key", "Sanity-*"},
+		Verify:         s.Verify,
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector,

@@ -41,8 +41,9 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds},
 	}
 	return &provider.Provider{
-		Name:  "sendgrid",
-		Title: "Twilio SendGrid",
+		Name:           "sendgrid",
+		Title:          "Twilio SendGrid",
+		HeaderFamilies: []string{"X-Twilio-Email-Event-Webhook-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -34,8 +34,9 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 		NeedJSON: true,
 	}
 	return &provider.Provider{
-		Name:  "sentry",
-		Title: "Sentry",
+		Name:           "sentry",
+		Title:          "Sentry",
+		HeaderFamilies: []string{"Request-Id", "Sentry-Hook-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

@@ -27,8 +27,9 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 		Single:   append(classic.all(), events.all()...),
 	}
 	return &provider.Provider{
-		Name:  "shopify",
-		Title: "Shopify",
+		Name:           "shopify",
+		Title:          "Shopify",
+		HeaderFamilies: []string{"Shopify-*", "X-Shopify-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

@@ -33,8 +33,9 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Single:    []string{"Content-Type"},
 	}}
 	return &provider.Provider{
-		Name:  "slack",
-		Title: "Slack",
+		Name:           "slack",
+		Title:          "Slack",
+		HeaderFamilies: []string{"X-Slack-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -31,8 +31,9 @@ func Square(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
 	return &provider.Provider{
-		Name:  "square",
-		Title: "Square",
+		Name:           "square",
+		Title:          "Square",
+		HeaderFamilies: []string{"Square-*", "X-Square-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -35,8 +35,9 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
 	}
 	return &provider.Provider{
-		Name:  "stripe",
-		Title: "Stripe",
+		Name:           "stripe",
+		Title:          "Stripe",
+		HeaderFamilies: []string{"Stripe-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

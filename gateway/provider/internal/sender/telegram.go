@@ -25,8 +25,9 @@ var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9,
 func Telegram(provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: http.CanonicalHeaderKey("X-Telegram-Bot-Api-Secret-Token")}
 	return &provider.Provider{
-		Name:  "telegram",
-		Title: "Telegram",
+		Name:           "telegram",
+		Title:          "Telegram",
+		HeaderFamilies: []string{"X-Telegram-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

@@ -30,8 +30,9 @@ var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
-		Name:  "twilio",
-		Title: "Twilio",
+		Name:           "twilio",
+		Title:          "Twilio",
+		HeaderFamilies: []string{"I-Twilio-*", "X-Twilio-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector | provider.SDK,

@@ -42,8 +42,9 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Single:    []string{twitchType, twitchRetry},
 	}}
 	return &provider.Provider{
-		Name:  "twitch",
-		Title: "Twitch EventSub",
+		Name:           "twitch",
+		Title:          "Twitch EventSub",
+		HeaderFamilies: []string{"Twitch-Eventsub-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector,

@@ -28,8 +28,9 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/form_response/submitted_at"},
 	}
 	return &provider.Provider{
-		Name:  "typeform",
-		Title: "Typeform",
+		Name:           "typeform",
+		Title:          "Typeform",
+		HeaderFamilies: []string{"Typeform-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

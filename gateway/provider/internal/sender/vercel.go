@@ -26,8 +26,9 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/createdAt", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{
-		Name:  "vercel",
-		Title: "Vercel",
+		Name:           "vercel",
+		Title:          "Vercel",
+		HeaderFamilies: []string{"X-Vercel-Signature"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

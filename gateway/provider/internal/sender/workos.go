@@ -30,8 +30,9 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
 	return &provider.Provider{
-		Name:  "workos",
-		Title: "WorkOS",
+		Name:           "workos",
+		Title:          "WorkOS",
+		HeaderFamilies: []string{"Workos-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.SDK,

@@ -34,8 +34,9 @@ func X(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}}
 	return &provider.Provider{
-		Name:  "x",
-		Title: "X",
+		Name:           "x",
+		Title:          "X",
+		HeaderFamilies: []string{"X-Twitter-Webhooks-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation,

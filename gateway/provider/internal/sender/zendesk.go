@@ -44,8 +44,9 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		Kind: proof.At("/type"), Fallback: proof.Fixed(proof.UnknownType), Version: proof.At("/zendesk_event_version"), Occurred: proof.Clock{Pointer: "/time"},
 	}
 	return &provider.Provider{
-		Name:  "zendesk",
-		Title: "Zendesk",
+		Name:           "zendesk",
+		Title:          "Zendesk",
+		HeaderFamilies: []string{"X-Zendesk-*"},
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Others,

@@ -40,18 +40,19 @@ func Zoom(o provider.Options) (*provider.Provider, error) {
 		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/event_ts", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{
-		Name:        "zoom",
-		Title:       "Zoom",
-		About:       aboutZoom(),
-		Verify:      z.scheme.Verify,
-		Events:      f.Events,
-		Handshake:   z.handshake,
-		Methods:     []string{http.MethodPost},
-		CheckSecret: z.scheme.CheckSecret,
-		Sign:        z.scheme.Sign,
-		Sample:      sampleZoom,
-		Deadline:    3 * time.Second,
-		RetryWindow: 2*time.Hour + 5*time.Minute,
+		Name:           "zoom",
+		Title:          "Zoom",
+		HeaderFamilies: []string{"X-Zm-*"},
+		About:          aboutZoom(),
+		Verify:         z.scheme.Verify,
+		Events:         f.Events,
+		Handshake:      z.handshake,
+		Methods:        []string{http.MethodPost},
+		CheckSecret:    z.scheme.CheckSecret,
+		Sign:           z.scheme.Sign,
+		Sample:         sampleZoom,
+		Deadline:       3 * time.Second,
+		RetryWindow:    2*time.Hour + 5*time.Minute,
 	}, nil
 }
 
