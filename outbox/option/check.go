@@ -75,7 +75,11 @@ func (c *Check) NotNegative(field string, given time.Duration) {
 
 // OneOf wants one of some words.
 func (c *Check) OneOf(field, what, given string, allowed ...string) {
-	if !slices.Contains(allowed, given) {
+	switch {
+	case slices.Contains(allowed, given):
+	case len(allowed) == 0:
+		c.Fail(field, given, "is not a %s; there are none", what)
+	default:
 		c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: "is not a " + what, Allowed: allowed})
 	}
 }

@@ -76,7 +76,7 @@ func (m *Email) String() string { return "email destination " + m.name }
 func (m *Email) GoString() string { return m.String() }
 
 // Kind implements Sender.
-func (m *Email) Kind() string { return "email" }
+func (m *Email) Kind() string { return KindEmail }
 
 // Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }

@@ -15,9 +15,12 @@ import (
 // EmailContentType is the content type of a request that holds a Message.
 const EmailContentType = "application/vnd.hooklatch.email+json"
 
+// MaxSubject is what a subject may have, in bytes: a line of a message has at
+// most 998 (RFC 5322, section 2.1.1).
+const MaxSubject = 900
+
 const (
 	maxRecipients = 100 // what every SMTP server takes (RFC 5321, section 4.5.3.1.8)
-	maxSubject    = 900 // bytes; a line of a message has at most 998 (RFC 5322, section 2.1.1)
 	maxAddress    = 320 // bytes
 )
 
@@ -70,8 +73,8 @@ func (m Message) Validate() error {
 		return err
 	}
 	switch {
-	case len(m.Subject) > maxSubject:
-		return fmt.Errorf("subject has %d bytes, at most %d are allowed", len(m.Subject), maxSubject)
+	case len(m.Subject) > MaxSubject:
+		return fmt.Errorf("subject has %d bytes, at most %d are allowed", len(m.Subject), MaxSubject)
 	case strings.ContainsFunc(m.Subject, unicode.IsControl):
 		return errors.New("subject has a line break or control character")
 	case m.Text == "" && m.HTML == "":

@@ -184,7 +184,7 @@ func (h *HTTP) OwnHeaders() []string {
 }
 
 // Kind implements Sender.
-func (h *HTTP) Kind() string { return "http" }
+func (h *HTTP) Kind() string { return KindHTTP }
 
 // Timeout implements TimeLimited.
 func (h *HTTP) Timeout() time.Duration { return h.timeout }

@@ -66,19 +66,32 @@ func (h *HTTP) CheckHeader(name, value string) error {
 }
 
 func (h *HTTP) checkHeader(name, value string) error {
+	if err := CheckHeaderName(name); err != nil {
+		return err
+	}
+	canonical := http.CanonicalHeaderKey(name)
+	// Without keys a signature is the provider's own, which a forward passes on.
+	if isWebhookHeader(canonical) && h.signsWebhooks() || canonical == h.idempotencyHeader {
+		return setByDestination(canonical)
+	}
+	return checkHeaderValue(canonical, value)
+}
+
+// CheckHeaderName says why no request may bring a header, whatever its
+// destination.
+func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
 	case !isToken(name):
 		return fmt.Errorf("header name %q is not valid", safetext.Line(name, 64))
-	case canonical == HeaderReceivedAt:
-		return checkHeaderValue(canonical, value)
-	case isWebhookHeader(canonical) && !h.signsWebhooks():
-		// The provider's own signature, which a forward passes on.
-		return checkHeaderValue(canonical, value)
-	case reservedHeader(canonical) || isWebhookHeader(canonical) || canonical == h.idempotencyHeader:
-		return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
+	case reservedHeader(canonical) && canonical != HeaderReceivedAt:
+		return setByDestination(canonical)
 	}
-	return checkHeaderValue(canonical, value)
+	return nil
+}
+
+func setByDestination(canonical string) error {
+	return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
 }
 
 // request builds what one attempt sends. Its error is for good: the ledger

@@ -12,6 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
+// What Sender.Kind may say: it decides what a route renders.
+const (
+	KindHTTP  = "http"
+	KindEmail = "email"
+	KindSQL   = "sql"
+)
+
 // Sender performs one attempt of an effect. It is safe for concurrent use. What
 // else it can do it says by implementing any of the interfaces below; each is
 // asked for where it says so, and only there. A Sender that wraps another must

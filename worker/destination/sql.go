@@ -62,7 +62,7 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 }
 
 // Kind implements Sender.
-func (s *SQL) Kind() string { return "sql" }
+func (s *SQL) Kind() string { return KindSQL }
 
 // Timeout implements TimeLimited.
 func (s *SQL) Timeout() time.Duration { return s.timeout }

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"errors"
 	"fmt"
 	htmltemplate "html/template"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -21,18 +21,35 @@ import (
 const (
 	// renderTimeout bounds one template.
 	renderTimeout = 2 * time.Second
-	// maxSubject is what a message takes, in bytes; event data may be longer.
-	maxSubject = 900
 )
 
 // EmailMessage renders an e-mail. Its templates are Go templates over .event,
 // .body, .headers and .current, named as in CEL; a missing key is an error. Rendering is
 // bounded to 4 MiB and 2 seconds.
 type EmailMessage struct {
-	Recipient string // CEL: an address, or a list of addresses
-	Subject   string // text/template; the result becomes one line
-	Text      string // text/template; empty: no text part
-	HTML      string // html/template; empty: no HTML part
+	// CEL expression of the recipient's address, or of a list of addresses.
+	// Required.
+	Recipient string `yaml:"recipient,omitempty"`
+	// Go template of the subject; the result becomes one line. Required.
+	Subject string `yaml:"subject,omitempty"`
+	// Go template of the text body. At least one of text and html is given.
+	Text string `yaml:"text,omitempty"`
+	// Go template of the HTML body.
+	HTML string `yaml:"html,omitempty"`
+}
+
+func (m *EmailMessage) validate() error {
+	var c option.Check
+	if m.Recipient == "" {
+		c.Missing("recipient", "has no recipient")
+	}
+	if m.Subject == "" {
+		c.Missing("subject", "has no subject")
+	}
+	if m.Text == "" && m.HTML == "" {
+		c.Missing("text", "has no body; give text, html or both")
+	}
+	return c.Err()
 }
 
 // template is what text/template and html/template have in common.
@@ -48,18 +65,12 @@ type emailRequest struct {
 
 func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 	compiled := &emailRequest{}
-	if m.Recipient == "" {
-		fail("email.recipient", "", errors.New("is required"))
-	} else if e, err := compileExpression(env, m.Recipient, wantStrings); err != nil {
-		fail("email.recipient", m.Recipient, err)
-	} else {
+	if m.Recipient != "" {
+		e, err := compileExpression(env, m.Recipient, wantStrings)
+		if err != nil {
+			fail("email.recipient", m.Recipient, err)
+		}
 		compiled.recipient = e
-	}
-	if m.Subject == "" {
-		fail("email.subject", "", errors.New("is required"))
-	}
-	if m.Text == "" && m.HTML == "" {
-		fail("email.text", "", errors.New("or email.html is required"))
 	}
 	parseText := func(field, text string) template {
 		if text == "" {
@@ -107,7 +118,7 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 		}
 	}
 	// A line break in event data must not become a second header.
-	message.Subject = safetext.Line(strings.Join(strings.Fields(message.Subject), " "), maxSubject)
+	message.Subject = safetext.Line(strings.Join(strings.Fields(message.Subject), " "), destination.MaxSubject)
 	body, err := message.Encode()
 	if err != nil {
 		return ledger.Request{}, fmt.Errorf("email: %w", err)

@@ -68,7 +68,7 @@ func ExampleCheck() {
 	}, []route.Target{app()}))
 	// Output:
 	// route "large": when: found no matching overload for '_+_' applied to '(string, int)' (line 1, column 12), in "event.type + 1"
-	// route "lost": to: names no destination: "nowhere"
+	// route "lost": to: "nowhere" is not a destination; allowed: app
 }
 
 // The expression of a route's when can choose among stored events, too.

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -24,21 +24,49 @@ const (
 // Forward sends the event as it came: the exact bytes, its content type and
 // when it was received (destination.HeaderReceivedAt), signed as the
 // destination says.
+//
+// Most senders do not sign their headers, and a receiver may trust what its own
+// proxies and frameworks read from them, so that only those are forwarded that
+// are known to be the sender's own. Those of the connection, of proxies on the
+// way to us, authorization and cookies never are.
 type Forward struct {
-	// Headers is ForwardNoHeaders (the default) or ForwardOriginalHeaders: those
-	// of Families. Most senders do not sign their headers, and a receiver may
-	// trust what its own proxies and frameworks read from them, so that no other
-	// is sent. Those of the connection, of proxies on the way to us,
-	// authorization and cookies never are.
-	Headers string
-	// Families are the headers that are the sender's own, by source; in all
-	// names here "*" stands for any run of characters.
-	Families map[string][]string
-	// Also are the names of further headers.
-	Also []string
-	// Allow are the names of all headers that are sent, in place of Families
-	// and Also. Empty: those.
-	Allow []string
+	// original forwards the headers of the delivery too that are the sender's
+	// own, such as Stripe-Signature or X-GitHub-Event; none does not. Defaults to
+	// none.
+	Headers string `yaml:"headers,omitempty"`
+	// Names of further headers to forward, with * for any text. Those of the
+	// connection and of proxies, authorization and cookies never are. Defaults to
+	// none.
+	Also []string `yaml:"also,omitempty"`
+	// Names of all headers to forward, with * for any text, in place of the
+	// sender's own and also. Defaults to those.
+	Allow []string `yaml:"allow,omitempty"`
+	// Families are the headers that are the sender's own, by source.
+	Families map[string][]string `yaml:"-"`
+}
+
+func (f *Forward) validate() error {
+	var c option.Check
+	if f.Headers != "" {
+		c.OneOf("headers", "choice of headers", f.Headers, ForwardNoHeaders, ForwardOriginalHeaders)
+	}
+	if len(f.Allow) > 0 && len(f.Also) > 0 {
+		c.Fail("also", nil, "means nothing beside allow, which names all headers that are sent")
+	}
+	for _, list := range []struct {
+		field string
+		names []string
+	}{{"also", f.Also}, {"allow", f.Allow}} {
+		if len(list.names) > 0 && f.Headers != ForwardOriginalHeaders {
+			c.Fail(list.field, nil, "means nothing without headers: %s", ForwardOriginalHeaders)
+		}
+		for i, name := range list.names {
+			if name == "" || strings.ContainsAny(name, " :\t\r\n") {
+				c.Fail(fmt.Sprintf("%s[%d]", list.field, i), name, "is not the name of a header")
+			}
+		}
+	}
+	return c.Err()
 }
 
 // forwardRequest is a Forward, compiled.
@@ -50,24 +78,16 @@ type forwardRequest struct {
 	taken    map[string]bool     // canonical names the destination sets itself
 }
 
-func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRequest {
+func compileForward(f *Forward, to destination.Sender) *forwardRequest {
 	if f == nil {
 		return &forwardRequest{}
 	}
-	compiled := &forwardRequest{original: f.Headers == ForwardOriginalHeaders, taken: map[string]bool{}}
-	switch f.Headers {
-	case "", ForwardNoHeaders, ForwardOriginalHeaders:
-	default:
-		fail("forward.headers", "", fmt.Errorf("is %q, it must be %s or %s", f.Headers, ForwardNoHeaders, ForwardOriginalHeaders))
+	compiled := &forwardRequest{
+		original: f.Headers == ForwardOriginalHeaders, taken: map[string]bool{},
+		allow: lower(f.Allow), also: lower(f.Also), families: make(map[string][]string, len(f.Families)),
 	}
-	if len(f.Allow) > 0 && len(f.Also) > 0 {
-		fail("forward.also", "", errors.New("means nothing beside allow, which names all headers that are sent"))
-	}
-	compiled.allow = headerPatterns("forward.allow", f.Allow, compiled.original, fail)
-	compiled.also = headerPatterns("forward.also", f.Also, compiled.original, fail)
-	compiled.families = make(map[string][]string, len(f.Families))
 	for source, names := range f.Families {
-		compiled.families[source] = headerPatterns("forward.families", names, true, fail)
+		compiled.families[source] = lower(names)
 	}
 	if owner, ok := to.(destination.HeaderOwner); ok {
 		for _, name := range owner.OwnHeaders() {
@@ -77,17 +97,10 @@ func compileForward(f *Forward, to destination.Sender, fail failFunc) *forwardRe
 	return compiled
 }
 
-// headerPatterns are names of headers in lower case.
-func headerPatterns(field string, names []string, original bool, fail failFunc) []string {
-	if len(names) > 0 && !original {
-		fail(field, "", fmt.Errorf("means nothing without headers: %s", ForwardOriginalHeaders))
-	}
-	patterns := make([]string, 0, len(names))
-	for _, name := range names {
-		if name == "" || strings.ContainsAny(name, " :\t\r\n") {
-			fail(field, "", fmt.Errorf("%q is not the name of a header", name))
-		}
-		patterns = append(patterns, strings.ToLower(name))
+func lower(names []string) []string {
+	patterns := make([]string, len(names))
+	for i, name := range names {
+		patterns[i] = strings.ToLower(name)
 	}
 	return patterns
 }

@@ -15,27 +15,47 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// HTTPRequest renders an HTTP request. What is empty is the destination's own.
+// HTTPRequest renders an HTTP request. What is left out is as the destination
+// says.
 type HTTPRequest struct {
-	Method string // POST, PUT, PATCH, DELETE or GET
-	URL    string // CEL string
-	// Body is CEL and yields any JSON value. Empty: the event as it came,
-	// except for GET and DELETE, which then have no body.
-	Body    string
-	Headers map[string]string // by name; CEL strings
+	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to that of
+	// the destination.
+	Method string `yaml:"method,omitempty"`
+	// CEL expression of the URL. Defaults to that of the destination.
+	URL string `yaml:"url,omitempty"`
+	// CEL expression of the body, sent as JSON. Defaults to the event's own
+	// body, as it came; with GET and DELETE to none.
+	Body string `yaml:"body,omitempty"`
+	// CEL expressions of further headers, by header name.
+	Headers map[string]string `yaml:"headers,omitempty"`
 }
 
-// methods that have no body unless one is given, and the others.
-var methods = map[string]bool{
-	http.MethodGet:    false,
-	http.MethodDelete: false,
-	http.MethodPost:   true,
-	http.MethodPut:    true,
-	http.MethodPatch:  true,
+func (r *HTTPRequest) validate() error {
+	var c option.Check
+	if r.Method != "" {
+		c.OneOf("method", "method", r.Method, destination.Methods()...)
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		field, canonical := "headers."+name, http.CanonicalHeaderKey(name)
+		if err := destination.CheckHeaderName(name); err != nil {
+			c.Fail(field, nil, "%s", err)
+		} else if seen[canonical] {
+			c.Fail(field, nil, "is given twice")
+		} else if r.Headers[name] == "" {
+			c.Fail(field, nil, "needs an expression")
+		}
+		seen[canonical] = true
+	}
+	return c.Err()
 }
+
+// mayBeEmpty tells which methods have no body unless one is given.
+func mayBeEmpty(method string) bool { return method == http.MethodGet || method == http.MethodDelete }
 
 // forwardType is the content type of what FromDelivery sends.
 func forwardType(e *outbox.Event) string {
@@ -54,9 +74,6 @@ type httpRequest struct {
 
 func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failFunc) *httpRequest {
 	compiled := &httpRequest{method: r.Method, headers: map[string]*expression{}}
-	if _, known := methods[r.Method]; r.Method != "" && !known {
-		fail("http.method", r.Method, fmt.Errorf("must be one of %s", strings.Join(slices.Sorted(maps.Keys(methods)), ", ")))
-	}
 	compile := func(field, text string, want wanted) *expression {
 		if text == "" {
 			return nil
@@ -72,20 +89,16 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 	checker, checks := to.(destination.HeaderChecker)
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		field, text := "http.headers."+name, r.Headers[name]
-		var err error
+		if destination.CheckHeaderName(name) != nil {
+			continue // a fault
+		}
 		if checks {
-			err = checker.CheckHeader(name, "")
+			if err := checker.CheckHeader(name, ""); err != nil {
+				fail(field, text, err)
+				continue
+			}
 		}
-		switch canonical := http.CanonicalHeaderKey(name); {
-		case err != nil:
-			fail(field, text, err)
-		case compiled.headers[canonical] != nil:
-			fail(field, text, errors.New("is given twice"))
-		case text == "":
-			fail(field, text, errors.New("needs an expression"))
-		default:
-			compiled.headers[canonical] = compile(field, text, wantText)
-		}
+		compiled.headers[http.CanonicalHeaderKey(name)] = compile(field, text, wantText)
 	}
 	return compiled
 }
@@ -112,7 +125,6 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 		}
 		request.URL = text
 	}
-	hasBody, known := methods[r.method]
 	switch {
 	case r.body != nil:
 		value, err := r.body.eval(scope)
@@ -123,7 +135,7 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 			return ledger.Request{}, fmt.Errorf("http.body: %w", err)
 		}
 		request.ContentType = jsonContentType
-	case hasBody || !known:
+	case !mayBeEmpty(r.method):
 		request.FromDelivery = true
 		request.ContentType = forwardType(scope.event)
 	}

@@ -29,9 +29,10 @@ type planCase struct {
 		ContentType                      string `yaml:"content_type"`
 		Body                             string
 	}
-	Routes []Route
-	Want   []planned
-	Error  string // why the one effect is parked, exactly
+	Families map[string][]string // of every route with forward
+	Routes   []Route
+	Want     []planned
+	Error    string // why the one effect is parked, exactly
 }
 
 // planned is an effect as the files write it. What is not given is the zero value.
@@ -83,6 +84,11 @@ func TestPlan(t *testing.T) {
 			t.Parallel()
 			var c planCase
 			loadYAML(t, file, &c)
+			for _, r := range c.Routes {
+				if r.Forward != nil {
+					r.Forward.Families = c.Families
+				}
+			}
 			table, err := Compile(Options{Routes: c.Routes, Targets: planTargets(t), ConfigHash: "test"})
 			require.NoError(t, err)
 			table.timeout = time.Minute // what a slow machine takes is another test's

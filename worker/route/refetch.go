@@ -2,7 +2,6 @@ package route
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -26,18 +26,41 @@ const RefetchAuthDestination = "destination"
 // attempt, before the effect is rendered; what was rendered stays (I7). While
 // it cannot be read, attempts end as not applied and are repeated.
 type Refetch struct {
-	// URL is CEL over event, body and headers: where a GET answers 200 with
+	// CEL expression of the URL, over event, body and headers. It answers with
 	// JSON of at most 1 MiB. Required.
-	URL string
-	// Auth is RefetchAuthDestination, or empty: without credentials, or with
-	// Bearer.
-	Auth string
-	// Bearer is sent as "Authorization: Bearer ...". It needs a URL that begins
-	// with a literal scheme, host and slash, and goes nowhere else.
-	Bearer secret.Value
+	URL string `yaml:"url,omitempty"`
+	// destination reads with the credentials of the route's destination, if the
+	// URL leads there. Defaults to no credentials but bearer.
+	Auth string `yaml:"auth,omitempty"`
+	// Token of an Authorization: Bearer header. It needs a url that begins with
+	// a literal like "https://api.example.com/", and goes nowhere else.
+	Bearer secret.Value `yaml:"bearer,omitempty"`
 	// AllowPrivate are the prefixes of non-global addresses that may be
 	// reached, besides the literal address or localhost that URL begins with.
-	AllowPrivate []netip.Prefix
+	AllowPrivate []netip.Prefix `yaml:"-"`
+}
+
+func (f *Refetch) validate(r Route) error {
+	if f == nil {
+		return nil
+	}
+	var c option.Check
+	switch {
+	case r.SQL != nil:
+		c.Fail("", nil, "does not go with sql: a transaction does not wait for somebody else's API")
+	case r.HTTP == nil && r.Email == nil:
+		c.Fail("", nil, "means nothing for a forward, which sends the event as it came")
+	}
+	if f.URL == "" {
+		c.Missing("url", "has no url")
+	}
+	if f.Auth != "" {
+		c.OneOf("auth", "way to log in", f.Auth, RefetchAuthDestination)
+		if !f.Bearer.IsZero() {
+			c.Fail("auth", nil, "at most one of auth and bearer may be given")
+		}
+	}
+	return c.Err()
 }
 
 // refetch is a Refetch, compiled.
@@ -48,15 +71,8 @@ type refetch struct {
 
 func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc) *refetch {
 	compiled := &refetch{}
-	switch {
-	case r.SQL != nil:
-		fail("refetch", "", errors.New("does not go with sql: a transaction does not wait for somebody else's API"))
-	case r.HTTP == nil && r.Email == nil:
-		fail("refetch", "", errors.New("means nothing for a forward, which sends the event as it came"))
-	}
 	if r.Refetch.URL == "" {
-		fail("refetch.url", "", errors.New("is required"))
-		return compiled
+		return compiled // a fault
 	}
 	url, err := compileExpression(env, r.Refetch.URL, wantText)
 	if err != nil {
@@ -64,20 +80,13 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 		return compiled
 	}
 	compiled.url = url
-	switch r.Refetch.Auth {
-	case "":
-	case RefetchAuthDestination:
+	if r.Refetch.Auth == RefetchAuthDestination {
 		from, ok := to.(destination.StateReader)
 		if !ok {
 			fail("refetch.auth", "", fmt.Errorf("is %s, but destination %q of kind %s has no credentials for it", RefetchAuthDestination, r.To, to.Kind()))
 		}
-		if !r.Refetch.Bearer.IsZero() {
-			fail("refetch.bearer", "", errors.New("and auth exclude each other"))
-		}
 		compiled.from = from
 		return compiled
-	default:
-		fail("refetch.auth", "", fmt.Errorf("is %q, it must be %s or empty", r.Refetch.Auth, RefetchAuthDestination))
 	}
 	origin, err := literalOrigin(env, r.Refetch.URL)
 	if err != nil && !r.Refetch.Bearer.IsZero() {

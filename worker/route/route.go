@@ -1,65 +1,64 @@
 package route
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
-)
-
-// Kinds of destinations that decide how a route renders.
-const (
-	kindHTTP  = "http"
-	kindEmail = "email"
-	kindSQL   = "sql"
 )
 
 // EverySource in Route.From, and in Handle, means all of them.
 const EverySource = "*"
 
-// maxRouteName bounds the name of a route: it is part of effect keys.
-const maxRouteName = 100
-
-var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-
-// Route says which events lead to which effect at which destination.
+// Route says which events lead to which effect at which destination. Its
+// conditions, keys and scalar fields are CEL expressions over event, body,
+// headers and current; mail bodies are Go templates.
 type Route struct {
-	Name string   // part of the keys of its effects; unique
-	From []string // sources, or "*"
-	// Types are event types, in which "*" stands for any run of characters.
-	// Empty: all types.
-	Types []string
-	When  string // CEL bool; empty: always
-	// Key is CEL, string or int: the business key. Two events of one source
-	// with the same key have one effect. Empty: the event id.
-	Key string
-	To  string // name of the destination
+	// Name of the route; part of the key of its effects, so a new name makes
+	// new effects. The rule for names is that of sources. Required.
+	Name string `yaml:"name,omitempty"`
+	// Source or sources whose events it takes, or "*" for all. Required.
+	From []string `yaml:"from,omitempty"`
+	// Event types it takes, with * for any text: invoice.*. Defaults to all.
+	Types []string `yaml:"types,omitempty"`
+	// CEL condition that an event must meet. Defaults to true.
+	When string `yaml:"when,omitempty"`
+	// Name of the destination. Required.
+	To string `yaml:"to,omitempty"`
+	// CEL expression, string or int, of the business key of the effect: a later
+	// event of the source with the same key has no effect of its own. Defaults to
+	// the id of the event.
+	Key string `yaml:"key,omitempty"`
+	// CEL expression, string or int, of what is kept in order: effects of the
+	// route with the same value run one after another, as their events came.
+	// Defaults to no order.
+	OrderBy string `yaml:"order_by,omitempty"`
+	// What a parked effect does to the later ones in its order: block holds them
+	// until a person has dealt with it, skip lets them pass. Defaults to block.
+	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
+	// CEL expression, string or int, of the object the effect is about: an effect
+	// is left out when that of a newer event of the same object was done before.
+	// It keeps order too. Defaults to no effect being left out.
+	LatestBy string `yaml:"latest_by,omitempty"`
+	// Reads the object's current state before the effect is rendered, for
+	// expressions and templates to use as current.
+	Refetch *Refetch `yaml:"refetch,omitempty"`
 
-	// OrderBy is CEL, string or int: effects of the route with the same value
-	// start one after another, in the order their events were accepted. Empty:
-	// in any order.
-	OrderBy string
-	// OnPark says what a parked effect does to the later ones of its OrderBy or
-	// LatestBy. Empty: outbox.OnParkBlock.
-	OnPark ledger.OnPark
-	// LatestBy is CEL, string or int: of the events with the same value one
-	// that happened before another whose effect was done has no effect any
-	// more. It serialises them as OrderBy does. Empty: all have.
-	LatestBy string
-	// Refetch reads what HTTP, Email and SQL see as current. Nil: null.
-	Refetch *Refetch
-
-	// At most one of these. All nil forwards the event as it came.
-	HTTP    *HTTPRequest  // for destinations of kind http
-	Forward *Forward      // for destinations of kind http
-	Email   *EmailMessage // for destinations of kind email, where it is required
-	SQL     *SQLStatement // for destinations of kind sql, where it is required
+	// The request, for a destination with http. Defaults to the event's own
+	// body, as it came. At most one of http, forward, email and sql is given.
+	HTTP *HTTPRequest `yaml:"http,omitempty"`
+	// What of the delivery is forwarded beside its body, for a destination with
+	// http. Defaults to its content type and the time it was received.
+	Forward *Forward `yaml:"forward,omitempty"`
+	// The mail, for a destination with smtp, where it is required.
+	Email *EmailMessage `yaml:"email,omitempty"`
+	// The statement, for a destination with sql, where it is required.
+	SQL *SQLStatement `yaml:"sql,omitempty"`
 }
 
 // Error says what is wrong with one field of a route.
@@ -99,16 +98,11 @@ type compiledRoute struct {
 }
 
 func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc) *compiledRoute {
+	faults := option.FaultsOf("", r.Validate(kindsOf(targets)))
+	for _, f := range faults {
+		fail(f.Field, "", &option.Fault{Given: f.Given, Problem: f.Problem, Allowed: f.Allowed})
+	}
 	compiled := &compiledRoute{Route: r}
-	if len(r.Name) > maxRouteName || !routeName.MatchString(r.Name) {
-		fail("name", "", fmt.Errorf("must be letters, digits, _, . and -, at most %d", maxRouteName))
-	}
-	if len(r.From) == 0 || slices.Contains(r.From, "") {
-		fail("from", "", errors.New("must name a source, or be \"*\""))
-	}
-	if slices.Contains(r.Types, "") {
-		fail("types", "", errors.New("must not be empty"))
-	}
 	compile := func(field, text string, want wanted) *expression {
 		if text == "" {
 			return nil
@@ -123,19 +117,10 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 	compiled.key = compile("key", r.Key, wantKey)
 	compiled.orderBy = compile("order_by", r.OrderBy, wantKey)
 	compiled.latestBy = compile("latest_by", r.LatestBy, wantKey)
-	if r.OrderBy != "" && r.LatestBy != "" {
-		fail("latest_by", "", errors.New("and order_by exclude each other: latest_by is an order of its own"))
-	}
-	switch {
-	case r.OnPark != "" && r.OnPark != ledger.OnParkBlock && r.OnPark != ledger.OnParkSkip:
-		fail("on_park", "", fmt.Errorf("is %q, it must be %s or %s", r.OnPark, ledger.OnParkBlock, ledger.OnParkSkip))
-	case r.OnPark != "" && r.OrderBy == "" && r.LatestBy == "":
-		fail("on_park", "", errors.New("means nothing without order_by or latest_by"))
-	}
 
 	at := slices.IndexFunc(targets, func(t Target) bool { return t.Name == r.To })
-	if at < 0 {
-		fail("to", "", fmt.Errorf("names no destination: %q", r.To))
+	unfit := slices.ContainsFunc(faults, func(f *option.Fault) bool { return slices.Contains(requestFields, f.Field) })
+	if at < 0 || unfit {
 		return compiled
 	}
 	compiled.target = targets[at]
@@ -146,43 +131,18 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 	return compiled
 }
 
-// compileRequest compiles what the route sends, which must fit the kind of its
-// destination.
+// compileRequest compiles what the route sends, which fits its destination.
 func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc) requestBuilder {
-	kind := to.Kind()
-	given, fits := "", true
-	for _, one := range []struct {
-		field string
-		set   bool
-		kind  string
-	}{
-		{"http", r.HTTP != nil, kindHTTP}, {"forward", r.Forward != nil, kindHTTP},
-		{"email", r.Email != nil, kindEmail}, {"sql", r.SQL != nil, kindSQL},
-	} {
-		switch {
-		case !one.set:
-		case given != "":
-			fail(given, "", fmt.Errorf("and %s exclude each other", one.field))
-			return nil
-		default:
-			given, fits = one.field, one.kind == kind
-		}
-	}
 	switch {
-	case !fits:
-		fail(given, "", fmt.Errorf("does not fit destination %q of kind %s", r.To, kind))
 	case r.HTTP != nil:
 		return compileHTTP(env, r.HTTP, to, fail)
 	case r.Email != nil:
 		return compileEmail(env, r.Email, fail)
 	case r.SQL != nil:
 		return compileSQL(env, r.SQL, to, fail)
-	case kind == kindEmail || kind == kindSQL:
-		fail(kind, "", fmt.Errorf("is required for destination %q of kind %s", r.To, kind))
 	default:
-		return compileForward(r.Forward, to, fail)
+		return compileForward(r.Forward, to)
 	}
-	return nil
 }
 
 // wants tells whether the route is for events of this source and type.

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -10,17 +9,27 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // SQLStatement runs a statement of an sql destination.
 type SQLStatement struct {
-	// Statement is the name of one of the destination's. It may be empty where
-	// there is only one.
-	Statement string
-	// Params are $1, $2, ...: CEL of any value. Null is NULL, a list or a map
-	// is its JSON, and everything else is its text.
-	Params []string
+	// Name of a statement of the destination. Defaults to its only one.
+	Statement string `yaml:"statement,omitempty"`
+	// CEL expressions of the parameters $1, $2 and so on, of any value: null is
+	// NULL, a list or a map is its JSON, and everything else is its text.
+	Params []string `yaml:"params,omitempty"`
+}
+
+func (s *SQLStatement) validate() error {
+	var c option.Check
+	for i, text := range s.Params {
+		if text == "" {
+			c.Fail(fmt.Sprintf("params[%d]", i), nil, "needs an expression")
+		}
+	}
+	return c.Err()
 }
 
 // sqlRequest is an SQLStatement, compiled.
@@ -41,8 +50,7 @@ func compileSQL(env *cel.Env, s *SQLStatement, to destination.Sender, fail failF
 	for i, text := range s.Params {
 		field := "sql.params[" + strconv.Itoa(i) + "]"
 		if text == "" {
-			fail(field, "", errors.New("needs an expression"))
-			continue
+			continue // a fault
 		}
 		e, err := compileExpression(env, text, wantAny)
 		if err != nil {

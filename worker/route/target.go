@@ -16,3 +16,12 @@ type Target struct {
 	// nothing.
 	Sender destination.Sender
 }
+
+// kindsOf are the kinds of targets, by their names.
+func kindsOf(targets []Target) map[string]string {
+	kinds := make(map[string]string, len(targets))
+	for _, t := range targets {
+		kinds[t.Name] = t.Sender.Kind()
+	}
+	return kinds
+}

@@ -12,36 +12,21 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// routesOf makes the worker's routes.
+// routesOf are the routes, with what they need to know of destinations and
+// sources.
 func routesOf(cfg *config.Config) []route.Route {
 	routes := make([]route.Route, 0, len(cfg.Routes))
 	families := headerFamilies(cfg)
 	for _, r := range cfg.Routes {
-		made := route.Route{
-			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Key: r.Key, To: r.To,
-			OrderBy: r.OrderBy, OnPark: r.OnPark, LatestBy: r.LatestBy,
-		}
 		if r.Refetch != nil {
-			made.Refetch = &route.Refetch{
-				URL: r.Refetch.URL, Auth: r.Refetch.Auth, Bearer: r.Refetch.Bearer,
-				AllowPrivate: cfg.Destinations[r.To].AllowPrivate,
-			}
+			r.Refetch = new(*r.Refetch)
+			r.Refetch.AllowPrivate = cfg.Destinations[r.To].AllowPrivate
 		}
 		if r.Forward != nil {
-			made.Forward = &route.Forward{
-				Headers: r.Forward.Headers, Families: families, Also: r.Forward.Also, Allow: r.Forward.Allow,
-			}
+			r.Forward = new(*r.Forward)
+			r.Forward.Families = families
 		}
-		if r.SQL != nil {
-			made.SQL = &route.SQLStatement{Statement: r.SQL.Statement, Params: r.SQL.Params}
-		}
-		if r.HTTP != nil {
-			made.HTTP = &route.HTTPRequest{Method: r.HTTP.Method, URL: r.HTTP.URL, Body: r.HTTP.Body, Headers: r.HTTP.Headers}
-		}
-		if r.Email != nil {
-			made.Email = &route.EmailMessage{Recipient: r.Email.Recipient, Subject: r.Email.Subject, Text: r.Email.Text, HTML: r.Email.HTML}
-		}
-		routes = append(routes, made)
+		routes = append(routes, r)
 	}
 	return routes
 }

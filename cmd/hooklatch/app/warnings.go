@@ -76,7 +76,7 @@ func routeWarnings(cfg *config.Config) []Warning {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		routed := cfg.Sources[name].Handlers || len(cfg.Routes) == 0
 		for _, r := range cfg.Routes {
-			routed = routed || slices.Contains(r.From, name) || slices.Contains(r.From, config.AnySource)
+			routed = routed || slices.Contains(r.From, name) || slices.Contains(r.From, route.EverySource)
 		}
 		if !routed {
 			problem := cfg.Problem("sources."+name, "has no route: its events are stored and skipped")

@@ -84,3 +84,10 @@ func (d *decoder) optionProblem(at string, err error) {
 	}
 	d.reportf(join(at, option.Field), "%s is not allowed; %s", given, option.Allowed)
 }
+
+// among checks that a value is one of those allowed.
+func (d *decoder) among(path, what, given string, allowed []string) {
+	if !slices.Contains(allowed, given) && !d.reported(path) {
+		d.reportf(path, "%s is not a %s; %s", d.show(path, given), what, d.oneOf(path, given, allowed))
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // The places Find looks at when no file is named.
@@ -40,7 +42,7 @@ type Config struct {
 	// Where effects go, by name. A name follows the rule of sources.
 	Destinations map[string]Destination `yaml:"destinations,omitempty"`
 	// Which events lead to which effect at which destination.
-	Routes []Route `yaml:"routes,omitempty"`
+	Routes []route.Route `yaml:"routes,omitempty"`
 
 	origin    *origin
 	warnings  Problems

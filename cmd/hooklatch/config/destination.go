@@ -49,6 +49,19 @@ func (dest Destination) Kinds() []string {
 	return kinds
 }
 
+// kind is that of its sender; empty where the configuration does not say.
+func (dest Destination) kind() string {
+	switch kinds := dest.Kinds(); {
+	case len(kinds) != 1:
+		return ""
+	case dest.HTTP != nil:
+		return destination.KindHTTP
+	case dest.SMTP != nil:
+		return destination.KindEmail
+	}
+	return destination.KindSQL
+}
+
 func (dest Destination) withDefaults() Destination {
 	off := dest.Breaker.Off
 	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()

@@ -8,7 +8,8 @@ import (
 )
 
 // faults gives what the owner of some options found its place in the file. A
-// value that is wrong already is not reported again.
+// value that is wrong already is not reported again, but for one with an unknown
+// key in it.
 func (d *decoder) faults(at string, err error) {
 	known := d.problems
 	for _, f := range option.FaultsOf(at, err) {
@@ -17,7 +18,7 @@ func (d *decoder) faults(at string, err error) {
 			d.missingf(around, strings.TrimPrefix(f.Field[len(around):], "."), "%s", f.Problem)
 			continue
 		}
-		if path := d.place(f.Field); !known.about(path) {
+		if path := d.place(f.Field); d.unknown[path] || !known.about(path) {
 			d.reportf(path, "%s", d.sentence(path, f))
 		}
 	}

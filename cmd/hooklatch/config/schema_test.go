@@ -181,7 +181,7 @@ func asJSON(t *testing.T, text string) any {
 func generateSchema(t *testing.T) object {
 	t.Helper()
 	g := &generator{docs: map[string]string{}, definitions: object{}}
-	for _, dir := range []string{"gateway/provider", "worker", "worker/destination"} {
+	for _, dir := range []string{"gateway/provider", "worker", "worker/destination", "worker/route"} {
 		g.readComments(t, "../../../"+dir)
 	}
 	g.readComments(t, ".")
@@ -207,14 +207,14 @@ type generator struct {
 // refinements are merged into the schema of a field.
 var refinements = map[string]object{
 	"Source.Provider":                  {"enum": catalog.Names()},
-	"DestinationOptions.Policy":        {"enum": policies},
+	"DestinationOptions.Policy":        {"enum": []string{string(ledger.AtLeastOnce), string(ledger.AtMostOnce)}},
 	"EmailOptions.TLS":                 {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
-	"HTTPOptions.Method":               {"enum": methods},
-	"RouteHTTP.Method":                 {"enum": methods},
-	"DestinationOptions.OnStoredError": {"enum": onStoredErrors},
-	"Route.OnPark":                     {"enum": onParks},
+	"HTTPOptions.Method":               {"enum": destination.Methods()},
+	"HTTPRequest.Method":               {"enum": destination.Methods()},
+	"DestinationOptions.OnStoredError": {"enum": []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}},
+	"Route.OnPark":                     {"enum": []string{string(ledger.OnParkBlock), string(ledger.OnParkSkip)}},
 	"Refetch.Auth":                     {"enum": []string{route.RefetchAuthDestination}},
-	"RouteForward.Headers":             {"enum": forwardHeaders},
+	"Forward.Headers":                  {"enum": []string{route.ForwardNoHeaders, route.ForwardOriginalHeaders}},
 	"Route.Name":                       {"pattern": namePattern.String()},
 	"Options.Tolerance":                {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
 	"Source.ReplayGuard":               {"enum": replayGuards},
@@ -236,7 +236,7 @@ var requirements = map[string]object{
 	"Refetch":      {"required": []string{"url"}},
 	"Basic":        {"required": []string{"user"}},
 	"Route":        {"required": []string{"name", "from", "to"}},
-	"RouteEmail":   {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
+	"EmailMessage": {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
 }
 
 // mayBeKeyless are the providers of which a source may have no secret.

@@ -1,0 +1,128 @@
+package route
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// maxRouteName bounds the name of a route: it is part of effect keys.
+const maxRouteName = 100
+
+var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+// requestFields are the fields that say what a route sends.
+var requestFields = []string{"http", "forward", "email", "sql"}
+
+// Validate finds what is wrong with a route, but for expressions and templates,
+// which Check compiles. Kinds are the destinations by name, with what their
+// Sender.Kind says; empty: it is not known. Its error is option.Faults.
+func (r Route) Validate(kinds map[string]string) error {
+	var c option.Check
+	switch {
+	case r.Name == "":
+		c.Missing("name", "has no name")
+	case len(r.Name) > maxRouteName || !routeName.MatchString(r.Name):
+		c.Fail("name", r.Name, "is not a name; allowed: letters, digits, _, . and -, at most %d", maxRouteName)
+	}
+	if len(r.From) == 0 {
+		c.Missing("from", `has no from; give the names of sources, or "*" for all`)
+	}
+	for i, source := range r.From {
+		if source == "" {
+			c.Fail(fmt.Sprintf("from[%d]", i), source, "is not a source")
+		}
+	}
+	for i, t := range r.Types {
+		checkType(&c, fmt.Sprintf("types[%d]", i), t)
+	}
+	r.checkOrder(&c)
+	r.checkRequest(&c, kinds)
+	c.Within("refetch", r.Refetch.validate(r))
+	return c.Err()
+}
+
+// checkType wants a pattern that some event type can match.
+func checkType(c *option.Check, field, pattern string) {
+	switch {
+	case pattern == "" || strings.ContainsFunc(pattern, unicode.IsSpace):
+		c.Fail(field, pattern, "is not an event type; allowed: text without white space, with * for any text")
+	case regularExpression.MatchString(pattern):
+		c.Fail(field, pattern, "looks like a regular expression, which would match no type; allowed: text with * for any text%s", asGlob(pattern))
+	}
+}
+
+// regularExpression finds what no type of a sender has and regular expressions
+// do: anchors, escapes, and ".*" that does not end a word. In "invoice.*" the
+// dot is a dot.
+var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
+
+// asGlob says what was probably meant, where that is simple.
+func asGlob(expression string) string {
+	glob := strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
+	glob = regexp.MustCompile(`(^|[^A-Za-z0-9_.\\])\.\*`).ReplaceAllString(glob, "$1*")
+	glob = strings.ReplaceAll(strings.ReplaceAll(glob, `\..*`, ".*"), `\`, "")
+	if glob == "" || strings.ContainsAny(glob, "()[]|+?^$") {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", glob)
+}
+
+func (r Route) checkOrder(c *option.Check) {
+	if r.OrderBy != "" && r.LatestBy != "" {
+		c.Fail("latest_by", nil, "at most one of order_by and latest_by may be given; latest_by keeps order too")
+	}
+	if r.OnPark == "" {
+		return
+	}
+	c.OneOf("on_park", "way to go on", string(r.OnPark), string(ledger.OnParkBlock), string(ledger.OnParkSkip))
+	if r.OrderBy == "" && r.LatestBy == "" {
+		c.Fail("on_park", string(r.OnPark), "means nothing without order_by or latest_by")
+	}
+}
+
+// checkRequest checks what the route sends, and whether its destination can
+// send that.
+func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
+	kind, known := kinds[r.To]
+	switch {
+	case r.To == "":
+		c.Missing("to", "has no to; give the name of a destination")
+	case !known:
+		c.OneOf("to", "destination", r.To, slices.Sorted(maps.Keys(kinds))...)
+	}
+	given := ""
+	for _, one := range []struct {
+		field, kind string
+		set         bool
+		validate    func() error
+	}{
+		{"http", destination.KindHTTP, r.HTTP != nil, r.HTTP.validate},
+		{"forward", destination.KindHTTP, r.Forward != nil, r.Forward.validate},
+		{"email", destination.KindEmail, r.Email != nil, r.Email.validate},
+		{"sql", destination.KindSQL, r.SQL != nil, r.SQL.validate},
+	} {
+		if !one.set {
+			if one.field == kind && kind != destination.KindHTTP {
+				c.Missing(one.field, fmt.Sprintf("has no %s; destination %q needs it to know what to send", one.field, r.To))
+			}
+			continue
+		}
+		switch {
+		case kind != "" && one.kind != kind:
+			c.Fail(one.field, nil, "does not fit destination %q, whose kind is %s", r.To, kind)
+		case given != "":
+			c.Fail(one.field, nil, "at most one of %s and %s may be given", given, one.field)
+		default:
+			given = one.field
+		}
+		c.Within(one.field, one.validate())
+	}
+}
