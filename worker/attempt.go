@@ -12,7 +12,7 @@ import (
 type task struct {
 	id    identity.EffectID
 	jobID int64
-	probe bool // see outbox.Claim
+	probe bool // see ledger.Claim
 }
 
 // attempt is what came of a task: unanswered, denied or ended. Each is a value

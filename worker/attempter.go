@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -34,10 +35,16 @@ var errLeaseShort = errors.New("too little of the lease was left for a call: the
 // settlement carries the attempt's number, so that an attempt that lost its lease
 // settles nothing. Everything a crash can cut short is in the ledger by then.
 type attempter struct {
-	ledger    *outbox.Outbox
+	ledger    *ledger.Ledger
+	events    eventReader
 	routes    *atomic.Pointer[route.Table]
 	telemetry *telemetry
 	trip      func(ctx context.Context, l *lane, reason string) // pauses a destination
+}
+
+// eventReader loads an event with its body.
+type eventReader interface {
+	Event(ctx context.Context, ref identity.EventRef) (*outbox.Event, error)
 }
 
 // run claims the effect, calls the destination and settles the attempt.
@@ -51,7 +58,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	}
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
-	claimed, err := a.ledger.Ledger().Claim(ctx, claim)
+	claimed, err := a.ledger.Claim(ctx, claim)
 	if claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
@@ -71,7 +78,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
-	claimed, settled, err := a.ledger.Ledger().RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
+	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
@@ -153,7 +160,7 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 // send the same (I7). It returns the outcome of an attempt that has nothing to
 // send.
 func (a *attempter) render(ctx context.Context, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
-	event, err := a.ledger.Event(ctx, effect.Event)
+	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {
 		out := notSent(fmt.Errorf("load event: %w", err))
 		return effect, &out
@@ -162,7 +169,7 @@ func (a *attempter) render(ctx context.Context, effect ledger.Effect) (ledger.Ef
 	if out != nil {
 		return effect, out
 	}
-	fixed, err := a.ledger.Ledger().FixRequest(ctx, effect, request)
+	fixed, err := a.ledger.FixRequest(ctx, effect, request)
 	if err != nil {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
 	}
@@ -199,7 +206,7 @@ func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.
 func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
-		settled, err = a.ledger.Ledger().Settle(ctx, s)
+		settled, err = a.ledger.Settle(ctx, s)
 		if !errors.Is(err, commit.ErrBusy) && !errors.Is(err, commit.ErrUnavailable) {
 			break
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -25,7 +26,8 @@ type Worker struct {
 	opts      Options
 	pool      *pgxpool.Pool
 	sql       statements
-	outbox    *outbox.Outbox
+	outbox    *outbox.Outbox // events
+	ledger    *ledger.Ledger // effects and destinations
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
@@ -73,6 +75,7 @@ func New(opts Options) (*Worker, error) {
 		pool:         opts.Pool,
 		sql:          sql,
 		outbox:       opts.Outbox,
+		ledger:       opts.Outbox.Ledger(),
 		telemetry:    telemetry,
 		made:         time.Now(),
 		lanes:        make(map[string]*lane, len(opts.Destinations)),
@@ -83,11 +86,11 @@ func New(opts Options) (*Worker, error) {
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
-		w.lanes[d.Name] = newLane(d, w.outbox.Ledger().TakeTokens)
+		w.lanes[d.Name] = newLane(d, w.ledger.TakeTokens)
 	}
 	w.routes.Store(table)
-	trips := &tripper{ledger: w.outbox, telemetry: telemetry}
-	w.attempts = &attempter{ledger: w.outbox, routes: &w.routes, telemetry: telemetry, trip: trips.trip}
+	trips := &tripper{ledger: w.ledger, telemetry: telemetry}
+	w.attempts = &attempter{ledger: w.ledger, events: w.outbox, routes: &w.routes, telemetry: telemetry, trip: trips.trip}
 	return w, nil
 }
 
