@@ -24,7 +24,7 @@ const jsonContentType = "application/json"
 var eventViewType = reflect.TypeFor[*eventView]()
 
 // eventScope is one event as expressions and templates see it. The payload is
-// parsed when something first asks for it: a forward of the raw body never
+// parsed when something first asks for it, which a forward of the raw body never
 // does. It belongs to one goroutine.
 type eventScope struct {
 	ctx     context.Context // of the run that evaluates
@@ -97,8 +97,8 @@ func (s *eventScope) templateData() (map[string]any, error) {
 	}, nil
 }
 
-// loadBody parses the body. One larger than its source takes, from the time when
-// it took more, is not for expressions.
+// loadBody parses the body. One that is larger than its source takes today, because
+// it was accepted under another limit, is kept from expressions.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
 		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)

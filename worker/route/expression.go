@@ -168,7 +168,8 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	return value, nil
 }
 
-// isInterrupted tells whether an evaluation ended for no fault of its event.
+// isInterrupted says whether an evaluation ended for a reason that is not its
+// event's doing.
 func isInterrupted(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -244,7 +244,7 @@ func TestThePageOfExpressionsHasTheLimits(t *testing.T) {
 		"| a template of an e-mail | 2 s |":                     renderTimeout == 2*time.Second,
 		"| a key | 255 bytes | it is replaced by its SHA-256 |": maxKey == 255,
 	} {
-		require.True(t, strings.Contains(page, row), "the page has no row %q", row)
+		require.Contains(t, page, row, "the page has no row %q", row)
 		require.True(t, limit, row)
 	}
 }

@@ -82,7 +82,7 @@ func repeatingType(types []string) string {
 	return ""
 }
 
-// readsOf tells whether an expression reads anything of the event, and whether
+// readsOf says whether an expression reads anything of the event, and whether
 // that may differ between two events of one object.
 func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	ast.PreOrderVisit(compiled.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -110,15 +110,15 @@ func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	return reads, varies
 }
 
-// fieldVaries goes by the words of a field's name. What was created at some
-// time stays so.
+// fieldVaries goes by the words of a field's name. The time at which an object
+// was created is the same in all its events.
 func fieldVaries(name string) bool {
 	return hasWord(name, varying) && !hasWord(name, []string{"created"})
 }
 
 var words = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// hasWord tells whether one of the words of customer.subscription_updated or
+// hasWord says whether one of the words of customer.subscription_updated or
 // lastModifiedAt is on the list.
 func hasWord(name string, list []string) bool {
 	return slices.ContainsFunc(words.FindAllString(name, -1), func(w string) bool { return slices.Contains(list, strings.ToLower(w)) })

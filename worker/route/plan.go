@@ -51,7 +51,8 @@ func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]ledger.NewEffect, 
 	return effects, nil
 }
 
-// plan returns the effect also with an error, as far as it is known.
+// plan returns the effect also with an error, as far as it is known: it is parked
+// under its key.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	effect := ledger.NewEffect{
 		EffectID: identity.EffectID{
@@ -104,9 +105,9 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 	return effect, true, nil
 }
 
-// ledgerKey replaces a key that a text column of at most maxKey bytes cannot
-// hold by its hash. A key that looks like such a hash is hashed too, so that
-// no event can choose the key of another.
+// ledgerKey replaces a key that the ledger cannot hold by its hash: one that is
+// longer than maxKey, or not text. A key that looks like such a hash is hashed
+// too, so that no event can choose the key of another.
 func ledgerKey(key string) string {
 	fits := len(key) <= maxKey && utf8.ValidString(key) && !strings.ContainsRune(key, 0)
 	if fits && !strings.HasPrefix(key, hashedKeyPrefix) {
