@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
@@ -52,10 +51,9 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 	for _, name := range catalog.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var options provider.Options
-			require.NoError(t, yaml.Unmarshal([]byte(catalog.Example(name)), &options))
-			p, err := catalog.New(name, options)
+			described, err := catalog.Describe(name)
 			require.NoError(t, err)
+			p := described.Provider
 			key, ok := testKey(p, "k")
 			if !ok {
 				t.Skip("proves with keys that are not shared: see the tests of the provider itself")

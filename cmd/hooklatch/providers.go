@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
@@ -95,21 +94,17 @@ type described struct {
 }
 
 func describe(name string, cfg *config.Config) (described, error) {
-	var options provider.Options
-	if err := yaml.Unmarshal([]byte(catalog.Example(name)), &options); err != nil {
-		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
-	}
-	p, err := catalog.New(name, options)
+	p, err := catalog.Describe(name)
 	if err != nil {
-		return described{}, fmt.Errorf("example of provider %s: %w", name, err)
+		return described{}, err
 	}
 	about := p.About
 	d := described{
 		Name: name, Title: p.Title, Confirmed: about.Confirmed, Signing: about.Signing, KeyRule: about.KeyRule,
 		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
 		UnsignedID: p.UnsignedID, AnyBody: p.UnsignedBody, ReplayGuard: p.ReplayToken != nil,
-		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p), OldSecrets: p.OldSecretRetries,
-		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(catalog.OptionNames(name)), Notes: nonNilList(about.Notes),
+		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p.Provider), OldSecrets: p.OldSecretRetries,
+		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(p.Options), Notes: nonNilList(about.Notes),
 		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},
 	}
 	if p.Deadline > 0 {
@@ -149,13 +144,13 @@ func nonNilList(list []string) []string {
 }
 
 // snippetOf is a source of the provider as it stands in a configuration.
-func snippetOf(p *provider.Provider) string {
+func snippetOf(p catalog.Description) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)
 	if !p.Keyless {
 		fmt.Fprintf(&b, "    secrets: [\"${%s}\"]\n", catalog.SecretVariable(p.Name))
 	}
-	for line := range strings.Lines(catalog.Example(p.Name)) {
+	for line := range strings.Lines(p.Example) {
 		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
 	}
 	if p.SignsURL {

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
@@ -242,7 +240,9 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	for _, name := range catalog.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := "sources:\n  a:\n    provider: " + name + "\n    " + strings.ReplaceAll(catalog.Example(name), "\n", "\n    ") + "\n"
+			p, err := catalog.Describe(name)
+			require.NoError(t, err)
+			source := "sources:\n  a:\n    provider: " + name + "\n    " + strings.ReplaceAll(p.Example, "\n", "\n    ") + "\n"
 			load := func(more string) error {
 				cfg, err := Parse("floor.yaml", []byte("retention: {payloads: 1s}\n"+source+more), nil)
 				if err == nil {
@@ -250,15 +250,11 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 				}
 				return err
 			}
-			var opts provider.Options
-			require.NoError(t, yaml.Unmarshal([]byte(catalog.Example(name)), &opts))
-			p, err := catalog.New(name, opts)
-			require.NoError(t, err)
 			require.NotContains(t, load("").Error(), "the floor", "the default is above it")
 			at := func(d time.Duration) string { return "    retention: {dedup: " + FormatDuration(d) + "}\n" }
 			require.NotContains(t, load(at(p.Floor())).Error(), "the floor")
 			require.ErrorContains(t, load(at(p.Floor()-time.Second)),
-				"is below the floor of "+FormatDuration(p.Floor())+" of provider "+name+" ("+WhyFloor(p)+")")
+				"is below the floor of "+FormatDuration(p.Floor())+" of provider "+name+" ("+WhyFloor(p.Provider)+")")
 		})
 	}
 }
