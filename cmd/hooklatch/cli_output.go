@@ -53,6 +53,19 @@ func (t *table) row(cells ...string) {
 
 func (t *table) flush() error { return t.w.Flush() }
 
+const progressInterval = time.Second
+
+// eachSecond prints to stderr how far something has come, at most once a second.
+func (c *cli) eachSecond() func(format string, args ...any) {
+	told := time.Now()
+	return func(format string, args ...any) {
+		if time.Since(told) > progressInterval {
+			told = time.Now()
+			fmt.Fprintf(c.stderr, format, args...)
+		}
+	}
+}
+
 const timeLayout = "2006-01-02 15:04:05.000Z"
 
 // shown is a time for people, or a dash.

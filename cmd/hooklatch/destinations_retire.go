@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,12 +34,9 @@ into the configuration is known again when a worker starts with it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				told := time.Now()
+				progress := c.eachSecond()
 				parked, err := o.Ledger().Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
-					if time.Since(told) > progressInterval {
-						told = time.Now()
-						fmt.Fprintf(c.stderr, "%s parked\n", counted(int(at.Changed), "effect"))
-					}
+					progress("%s parked\n", counted(int(at.Changed), "effect"))
 				})
 				switch {
 				case errors.Is(err, ledger.ErrUnknownDestination):

@@ -69,12 +69,9 @@ func viewOfMany(a effectAction, v ledger.EffectsPreview) manyView {
 
 // count walks the selection once. From then on its end is fixed.
 func (r *effectsRun) count(ctx context.Context, o *outbox.Outbox) (ledger.EffectsPreview, error) {
-	told := time.Now()
+	progress := r.eachSecond()
 	v, err := o.Ledger().PreviewEffects(ctx, r.action.action, r.selection, func(at ledger.EffectsProgress) {
-		if time.Since(told) > progressInterval {
-			told = time.Now()
-			fmt.Fprintf(r.stderr, "counting: %s so far\n", counted(int(at.Selected), "effect"))
-		}
+		progress("counting: %s so far\n", counted(int(at.Selected), "effect"))
 	})
 	r.selection.AsOf = v.AsOf
 	return v, err
@@ -138,12 +135,9 @@ func (r *effectsRun) do(ctx context.Context, o *outbox.Outbox, by ledger.Operato
 	if err != nil {
 		return err
 	}
-	told := time.Now()
+	progress := r.eachSecond()
 	done, err := o.Ledger().ActOnEffects(ctx, r.action.action, r.selection, by, ledger.EffectsPace{PerSecond: rate, Progress: func(at ledger.EffectsProgress) {
-		if time.Since(told) > progressInterval {
-			told = time.Now()
-			fmt.Fprintf(r.stderr, "%d of %s %s\n", at.Changed, counted(int(total.Selected), "effect"), r.action.done)
-		}
+		progress("%d of %s %s\n", at.Changed, counted(int(total.Selected), "effect"), r.action.done)
 	}})
 	rest := ""
 	if err != nil {

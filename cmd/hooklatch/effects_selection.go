@@ -15,11 +15,12 @@ import (
 
 // effectsFlags select effects for an order about many.
 type effectsFlags struct {
-	states                                   []string
-	destination, route, source, since, until string
-	when, asOf                               string
-	rate                                     float64
-	inDoubt, yes                             bool
+	span
+
+	states                                 []string
+	destination, route, source, when, asOf string
+	rate                                   float64
+	inDoubt, yes                           bool
 
 	match func(*outbox.Event) (bool, error) // what when says; nil without it
 }
@@ -73,16 +74,11 @@ func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Ti
 		return s, misused("--in-doubt takes effects that may have been applied already: say why with --reason")
 	}
 	var err error
-	for _, one := range []struct {
-		flag, given string
-		into        *time.Time
-	}{{"since", f.since, &s.From}, {"until", f.until, &s.Until}, {"as-of", f.asOf, &s.AsOf}} {
-		if *one.into, err = timeFlag(one.flag, one.given, now); err != nil {
-			return s, err
-		}
+	if s.From, s.Until, err = f.times(now); err != nil {
+		return s, err
 	}
-	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
-		return s, misused("--since %s is not before --until %s", f.since, f.until)
+	if s.AsOf, err = timeFlag("as-of", f.asOf, now); err != nil {
+		return s, err
 	}
 	if f.when != "" {
 		if f.match, err = route.CompileCondition(f.when); err != nil {

@@ -45,7 +45,11 @@ again and has no effect. Its row and its body stay.`,
 }
 
 // heldSelection are the flags that select held events.
-type heldSelection struct{ source, eventType, since, until string }
+type heldSelection struct {
+	span
+
+	source, eventType string
+}
 
 func (s *heldSelection) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.source, "source", "", "those of this `source`")
@@ -57,18 +61,8 @@ func (s *heldSelection) register(cmd *cobra.Command) {
 func (s *heldSelection) empty() bool { return *s == heldSelection{} }
 
 func (s *heldSelection) filter(now time.Time) (outbox.HeldFilter, error) {
-	f := outbox.HeldFilter{Source: s.source, Type: s.eventType}
-	var err error
-	if f.From, err = timeFlag("since", s.since, now); err != nil {
-		return f, err
-	}
-	if f.Until, err = timeFlag("until", s.until, now); err != nil {
-		return f, err
-	}
-	if !f.From.IsZero() && !f.Until.IsZero() && !f.From.Before(f.Until) {
-		return f, misused("--since %s is not before --until %s", s.since, s.until)
-	}
-	return f, nil
+	from, until, err := s.times(now)
+	return outbox.HeldFilter{Source: s.source, Type: s.eventType, From: from, Until: until}, err
 }
 
 func (c *cli) newDecision(d decision) *cobra.Command {

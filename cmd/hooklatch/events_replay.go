@@ -21,7 +21,9 @@ var replayStates = []outbox.EventOutcome{outbox.EventDispatched, outbox.EventSki
 
 // replaySelection are the flags that select events to replay.
 type replaySelection struct {
-	source, eventType, state, since, until, when string
+	span
+
+	source, eventType, state, when string
 }
 
 func (s *replaySelection) register(cmd *cobra.Command) {
@@ -44,19 +46,13 @@ func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 	if f.State, err = oneOf("state", s.state, replayStates); err != nil {
 		return f, err
 	}
-	if f.From, err = timeFlag("since", s.since, now); err != nil {
-		return f, err
-	}
-	if f.Until, err = timeFlag("until", s.until, now); err != nil {
+	if f.From, f.Until, err = s.times(now); err != nil {
 		return f, err
 	}
 	if s.when != "" {
 		if f.Match, err = route.CompileCondition(s.when); err != nil {
 			return f, misused("--when: %s", err)
 		}
-	}
-	if !f.From.IsZero() && !f.Until.IsZero() && !f.From.Before(f.Until) {
-		return f, misused("--since %s is not before --until %s", s.since, s.until)
 	}
 	return f, nil
 }
@@ -120,6 +116,20 @@ effects retry. Times are like
 	return cmd
 }
 
+// span is what --since and --until say.
+type span struct{ since, until string }
+
+func (s span) times(now time.Time) (from, until time.Time, err error) {
+	if from, err = timeFlag("since", s.since, now); err != nil {
+		return from, until, err
+	}
+	until, err = timeFlag("until", s.until, now)
+	if err == nil && !from.IsZero() && !until.IsZero() && !from.Before(until) {
+		err = misused("--since %s is not before --until %s", s.since, s.until)
+	}
+	return from, until, err
+}
+
 // timeFlag reads a flag that is a point in time; empty is the zero time.
 func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 	if given == "" {
@@ -169,13 +179,8 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 }
 
 func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, asJSON bool) error {
-	told := time.Now()
-	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) {
-		if time.Since(told) > progressInterval {
-			told = time.Now()
-			fmt.Fprintf(c.stderr, "%d of %d looked at\n", seen, total)
-		}
-	})
+	progress := c.eachSecond()
+	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) { progress("%d of %d looked at\n", seen, total) })
 	if err != nil {
 		return err
 	}
@@ -221,12 +226,9 @@ func inWords(err error) string {
 
 // replayMany says how far it came, also when it was interrupted or failed.
 func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
-	told := time.Now()
+	progress := c.eachSecond()
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
-		if time.Since(told) > progressInterval {
-			told = time.Now()
-			fmt.Fprintf(c.stderr, "%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
-		}
+		progress("%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 	}})
 	if asJSON {
 		return errors.Join(err, printJSON(c.stdout, replayView{

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	maxAnswer        = 4 << 10 // bytes of an answer that are read
-	progressInterval = time.Second
+	maxAnswer = 4 << 10 // bytes of an answer that are read
 )
 
 // answer is what came of one delivery.
