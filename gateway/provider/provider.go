@@ -40,7 +40,8 @@ type Provider struct {
 	// those of Verify and Events.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
-	// Methods the endpoint takes: POST, and GET where a handshake needs it.
+	// Methods the endpoint takes: POST, and GET where a handshake needs it. The
+	// catalog fills in POST where a declaration names none.
 	Methods []string
 
 	// Answer replaces the gateway's JSON 200 to an accepted delivery where the

@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -113,6 +114,9 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 		}
 		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
 		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
+		if p.Methods == nil {
+			p.Methods = []string{http.MethodPost}
+		}
 		return p, nil
 	}
 	return nil, &provider.OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}

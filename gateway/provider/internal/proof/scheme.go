@@ -63,6 +63,22 @@ type Pairs struct {
 	Timestamp string // key of the time, at most one; empty for none
 }
 
+// TimedBody declares the scheme that Stripe began with and others took over: in
+// one header the time and an HMAC-SHA256 of time and body, t=...,v1=... Several
+// v1 may stand there while a secret is replaced. The secret is the key as it is.
+func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
+	return &Scheme{
+		Headers:   []HeaderNames{{Signature: header}},
+		Pairs:     &Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
+		Hash:      sha256.New,
+		Encoding:  Hex,
+		Template:  Template{InTimestamp, ".", InBody},
+		Secret:    KeySpelling{Encoding: Raw},
+		Unit:      unit,
+		Tolerance: tolerance,
+	}
+}
+
 // Claim is what a request says of itself, before any of it is proven.
 type claim struct {
 	Signatures    [][]byte

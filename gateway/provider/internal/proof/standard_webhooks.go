@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -104,7 +103,6 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			id := Verbatim(Field{Header: s.shared.Names(r.Header).Id})
 			return Facts{Id: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.checkSecret,
 		Sign:        s.sign,
 		Sample: func(eventType, id string, now time.Time) *provider.Request {

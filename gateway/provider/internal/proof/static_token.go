@@ -169,7 +169,6 @@ func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 	p := &provider.Provider{
 		Verify:      t.Verify,
 		Events:      g.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: t.CheckConfigured,
 		Sign:        t.Sign,
 		Sample:      g.Sample,

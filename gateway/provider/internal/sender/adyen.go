@@ -57,7 +57,6 @@ func Adyen(provider.Options) (*provider.Provider, error) {
 		Verify:    a.Verify,
 		Events:    proof.EventRule(adyenEvents).Events,
 		Handshake: a.handshake,
-		Methods:   []string{http.MethodPost},
 		// The older API wants this text, the newer one any 2xx.
 		Answer:      func(*provider.Request) *provider.Answer { return adyenAccepted() },
 		CheckSecret: a.platform.CheckSecret,

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
@@ -51,7 +50,6 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:        a.Verify,
 		Events:        auth0Events,
-		Methods:       []string{http.MethodPost},
 		CheckSecret:   a.token.Check,
 		Sign:          a.token.Sign,
 		Sample:        sampleAuth0,

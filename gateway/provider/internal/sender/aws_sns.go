@@ -72,7 +72,6 @@ func SNS(o provider.Options) (*provider.Provider, error) {
 		Verify:         s.Verify,
 		Events:         f.Events,
 		Handshake:      s.handshake,
-		Methods:        []string{http.MethodPost},
 		CheckSecret:    checkSNS,
 		Sign:           signSNS,
 		Sample:         sampleSNS,

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -66,7 +65,6 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 			}
 			return proof.Facts{Id: id, Kind: event, NeedJSON: true}.Events(r)
 		},
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleBitbucket,

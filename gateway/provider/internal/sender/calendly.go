@@ -2,8 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"net/http"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -13,16 +11,7 @@ import (
 // Calendly knows the webhook subscriptions of Calendly's API v2.
 // Source: developer.calendly.com, "Webhook signatures".
 func Calendly(o provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "Calendly-Webhook-Signature"}},
-		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
-		Hash:      sha256.New,
-		Encoding:  proof.Hex,
-		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
-		Secret:    proof.KeySpelling{Encoding: proof.Raw},
-		Unit:      proof.Seconds,
-		Tolerance: proof.Tolerance(o, 3*time.Minute),
-	}
+	s := proof.TimedBody("Calendly-Webhook-Signature", proof.Seconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{
 		Id:       proof.Hashed(proof.At("/event"), proof.At("/payload/uri"), proof.At("/created_at")),
 		Kind:     proof.At("/event"),
@@ -56,7 +45,6 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleCalendly,

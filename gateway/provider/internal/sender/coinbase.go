@@ -53,7 +53,6 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleCoinbase,

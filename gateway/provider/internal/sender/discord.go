@@ -76,7 +76,6 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 		Verify:      d.scheme.Verify,
 		Events:      d.Events,
 		Handshake:   d.handshake,
-		Methods:     []string{http.MethodPost},
 		Answer:      discordAnswer,
 		CheckSecret: d.scheme.CheckSecret,
 		Sign:        d.scheme.Sign,

@@ -82,7 +82,6 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			}
 			return f.Events(r)
 		},
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleDocuSign,

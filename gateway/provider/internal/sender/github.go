@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -61,7 +60,6 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:       s.Verify,
 		Events:       f.Events,
-		Methods:      []string{http.MethodPost},
 		CheckSecret:  s.Secret.Check,
 		Sign:         s.Sign,
 		Sample:       sampleGitHub,

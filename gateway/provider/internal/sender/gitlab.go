@@ -68,9 +68,8 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend sends one again (unconfirmed).",
 			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
 		},
-		Verify:  g.Verify,
-		Events:  gitlabEvents,
-		Methods: []string{http.MethodPost},
+		Verify: g.Verify,
+		Events: gitlabEvents,
 		CheckSecret: func(s secret.Value) error {
 			if gitlabSigns(s) {
 				return g.signing.CheckSecret(s)

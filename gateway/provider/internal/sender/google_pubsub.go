@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -99,7 +98,6 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:        p.Verify,
 		Events:        p.Events,
-		Methods:       []string{http.MethodPost},
 		SignsURL:      p.token.Audience == "",
 		CheckSecret:   p.token.Check,
 		Sign:          p.token.Sign,

@@ -61,7 +61,6 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      g.Events,
-		Methods:     []string{http.MethodPost},
 		SignsURL:    s.Template.Has(proof.InURL),
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,

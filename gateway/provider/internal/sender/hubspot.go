@@ -59,7 +59,6 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 		About:          aboutHubSpot(),
 		Verify:         h.Verify,
 		Events:         proof.Each("", f.Of).Events,
-		Methods:        []string{http.MethodPost},
 		SignsURL:       true,
 		CheckSecret:    h.v3.CheckSecret,
 		Sign:           h.Sign,

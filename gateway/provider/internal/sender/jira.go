@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -56,7 +55,6 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:       s.Verify,
 		Events:       f.Events,
-		Methods:      []string{http.MethodPost},
 		CheckSecret:  s.CheckSecret,
 		Sign:         s.Sign,
 		Sample:       sampleJira,

@@ -59,7 +59,6 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:        w.Verify,
 		Events:        g.Events,
-		Methods:       []string{http.MethodPost},
 		CheckSecret:   w.Check,
 		Sign:          w.Sign,
 		Sample:        g.Sample,

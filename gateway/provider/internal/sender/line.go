@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -57,7 +56,6 @@ func LINE(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      rule.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleLINE,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -71,7 +70,6 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 			return v, proof.Within(v.SignedAt, now, tolerance)
 		},
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleLinear,

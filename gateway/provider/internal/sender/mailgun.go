@@ -11,7 +11,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -56,7 +55,6 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 		About:       aboutMailgun(),
 		Verify:      m.Verify,
 		Events:      mailgunEvents,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: mailgunSecret.Check,
 		Sign:        signMailgun,
 		Sample:      sampleMailgun,

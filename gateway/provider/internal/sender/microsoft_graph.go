@@ -90,7 +90,6 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 		},
 		Events:      rule.Events,
 		Handshake:   graphValidation,
-		Methods:     []string{http.MethodPost},
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusAccepted} },
 		CheckSecret: graphState.Check,
 		Sign:        signGraph,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -43,7 +42,6 @@ func Mollie(provider.Options) (*provider.Provider, error) {
 		About:          aboutMollie(),
 		Verify:         m.Verify,
 		Events:         mollieEvents,
-		Methods:        []string{http.MethodPost},
 		CheckSecret:    m.scheme.CheckSecret,
 		Sign:           m.Sign,
 		Sample:         sampleMollie,

@@ -2,8 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -17,16 +15,7 @@ import (
 // Source: mux.com/docs/core/verify-webhook-signatures; mux-node-sdk
 // src/webhooks.
 func Mux(o provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "Mux-Signature"}},
-		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
-		Hash:      sha256.New,
-		Encoding:  proof.Hex,
-		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
-		Secret:    proof.KeySpelling{Encoding: proof.Raw},
-		Unit:      proof.Seconds,
-		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
-	}
+	s := proof.TimedBody("Mux-Signature", proof.Seconds, proof.Tolerance(o, proof.StandardTolerance))
 	f := proof.Facts{
 		Id:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
@@ -59,7 +48,6 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleMux,

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -64,7 +63,6 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      samplePaddle,

@@ -111,7 +111,6 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      p.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
 		Sign:        p.Sign,
 		Sample:      samplePayPal,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -74,7 +73,6 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      p.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: checkPlaid,
 		Sign:        p.token.Sign,
 		Sample:      samplePlaid,

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,7 +21,6 @@ func Postmark(provider.Options) (*provider.Provider, error) {
 		About:         aboutPostmark(),
 		Verify:        t.Verify,
 		Events:        postmarkEvents,
-		Methods:       []string{http.MethodPost},
 		CheckSecret:   t.CheckConfigured,
 		Sign:          t.Sign,
 		Sample:        samplePostmark,

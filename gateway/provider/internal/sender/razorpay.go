@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -54,7 +53,6 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:           s.Verify,
 		Events:           f.Events,
-		Methods:          []string{http.MethodPost},
 		CheckSecret:      s.CheckSecret,
 		Sign:             s.Sign,
 		Sample:           sampleRazorpay,

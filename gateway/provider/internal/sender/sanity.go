@@ -2,8 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,17 +17,8 @@ import (
 // sanity-io/webhook-toolkit src and test/signature.test.ts.
 func Sanity(o provider.Options) (*provider.Provider, error) {
 	key, operation, committed := proof.InHeader("Idempotency-Key"), proof.InHeader("Sanity-Operation"), proof.InHeader("Sanity-Transaction-Time")
-	s := &proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "Sanity-Webhook-Signature"}},
-		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
-		Hash:      sha256.New,
-		Encoding:  proof.Base64Bare,
-		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
-		Secret:    proof.KeySpelling{Encoding: proof.Raw},
-		Unit:      proof.Milliseconds,
-		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
-		Single:    []string{key.Header, operation.Header, committed.Header},
-	}
+	s := proof.TimedBody("Sanity-Webhook-Signature", proof.Milliseconds, proof.Tolerance(o, proof.StandardTolerance))
+	s.Encoding, s.Single = proof.Base64Bare, []string{key.Header, operation.Header, committed.Header}
 	f := proof.Facts{
 		Id:       proof.Verbatim(key),
 		Kind:     operation,
@@ -73,7 +62,6 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 			events[0].OccurredAt = proof.HeaderTime(r, committed)
 			return events, nil
 		},
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleSanity,

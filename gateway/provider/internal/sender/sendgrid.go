@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"net/http"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -72,7 +71,6 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      proof.Each("", f.Of).Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleSendGrid,

@@ -62,7 +62,6 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			}
 			return names.Events(r)
 		},
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleShopify,

@@ -62,7 +62,6 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Verify:    s.scheme.Verify,
 		Events:    s.Events,
 		Handshake: s.handshake,
-		Methods:   []string{http.MethodPost},
 		// The answer to a command or an interaction is shown to the person
 		// who made it, so it is empty.
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -62,7 +61,6 @@ func Square(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		SignsURL:    true,
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,

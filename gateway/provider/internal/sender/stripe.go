@@ -4,9 +4,7 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -18,16 +16,7 @@ import (
 // Stripe knows Stripe's snapshot and thin events.
 // Source: docs.stripe.com/webhooks, stripe-go webhook/client.go.
 func Stripe(o provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "Stripe-Signature"}},
-		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
-		Hash:      sha256.New,
-		Encoding:  proof.Hex,
-		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
-		Secret:    proof.KeySpelling{Encoding: proof.Raw}, // whsec_ is part of the key here
-		Unit:      proof.Seconds,
-		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
-	}
+	s := proof.TimedBody("Stripe-Signature", proof.Seconds, proof.Tolerance(o, proof.StandardTolerance)) // whsec_ is part of the key here
 	f := proof.Facts{
 		Id:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
@@ -67,7 +56,6 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: checkStripeSecret(s.Secret),
 		Sign:        s.Sign,
 		Sample:      sampleStripe,

@@ -52,10 +52,9 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 			Backfill: "`getWebhookInfo` tells how many updates are pending. `getUpdates` works only while no webhook is set.",
 			Docs:     "https://core.telegram.org/bots/api#setwebhook",
 		},
-		Verify:  t.Verify,
-		Events:  telegramEvents,
-		Methods: []string{http.MethodPost},
-		Answer:  func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
+		Verify: t.Verify,
+		Events: telegramEvents,
+		Answer: func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: func(s secret.Value) error {
 			text := s.Reveal()
 			odd := strings.ContainsFunc(text, func(c rune) bool {

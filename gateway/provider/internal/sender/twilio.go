@@ -58,9 +58,8 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` tell the state, not the callbacks.",
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
 		},
-		Verify:  verifyTwilio,
-		Events:  twilioforms.Events,
-		Methods: []string{http.MethodPost},
+		Verify: verifyTwilio,
+		Events: twilioforms.Events,
 		// What answers a message or a call is TwiML; an empty one does nothing.
 		Answer: func(*provider.Request) *provider.Answer {
 			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}

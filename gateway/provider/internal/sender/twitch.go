@@ -71,7 +71,6 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Verify:      t.scheme.Verify,
 		Events:      t.Events,
 		Handshake:   t.handshake,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: t.scheme.Secret.Check,
 		Sign:        t.scheme.Sign,
 		Sample:      sampleTwitch,

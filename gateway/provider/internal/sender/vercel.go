@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"crypto/sha1"
-	"net/http"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -51,7 +50,6 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
 		Sample:      sampleVercel,

@@ -2,8 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"net/http"
 	"strings"
 	"time"
 
@@ -14,16 +12,7 @@ import (
 // WorkOS knows the events of WorkOS.
 // Source: workos.com/docs/events; workos-node src/webhooks.
 func WorkOS(o provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "Workos-Signature"}},
-		Pairs:     &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"},
-		Hash:      sha256.New,
-		Encoding:  proof.Hex,
-		Template:  proof.Template{proof.InTimestamp, ".", proof.InBody},
-		Secret:    proof.KeySpelling{Encoding: proof.Raw},
-		Unit:      proof.Milliseconds,
-		Tolerance: proof.Tolerance(o, 3*time.Minute),
-	}
+	s := proof.TimedBody("Workos-Signature", proof.Milliseconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{
 		Id:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/event"),
@@ -58,7 +47,6 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify:      s.Verify,
 		Events:      f.Events,
-		Methods:     []string{http.MethodPost},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleWorkOS,

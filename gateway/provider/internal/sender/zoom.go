@@ -47,7 +47,6 @@ func Zoom(o provider.Options) (*provider.Provider, error) {
 		Verify:         z.scheme.Verify,
 		Events:         f.Events,
 		Handshake:      z.handshake,
-		Methods:        []string{http.MethodPost},
 		CheckSecret:    z.scheme.CheckSecret,
 		Sign:           z.scheme.Sign,
 		Sample:         sampleZoom,

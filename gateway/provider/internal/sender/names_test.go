@@ -1,0 +1,40 @@
+package sender
+
+import (
+	"go/ast"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
+)
+
+// Each file can be read, changed and deleted alone. What two senders share is
+// part of the engine, or has a package of its own beside it.
+func TestSendersNameNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+	}, ".")
+	require.NoError(t, err)
+	require.Len(t, loaded, 1)
+	p := loaded[0]
+	require.Empty(t, p.Errors)
+	declares := map[string]int{}
+	for _, file := range p.Syntax {
+		user := filepath.Base(p.Fset.Position(file.Pos()).Filename)
+		ast.Inspect(file, func(n ast.Node) bool {
+			name, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if used := p.TypesInfo.Uses[name]; used != nil && used.Pkg() == p.Types {
+				declared := filepath.Base(p.Fset.Position(used.Pos()).Filename)
+				require.Equal(t, declared, user, "%s names %s of %s: what senders share belongs to the engine (package proof)", user, used.Name(), declared)
+				declares[declared]++
+			}
+			return true
+		})
+	}
+	require.NotEmpty(t, declares, "no name was looked at")
+}
