@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // sdkRun is an provider.SDK that the tests of sdktest run. A test there holds the list
@@ -61,15 +62,49 @@ func publishedVectors(t *testing.T) (signatures, handshakes map[string]bool) {
 	require.NoError(t, err)
 	var vectors []vector
 	require.NoError(t, json.Unmarshal(text, &vectors))
+	all, err := allDeliveries()
+	require.NoError(t, err)
 	signatures, handshakes = map[string]bool{}, map[string]bool{}
-	for _, v := range vectors {
-		if v.Challenge != "" {
-			handshakes[v.Provider] = true
+	add := func(provider string, isHandshake bool) {
+		if isHandshake {
+			handshakes[provider] = true
 		} else {
-			signatures[v.Provider] = true
+			signatures[provider] = true
+		}
+	}
+	for _, v := range vectors {
+		add(v.Provider, v.Challenge != "")
+	}
+	for name, of := range all {
+		for _, c := range of.cases {
+			if c.published != "" {
+				add(name, c.kind == "handshake")
+			}
 		}
 	}
 	return signatures, handshakes
+}
+
+// A published vector proves something only as it was published.
+func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
+	t.Parallel()
+	all, err := allDeliveries()
+	require.NoError(t, err)
+	for name, of := range all {
+		for _, c := range of.cases {
+			if c.published == "" {
+				continue
+			}
+			require.Nil(t, c.sign, "%s: %s is signed by the test", name, c.name)
+			require.NotEqual(t, "refused", c.kind, "%s: %s proves nothing", name, c.name)
+			if c.kind == "handshake" {
+				continue
+			}
+			p, _, r := c.received(t, name)
+			_, err := p.Verify(t.Context(), r, []secret.Value{secretOf(of.source.Secrets[0])}, c.source.Clock)
+			require.ErrorAs(t, err, new(*provider.VerifyError), "%s: %s is proven by any secret", name, c.name)
+		}
+	}
 }
 
 // factsOf lists what is confirmed, by the names of its JSON.
@@ -99,8 +134,8 @@ func TestEveryFactIsConfirmedByWhatItNames(t *testing.T) {
 					require.Len(t, e.Names(), 1, "%s: %v exclude each other", fact, e.Names())
 				}
 			}
-			require.Equal(t, signatures[name], c.Signature&provider.Vector != 0, "testdata/vectors.json has a vector of its signature")
-			require.Equal(t, handshakes[name], c.Handshake&provider.Vector != 0, "testdata/vectors.json has a vector of its handshake")
+			require.Equal(t, signatures[name], c.Signature&provider.Vector != 0, "there is a published vector of its signature")
+			require.Equal(t, handshakes[name], c.Handshake&provider.Vector != 0, "there is a published vector of its handshake")
 			require.Equal(t, len(ran[name]) > 0, c.Signature&provider.SDK != 0, "../sdktest/sdks.json lists it")
 			require.Zero(t, (c.EventID|c.RetryWindow|c.Resend)&(provider.Vector|provider.SDK), "vectors and SDKs prove signatures")
 			require.Zero(t, c.Handshake&provider.SDK, "SDKs prove signatures")

@@ -66,6 +66,9 @@ type delivery struct {
 	request *provider.Request
 	sign    *signSection // nil: the request stands there as it came
 	want    outcome
+	// published says where somebody else published what is signed, and the
+	// signature: a test vector. Empty for all others.
+	published string
 }
 
 // signSection makes the test sign the request, and says what happens to it then.
@@ -163,6 +166,9 @@ func (c *delivery) read(section txtar.File) error {
 		var own source
 		err := unmarshal(section.Data, &own)
 		c.source.Options, c.source.Index = cmp.Or(own.Options, c.source.Options), own.Index
+		if !own.Clock.IsZero() {
+			c.source.Clock = own.Clock
+		}
 		if own.Secrets != nil {
 			c.source.Secrets = own.Secrets
 		}
@@ -180,6 +186,8 @@ func (c *delivery) read(section txtar.File) error {
 		c.want.message, c.want.unreadable = text, true
 	case "answer":
 		return c.readAnswer(section.Data)
+	case "published":
+		c.published = text
 	default:
 		return fmt.Errorf("no section has this name")
 	}
