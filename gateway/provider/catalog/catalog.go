@@ -33,6 +33,7 @@ func entries() []entry {
 		{"bitbucket", nil, sender.Bitbucket},
 		{"braintree", nil, sender.Braintree},
 		{"calendly", []string{"tolerance"}, sender.Calendly},
+		{"circleci", nil, sender.CircleCI},
 		{"clerk", []string{"tolerance"}, sender.Clerk},
 		{"coinbase", nil, sender.Coinbase},
 		{"discord", []string{"tolerance"}, sender.Discord},
