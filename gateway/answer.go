@@ -12,9 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// StatusHeader tells what became of a delivery that was answered 2xx, whatever
-// the body is that its sender requires: accepted, duplicate or empty. A
-// handshake has none.
+// StatusHeader says how a delivery was answered 2xx, whatever body its sender
+// requires: accepted, duplicate or empty. A handshake has none.
 const StatusHeader = "Hooklatch-Status"
 
 // Values of StatusHeader, and of "status" in the answer.

@@ -87,7 +87,7 @@ func refuseUnread(err error, limit int64) *refusal {
 		message: "the body could not be read to its end", cause: err}
 }
 
-// encoded tells whether the body is compressed. No known sender does that, a
+// encoded reports whether the body is compressed. No known sender does that, a
 // signature would not fit what we unpack, and a bomb would unpack here.
 func encoded(header http.Header) bool {
 	return slices.ContainsFunc(header["Content-Encoding"], func(value string) bool {

@@ -7,9 +7,9 @@ import (
 )
 
 // connections bounds how many connections are open, and how many of them one
-// address has that is no trusted proxy. What is beyond that is closed as it
-// comes: waiting in the queue of the kernel, a sender could not tell us from a
-// machine that is gone.
+// address has that is no trusted proxy. Connections beyond that are closed as
+// they come: to a sender that waits in the queue of the kernel we would look like
+// a machine that is gone.
 type connections struct {
 	limit   int
 	trusted proxies
@@ -87,7 +87,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 		if l.connections.enter(peer) {
 			return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.connections.leave(peer) })}, nil
 		}
-		_ = conn.Close() // no one is left to tell
+		_ = conn.Close() // the peer learns of it either way
 	}
 }
 

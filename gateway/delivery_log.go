@@ -14,9 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
-// Everybody can make us log: what nobody signed gets this many lines a second.
-// Faults of ours have as many of their own, and so have the replays of each
-// source, so that an attack can hide neither.
+// Anyone can make us log: requests without a valid signature get this many lines
+// a second. Faults of ours have as many of their own, and so have the replays of
+// each source, so that an attack can hide neither.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
@@ -61,8 +61,8 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
-// allow tells whether to write, and how many lines were not written since the
-// last one that was.
+// allow reports whether to write a line, and how many were left out since the
+// last one that was written.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)
@@ -90,7 +90,7 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "duplicate received", attrs...)
 }
 
-// suspect is throttled: whoever captured one delivery can make any number.
+// suspect is throttled: one captured delivery is enough to make any number.
 func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, events []outbox.AcceptedEvent) {
 	suppressed, ok := l.replaysOf(src).allow()
 	if !ok {
@@ -172,7 +172,7 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush tells what is still untold of the lines that were left out.
+// flush logs how many lines were left out and not yet counted.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

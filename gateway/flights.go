@@ -22,8 +22,8 @@ type flightLimits struct {
 	all       int
 	perSource int
 	// perAddress bounds those of one address whose sender is not proven yet.
-	// One source may take half of them, so that one who holds the others up
-	// behind the address of a proxy we were not told of does so for one source.
+	// One source may take half of them: behind a proxy that is not configured all
+	// senders have one address, and then one of them can hold up one source only.
 	perAddress int
 }
 

@@ -59,8 +59,8 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post(t, "payments", event("a", 100), forwardedFor("203.0.113.9")).status)
 }
 
-// Whoever dribbles takes places of an address only: of an IPv4 address, or of
-// the /64 that one subscriber of IPv6 has.
+// A sender that dribbles takes the places of one address only: of an IPv4 address,
+// or of the /64 that one subscriber of IPv6 has.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{

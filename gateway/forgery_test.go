@@ -104,7 +104,7 @@ func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	return withCRC(t, forged, crc32.ChecksumIEEE(body))
 }
 
-// PayPal signs a checksum of the body, for which anybody can find another body.
+// PayPal signs a checksum of the body, for which anyone can find another body.
 func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)
@@ -145,7 +145,7 @@ func TestPayPalTransmissionsGrowOld(t *testing.T) {
 	require.Equal(t, map[string]int64{"reason=old_timestamp,source=pay": 1}, b.counts(t, "hooklatch.rejected"))
 }
 
-// Whoever reads the database, or is sent deliveries as they came, must not have
+// A reader of the database, or a receiver of deliveries as they came, must not get
 // what it takes to sign another body.
 func TestPayPalSignatureIsNotStored(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,8 @@ const (
 
 // Accepter commits a delivery. When Accept returns without an error, every
 // event of the delivery is committed; *outbox.Outbox is the one we ship. It
-// calls the Release of a delivery when it no longer holds the body; for one
-// whose sender hung up meanwhile nobody else does.
+// calls the Release of a delivery when it no longer holds the body. When the
+// sender hung up meanwhile, that is the only call.
 type Accepter interface {
 	Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error)
 }

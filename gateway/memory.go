@@ -39,7 +39,7 @@ func (m *memory) reservation(src *source) *reservation {
 	return &reservation{memory: m, source: src}
 }
 
-// cover reserves what a body of that size needs, and tells whether there was
+// cover reserves what a body of that size needs, and reports whether there was
 // room.
 func (r *reservation) cover(size int64) bool {
 	m := r.memory
@@ -56,7 +56,7 @@ func (r *reservation) cover(size int64) bool {
 	return true
 }
 
-// fits tells whether cover would find room at this moment.
+// fits reports whether cover would find room at this moment.
 func (r *reservation) fits(size int64) bool {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()

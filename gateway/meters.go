@@ -136,8 +136,8 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 	m.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("source", name), attribute.String("reason", r.reason)))
 }
 
-// proven counts what a proof tells: which secret it was, and whether the sender
-// tries again. position is the place of the secret, -1 without one.
+// proven counts what is known once a request is proven: by which secret, and
+// whether the sender tries again. position is the place of the secret, -1 without one.
 func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(src.counted.secrets) {
 		m.secretsMatched.Add(ctx, 1, src.counted.secrets[position])

@@ -8,7 +8,7 @@ import (
 // paceGrace is for how long a body may come as slowly as it likes.
 const paceGrace = 2 * time.Second
 
-// pace cuts off a body that comes too slowly: whoever dribbles holds a place
+// pace cuts off a body that comes too slowly: a sender that dribbles holds a place
 // that others want. The clock is the real one, as it is for all time-outs of a
 // connection.
 type pace struct {

@@ -12,12 +12,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// proxies are the peers whose X-Forwarded-* headers are believed. Nobody's
-// are by default: everybody can send them.
+// proxies are the peers whose X-Forwarded-* headers are believed. By default
+// there are none: anyone can send these headers.
 type proxies []netip.Prefix
 
 // ipExtractor finds the address of the sender for the log. Echo's own default
-// believes X-Forwarded-For from anybody, and its trusted ranges begin with all
+// believes X-Forwarded-For from every peer, and its trusted ranges begin with all
 // private networks; both are turned off.
 func (p proxies) ipExtractor() echo.IPExtractor {
 	if len(p) == 0 {

@@ -61,7 +61,8 @@ func (g *Gateway) receive(c echo.Context) error {
 }
 
 func (rx *reception) leave() {
-	// Whoever hung up left a delivery behind that the outbox may still hold.
+	// When the sender has hung up, the outbox may still hold the body, and
+	// releases it itself.
 	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
@@ -90,7 +91,7 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	defer cancel()
 	rx.secrets = rx.source.keys.at(rx.started)
 	if len(rx.secrets.values) == 0 && !rx.source.Provider.Keyless {
-		// Our configuration is at fault, not the sender: it shall come back.
+		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
 	}
 	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {

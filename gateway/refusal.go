@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
-// refusal is the answer to a request that gets no 2xx. What its sender is told
-// and what the log is told are apart.
+// refusal is the answer to a request that gets no 2xx. The message to the sender
+// and the cause for the log are apart: the sender may be a forger.
 type refusal struct {
 	status  int
 	result  result // label of the metric
@@ -25,7 +25,7 @@ type refusal struct {
 // reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
 const reasonMemory = "overload_memory"
 
-// ours tells whether the sender did nothing wrong.
+// ours is true when the sender did nothing wrong.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 
 func refuseUnknownSource() *refusal {

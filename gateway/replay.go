@@ -9,7 +9,7 @@ import (
 )
 
 // ReplayGuard says what becomes of new events in a delivery whose proof came
-// before: somebody who captured it may have sent it again under fresh ids. It
+// before: an attacker who captured it may have sent it again under fresh ids. It
 // has an effect only for providers with a ReplayToken.
 type ReplayGuard string
 

@@ -121,8 +121,8 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	require.True(t, e.ReplaySuspect)
 }
 
-// Noise that anybody can make takes none of the lines that tell of replays, nor
-// do the replays of another source.
+// Noise that anyone can make takes none of the lines about replays, nor do the
+// replays of another source.
 func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	t.Parallel()
 	const replays = 10

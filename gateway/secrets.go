@@ -22,7 +22,7 @@ type Secret struct {
 func (s Secret) validate() error {
 	switch {
 	case s.Value.IsZero():
-		// An empty HMAC key verifies what anybody can sign.
+		// With an empty HMAC key anyone can sign.
 		return errors.New("is empty")
 	case !s.NotBefore.IsZero() && !s.NotAfter.IsZero() && !s.NotBefore.Before(s.NotAfter):
 		return errors.New("is never accepted: NotBefore must be earlier than NotAfter")

@@ -28,8 +28,8 @@ type Source struct {
 	// MaxBody overrides the body cap for this source, in bytes. Zero: the
 	// larger one of Options.MaxBody and Provider.MaxBody.
 	MaxBody int64
-	// Handlers tells that Go handlers are registered for the source:
-	// see outbox.Delivery.Handlers.
+	// Handlers is true when Go handlers are registered for the source: see
+	// outbox.Delivery.Handlers.
 	Handlers bool
 	// PublicURL is the complete URL the sender was given, without query, where
 	// it is not Options.PublicURL with /webhooks/{Name} behind it.
@@ -67,7 +67,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 			return nil, err
 		}
 		if s.Provider.SignsURL && s.PublicURL == nil && opts.PublicURL == nil {
-			return nil, fmt.Errorf("gateway: source %q: %s signs the URL, so that PublicURL must say it: the Host of a request is anybody's", s.Name, s.Provider.Name)
+			return nil, fmt.Errorf("gateway: source %q: %s signs the URL, so PublicURL is required: the Host of a request can be anything", s.Name, s.Provider.Name)
 		}
 		if set[s.Name] != nil {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)

@@ -51,7 +51,7 @@ func (s Source) sentSecrets() []string {
 // secret: a URL in the query of a URL is escaped twice.
 const maxUnescaped = 3
 
-// repeatsSecret tells whether a value of a header contains a secret of the
+// repeatsSecret reports whether a value of a header contains a secret of the
 // source, also escaped as in a URL, or a parameter that carries one.
 func (s *source) repeatsSecret(value string) bool {
 	if s.sent == nil {

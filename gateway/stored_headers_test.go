@@ -66,8 +66,8 @@ func TestPublicSecretsStayInHeaders(t *testing.T) {
 	require.Equal(t, []string{testSecret}, b.accepter.all()[0].Headers["X-Topic"])
 }
 
-// The Host of a request is anybody's: who signs the URL is proven by the one
-// that is configured only.
+// The Host of a request can be anything: a signed URL is compared with the one
+// that is configured, and with no other.
 func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 	t.Parallel()
 	key := gateway.Secret{Value: secret.New("0123456789abcdef0123456789abcdef")}
@@ -85,7 +85,7 @@ func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 			options.Sources[0].Secrets = nil
 		}
 		_, err = gateway.New(options)
-		require.ErrorContains(t, err, fmt.Sprintf(`source "one": %s signs the URL, so that PublicURL must say it`, name))
+		require.ErrorContains(t, err, fmt.Sprintf(`source "one": %s signs the URL, so PublicURL is required`, name))
 		options.PublicURL = public
 		_, err = gateway.New(options)
 		require.NoError(t, err)

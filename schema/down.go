@@ -75,7 +75,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx, steps int) ([]Step, 
 	return done, nil
 }
 
-// dropSchema drops the schema unless somebody else has something in it.
+// dropSchema drops the schema unless it holds something that is not ours.
 func (m *Migrator) dropSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || !exists || m.name == "public" {

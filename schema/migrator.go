@@ -26,14 +26,14 @@ const (
 	OwnerRiver     = "river"
 )
 
-// SQLSTATEs that Up and Down tell apart.
+// SQLSTATEs that Up and Down handle in different ways.
 const (
 	codeLockTimeout     = "55P03" // lock_not_available
 	codeUnsafeEnumValue = "55P04" // unsafe_new_enum_value_usage
 	codeStillInUse      = "2BP01" // dependent_objects_still_exist
 )
 
-// Migrator brings the schema of a database up, down, or tells its state.
+// Migrator brings the schema of a database up or down, and reports its state.
 type Migrator struct {
 	pool       *pgxpool.Pool
 	name       Name
@@ -42,8 +42,8 @@ type Migrator struct {
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
 
-	// lockTimeout is how long a migration waits for a table somebody uses.
-	// Meanwhile everybody who comes later waits behind it.
+	// lockTimeout is how long a migration waits for a table that is in use. While
+	// it waits, all later users of the table wait behind it.
 	lockTimeout time.Duration
 }
 
@@ -101,7 +101,7 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 }
 
 // setTimeouts replaces the time-outs of the role, which are for an application.
-// A lock time-out of 0 waits for ever.
+// A lock time-out of 0 waits forever.
 func (m *Migrator) setTimeouts(ctx context.Context, tx pgx.Tx, lock time.Duration) error {
 	limits := timeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.Timeouts.With(limits).Exec(ctx, tx); err != nil {
@@ -121,7 +121,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 // explain adds what to do about errors that have a usual cause.
 func (m *Migrator) explain(err error) error {
 	if codeOf(err) == codeLockTimeout {
-		return fmt.Errorf("a table was in use for more than %v, and waiting longer would hold up everybody who uses it; run it again when no long transaction or backup is running: %w", m.lockTimeout, err)
+		return fmt.Errorf("a table was in use for more than %v, and waiting longer would hold up all who use it; run it again when no long transaction or backup is running: %w", m.lockTimeout, err)
 	}
 	return err
 }

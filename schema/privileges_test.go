@@ -8,9 +8,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Postgres lets everybody execute a new function: each migration that makes
+// Postgres lets every role execute a new function: each migration that makes
 // one has to say who may. River's own are called by index expressions, in the
-// name of whoever inserts a job.
+// name of the role that inserts a job.
 func TestNobodyButTheOwnerMayExecuteOurFunctions(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

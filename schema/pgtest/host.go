@@ -119,8 +119,8 @@ func templateName(now time.Time) string {
 	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
 }
 
-// makeTemplate makes a migrated database that nobody can connect to. It gets
-// its name last, so that a template is complete or not there.
+// makeTemplate makes a migrated database that refuses connections. It gets its
+// name last, so that a template is complete or not there.
 func makeTemplate(ctx context.Context, base url.URL, template string) error {
 	building := databaseName("building")
 	if err := admin(ctx, base, "CREATE DATABASE "+building+" TEMPLATE template0"); err != nil {

@@ -109,7 +109,7 @@ func forget(pool *pgxpool.Pool) {
 	delete(shared.databases, pool)
 }
 
-// keeping tells whether somebody wants to look at the databases of failed tests.
+// keeping is true when the databases of failed tests are to be looked at.
 func keeping() bool { return os.Getenv(keepEnv) != "" }
 
 // stopLater leaves a test's own server running until the end of Main.
@@ -136,8 +136,8 @@ func keep(t testing.TB, db *database) {
 	}
 }
 
-// waitForReader leaves the servers running until Ctrl-C if somebody asked for
-// that and there is something to see.
+// waitForReader leaves the servers running until Ctrl-C if that was asked for
+// and there is something to see.
 func waitForReader() {
 	shared.Lock()
 	kept := strings.Join(shared.kept, "\n")

@@ -96,7 +96,8 @@ func fieldsOf(t reflect.Type) ([]reflect.StructField, error) {
 	return fields, nil
 }
 
-// isRows tells rows from a slice of values that are structs, as times are.
+// isRows reports whether a slice holds rows, and not values that happen to be
+// structs, as times are.
 func isRows(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
 		return false

@@ -72,13 +72,13 @@ type Options struct {
 	ListenHint string
 	// Token is asked for everywhere but at /healthz and /readyz: as bearer
 	// token, or as password of HTTP basic authentication with any user name.
-	// An address that is wrong about it ten times is throttled.
+	// An address that guesses wrong ten times is throttled.
 	// Empty: nothing is asked, and only requests to a loopback host name are
 	// answered, so that no web site can reach the page through a browser.
 	Token secret.Value
 
-	// Ready tells whether this process can do its work; it is asked by /readyz
-	// and has 2 seconds. Nil: always ready.
+	// Ready fails when this process cannot do its work; /readyz asks it and gives
+	// it 2 seconds. Nil: always ready.
 	Ready func(ctx context.Context) error
 	// Metrics serves /metrics. Nil: 404.
 	Metrics http.Handler

@@ -44,8 +44,8 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 	})
 }
 
-// judge tells whether r may go on: it carries the token, or none is asked for.
-// A request without any is no guess.
+// judge decides whether r may go on: it carries the token, or none is asked for.
+// A request without a token is no guess, and costs its address nothing.
 func (a *Admin) judge(r *http.Request) verdict {
 	if a.opts.Token.IsZero() {
 		return right

@@ -65,8 +65,8 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
 }
 
-// Whoever guesses is refused after ten tries, also with the right token, and
-// goes on at one a second. Nobody at another address notices.
+// A client that guesses is refused after ten tries, also with the right token, and
+// goes on at one a second. Clients at other addresses do not notice.
 func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

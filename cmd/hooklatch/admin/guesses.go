@@ -60,8 +60,8 @@ func (g *guesses) judge(remote string, isRight func() bool) verdict {
 	return wrong
 }
 
-// makeRoom forgets who has not guessed for a while, or else anybody: many at
-// once, so that it is seldom done.
+// makeRoom forgets the addresses that have not guessed for a while, or else any:
+// many at once, so that it is seldom done.
 func (g *guesses) makeRoom() {
 	if len(g.byAddress) < maxGuessers {
 		return

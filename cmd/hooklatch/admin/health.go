@@ -30,15 +30,15 @@ type ready struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// healthz tells that the process is alive, whatever the database does: who
-// restarts us for a database that is away makes it worse.
+// healthz says that the process is alive, whatever the database does: restarting
+// the process because the database is away would only make it worse.
 func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// readyz asks Options.Ready. Everybody may call it, so what goes wrong is told
-// in full only to those who have the token, and many calls are one question.
+// readyz asks Options.Ready. Anyone may call it, so only callers with the token
+// are shown what is wrong, and calls that come together are one question.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
 	a.readiness.report(a.opts.Logger, err)

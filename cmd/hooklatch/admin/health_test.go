@@ -84,7 +84,7 @@ func TestReadyzHasTwoSeconds(t *testing.T) {
 	}
 }
 
-// Everybody may ask, so many who ask at once put one question.
+// Anyone may ask, so calls that come together are one question.
 func TestReadyzAsksOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -176,8 +176,8 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-// named tells whether the request was sent to localhost, or to the address that
-// the receiver was told to listen on.
+// named reports whether the request was sent to localhost, or to the address that
+// the receiver listens on.
 func (r *Receiver) named(request *http.Request) bool {
 	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
 }

@@ -1,5 +1,5 @@
 // Package doctor finds what is wrong with a database: settings that break the
-// guarantees, rows that contradict them, and what waits for somebody.
+// guarantees, rows that contradict them, and what waits for a worker or a person.
 package doctor
 
 import (

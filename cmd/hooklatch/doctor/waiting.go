@@ -22,7 +22,7 @@ const (
 )
 
 // Waiting finds what waits: how much, since when, why, and what to type. What
-// waits for less than a minute, while a worker runs, is nothing to tell of.
+// waits for less than a minute, while a worker runs, is not reported.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package loopback knows this machine by its names and addresses.
+// Package loopback recognises the names and addresses of this machine.
 package loopback
 
 import (
@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Is tells whether a host, without a port, is this machine.
+// Is reports whether a host, without a port, is this machine.
 func Is(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// Called tells whether a request was sent to this machine by such a name. A web
+// Called reports whether a request was sent to this machine by such a name. A web
 // site can point its own name at 127.0.0.1 and let a browser read what answers
 // there (DNS rebinding); it cannot change the Host header.
 func Called(r *http.Request) bool {

@@ -38,8 +38,8 @@ type Options struct {
 	ServiceName string
 	// Version is service.version. Empty: none.
 	Version string
-	// Instance tells this process from others of its host and name, and is the
-	// same after a restart: an address it listens on.
+	// Instance distinguishes this process from others of its host and name, and is
+	// the same after a restart: an address it listens on.
 	Instance string
 	// Logger gets what exporters fail with, once SetGlobal is called, and the
 	// failures of /metrics. Defaults to one that discards.
@@ -114,7 +114,7 @@ func (t *Telemetry) Stop(ctx context.Context) error {
 
 func (t *Telemetry) startTraces(ctx context.Context, service *resource.Resource) error {
 	if !asked("TRACES") {
-		// No spans at all are cheaper than spans that nobody gets.
+		// Making no spans is cheaper than making spans that are not exported.
 		t.TracerProvider = noop.NewTracerProvider()
 		return nil
 	}
@@ -192,7 +192,7 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	return service, nil
 }
 
-// asked tells whether the environment asks to export a signal, TRACES or
+// asked reports whether the environment asks to export a signal, TRACES or
 // METRICS. Without such a variable nothing is exported: the default of
 // OpenTelemetry, OTLP to localhost, would only print errors. Metrics for
 // Prometheus are served in any case, so that value asks for nothing more.

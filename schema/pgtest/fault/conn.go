@@ -24,8 +24,8 @@ type conn struct {
 	net.Conn
 	fault *Fault
 
-	// reading is held by whoever reads from the server: the client, or Write
-	// when it takes the answer away from it. pgx may have a read under way while
+	// reading is held while reading from the server: by the client, or by Write
+	// when it takes the answer away from the client. pgx may have a read under way while
 	// it writes.
 	reading sync.Mutex
 	answer  answer // guarded by reading
@@ -99,7 +99,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return c.silence(b)
 }
 
-// drain reads the server's answer to its end and tells whether it came;
+// drain reads the server's answer to its end and reports whether it came;
 // c.reading is held. After that the connection is cut unless it is to hang.
 func (c *conn) drain() bool {
 	buf := make([]byte, 4096)
@@ -222,7 +222,7 @@ func (c *conn) wake() {
 	c.changed = make(chan struct{})
 }
 
-// isCommit tells whether b is one simple Query message that says COMMIT, the
+// isCommit reports whether b is one simple Query message that says COMMIT, the
 // form in which pgx sends it.
 func isCommit(b []byte) bool {
 	const header = 5 // 'Q' and the length, which counts itself
