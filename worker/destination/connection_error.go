@@ -16,7 +16,7 @@ import (
 )
 
 // notConnected is the outcome of an attempt that got no connection: nothing
-// was sent. Only the guard's refusal is for good.
+// was sent. Only a refusal by the egress guard is final.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		return refused(blocked.Error())

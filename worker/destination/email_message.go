@@ -49,8 +49,8 @@ func (m Message) Encode() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// DecodeMessage reads the body of a request. Fields it does not know are
-// refused: they would be lost in silence.
+// DecodeMessage reads the body of a request. Unknown fields are refused, because
+// they would be lost silently.
 func DecodeMessage(body []byte) (Message, error) {
 	var m Message
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -67,7 +67,7 @@ func DecodeMessage(body []byte) (Message, error) {
 	return m, nil
 }
 
-// Validate says what keeps the message from being sent.
+// Validate says why the message cannot be sent.
 func (m Message) Validate() error {
 	if _, err := m.recipients(); err != nil {
 		return err

@@ -44,7 +44,7 @@ type EmailOptions struct {
 	TLS string `yaml:"tls,omitempty"`
 
 	// AllowPlaintext permits TLSNone to a Host that is not localhost or a
-	// loopback address: anybody on the way can read the messages. A password is
+	// loopback address: the messages can be read on the way. A password is
 	// never sent there.
 	AllowPlaintext bool `yaml:"-"`
 	// Timeout bounds one attempt. Defaults to DefaultTimeout.
@@ -127,7 +127,7 @@ func ownHELO() string {
 	return "localhost"
 }
 
-// isHELO tells whether a name can be an argument of EHLO.
+// isHELO says whether a name can be an argument of EHLO.
 func isHELO(name string) bool {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' {

@@ -12,8 +12,8 @@ const (
 	maxExcerpt = 2 << 10 // bytes of an answer that are kept
 	maxErrText = 300     // bytes of an error
 
-	// minRedacted is the length below which a secret is not looked for: it
-	// would be found everywhere.
+	// minRedacted is the length below which a secret is not searched for: it would
+	// be found everywhere.
 	minRedacted = 4
 	redacted    = "<secret>"
 )
@@ -25,7 +25,7 @@ type redactor struct {
 	replacer *strings.Replacer
 }
 
-// newRedactor knows the secrets also as JSON, a URL or Base64 may show them.
+// newRedactor also finds the secrets as they are written in JSON, a URL or Base64.
 func newRedactor(secrets ...string) *redactor {
 	r := &redactor{}
 	var pairs []string
@@ -49,8 +49,8 @@ func newRedactor(secrets ...string) *redactor {
 	return r
 }
 
-// excerpt makes an answer safe to keep and to show. CutOff says that the
-// answer went on: it may then end within a secret.
+// excerpt makes an answer safe to keep and to show. With cutOff it is only the
+// beginning of one, which may end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
 	// Printable first: a control character must not keep a secret from being found.
 	text := r.replacer.Replace(safetext.Printable(string(body)))

@@ -27,14 +27,14 @@ const (
 	// below what servers use (5 s in Node.js, 60 s and more elsewhere): one that
 	// closes just as we send leaves the attempt in doubt.
 	idleTimeout = 4 * time.Second
-	// maxIdle is how many connections wait.
+	// maxIdle is how many connections are kept for a next request.
 	maxIdle = 64
 )
 
 // HTTP sends effects of kind "http".
 //
-// It follows no redirects, uses no proxy and asks for no compression. Once it
-// has got a connection, every attempt without an answer may have been applied.
+// It follows no redirects, uses no proxy and asks for no compression. Once it has
+// a connection, an attempt without an answer may have been applied.
 type HTTP struct {
 	name              string
 	url               *url.URL
@@ -244,8 +244,8 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	out := h.answered(e, resp.StatusCode, resp.Header)
 	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
-	// The status is the answer, whatever becomes of the body. Read to its end
-	// the connection can be used again; closed before that it is given up.
+	// The status is the answer, whatever becomes of the body. If the body is read to
+	// its end, the connection can be used again.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
 	cutOff := err != nil || len(body) > h.maxResponse
 	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)

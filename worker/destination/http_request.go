@@ -94,7 +94,7 @@ func setByDestination(canonical string) error {
 	return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
 }
 
-// request builds what one attempt sends. Its error is for good: the ledger
+// request builds what one attempt sends. Its error is final, because the ledger
 // keeps the request as it is.
 func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
@@ -195,8 +195,8 @@ func spelling(name string) int {
 	return 1
 }
 
-// propagate sends the trace of the attempt, or that of the event when nobody
-// traces the attempt.
+// propagate sends the trace of the attempt, or that of the event when the attempt
+// is not traced.
 func propagate(ctx context.Context, traceparent string, header http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = tracing.WithParent(ctx, traceparent)
@@ -204,8 +204,8 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// reservedHeader tells which headers, in canonical form, are not for a
-// configuration or a request to set: the destination does, or the connection.
+// reservedHeader says which headers, in canonical form, neither a configuration
+// nor a request may set, because the destination or the connection does.
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",
@@ -215,12 +215,12 @@ func reservedHeader(canonical string) bool {
 	return strings.HasPrefix(canonical, "Hooklatch-") || strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isWebhookHeader tells which headers the signature of a destination sets.
+// isWebhookHeader says which headers the signature of a destination sets.
 func isWebhookHeader(canonical string) bool {
 	return canonical == headerWebhookID || canonical == headerWebhookSignature || canonical == headerWebhookTimestamp
 }
 
-// isToken tells whether a name can be that of a header (RFC 9110, section 5.6.2).
+// isToken says whether a name can be that of a header (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	for _, c := range []byte(name) {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'

@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultRetryOn are the statuses after which an effect of the policy is tried
-// again, because they speak of what a person is about to repair and not of the
+// again, because they are about what an operator will repair and not about the
 // effect: a wrong secret (401, 403, 407), a route that is not deployed yet
 // (404), a request that reached the wrong server (421), a locked resource (423).
 //
@@ -46,7 +46,7 @@ func allowedRetryOn(policy ledger.Policy) string {
 	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
 }
 
-// mayRetryOn tells whether the status may be in a list of an effect's policy.
+// mayRetryOn says whether the status may be in a list of an effect's policy.
 func mayRetryOn(policy ledger.Policy, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -58,7 +58,7 @@ func mayRetryOn(policy ledger.Policy, status int) bool {
 	return status >= 400 && status <= 499
 }
 
-// retriesOn tells whether the status means that the effect is tried again. The
+// retriesOn says whether the status means that the effect is tried again. The
 // policy is that of the effect, which can be another than its destination's.
 func (h *HTTP) retriesOn(policy ledger.Policy, status int) bool {
 	if h.retryOn == nil {

@@ -18,12 +18,12 @@ import (
 //	other 4xx      refused
 //	anything else  maybe applied
 //
-// A 409 is the answer for "this exists already", which is for good, and also
-// for "a request with this key is in progress" (draft-ietf-httpapi-idempotency-key-header;
-// Stripe). The second can only be where an earlier attempt may have arrived,
-// or where the receiver asks to come back: then nobody knows. Should it have
+// A 409 is the answer for "this exists already", which is final, and also for "a
+// request with this key is in progress" (draft-ietf-httpapi-idempotency-key-header;
+// Stripe). The second is possible only where an earlier attempt may have arrived,
+// or where the receiver asks to come back: there the answer is ambiguous. If it
 // meant the first, the attempts run out and the effect is parked as in doubt,
-// rather than called failed although an earlier attempt was applied.
+// which is better than calling it failed although an earlier attempt was applied.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// sameOrigin tells whether a request goes where the configuration says, and
+// sameOrigin says whether a request goes where the configuration says, and
 // may carry the credentials that are meant for that place.
 func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
 
@@ -31,8 +31,8 @@ func isForeign(err error) bool {
 	return ok
 }
 
-// checkSigned refuses a target that may not be sent a signature: whoever gets
-// one can show it to the receivers it was meant for.
+// checkSigned refuses a target that may not be sent a signature: it could show the
+// signature to the receivers that it was meant for.
 func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil

@@ -77,7 +77,7 @@ func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float6
 	return min(max(delay, 0), maxWait)
 }
 
-// Exhausted tells whether the given attempt, counted from 1, was the last one.
+// Exhausted says whether the given attempt, counted from 1, was the last one.
 func (s Schedule) Exhausted(attempt int) bool {
 	return attempt >= s.WithDefaults().MaxAttempts
 }

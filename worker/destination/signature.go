@@ -78,8 +78,8 @@ func (s *Sign) validate() error {
 	return c.Err()
 }
 
-// isHalfOfPair tells whether a secret is meant as half of a key pair, and
-// not as one that the receiver knows, too.
+// isHalfOfPair says whether a secret is meant as half of a key pair, and not as
+// one that the receiver has, too.
 func isHalfOfPair(value secret.Value) bool {
 	text := value.Reveal()
 	return strings.HasPrefix(text, privateKey) || strings.HasPrefix(text, publicKey)
@@ -187,7 +187,7 @@ type signingKey interface {
 	sign(message []byte) (scheme string, signature []byte)
 }
 
-// symmetricKey is a secret that the receiver knows, too: HMAC-SHA256.
+// symmetricKey is a secret that the receiver has, too: HMAC-SHA256.
 type symmetricKey []byte
 
 func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
@@ -197,7 +197,7 @@ func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
 }
 
 // asymmetricKey is the private half of a key pair: Ed25519. The receiver has
-// the public one, with which nobody can sign.
+// the public one, with which it cannot sign.
 type asymmetricKey ed25519.PrivateKey
 
 func (k asymmetricKey) sign(message []byte) (scheme string, signature []byte) {

@@ -22,7 +22,7 @@ const (
 	// maxReplies is how many bytes one session reads, TLS handshake included:
 	// a server that never ends its line must not fill the memory.
 	maxReplies = 256 << 10
-	// quitTimeout is how long we say goodbye.
+	// quitTimeout bounds the end of a session.
 	quitTimeout = time.Second
 )
 
@@ -36,7 +36,7 @@ const (
 	stageHello    stage = "EHLO"
 	stageStartTLS stage = "STARTTLS"
 	stageAuth     stage = "AUTH"
-	// The message: 5xx is for good.
+	// The message: 5xx is final.
 	stageFrom stage = "MAIL FROM"
 	stageTo   stage = "RCPT TO"
 	stageData stage = "DATA"
@@ -76,7 +76,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return notConnected(ctx, address, m.timeout, err)
 	}
 	defer plain.Close()
-	// The SMTP client knows deadlines only; this also hears the cancellation.
+	// The SMTP client has deadlines only; this ends it when ctx is cancelled.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	var conn net.Conn = &boundedConn{Conn: plain, left: maxReplies}
 	if m.tlsMode == TLSImplicit {
@@ -184,7 +184,7 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 		if !ok {
 			return stageTo, err
 		}
-		// A recipient refused for good settles it, whatever the others are.
+		// One recipient that is refused for good decides it, whatever the others are.
 		if kept, ok := errors.AsType[*textproto.Error](worst); !ok || reply.Code > kept.Code {
 			worst = err
 		}
@@ -226,7 +226,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn reads so many bytes and no more.
+// boundedConn fails when more bytes are read than it may.
 type boundedConn struct {
 	net.Conn
 

@@ -15,7 +15,7 @@ import (
 
 const scopeName = "github.com/hooklatch/hooklatch/worker/destination"
 
-// newTracer makes spans nobody sees when there is no provider.
+// newTracer makes spans that go nowhere when there is no provider.
 func newTracer(provider trace.TracerProvider) trace.Tracer {
 	if provider == nil {
 		provider = noop.NewTracerProvider()
@@ -42,7 +42,7 @@ func serverOf(host, port string) []attribute.KeyValue {
 	return attrs
 }
 
-// recordOutcome tells the span what came of the attempt.
+// recordOutcome adds to the span what came of the attempt.
 func recordOutcome(span trace.Span, statusKey attribute.Key, out Outcome) {
 	if out.Status != 0 {
 		span.SetAttributes(statusKey.Int(out.Status))

@@ -116,7 +116,7 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, er
 	return Outcome{Verdict: ledger.VerdictDone, Excerpt: tag}, nil
 }
 
-// recordSQL tells the span what came of the statement: never the text of the
+// recordSQL adds to the span what came of the statement: never the text of the
 // error, which may quote values.
 func recordSQL(span trace.Span, err error) {
 	if err == nil {

@@ -21,9 +21,9 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 func (e *StatementError) Unwrap() error { return e.Err }
 
 // Prepare lets Postgres look at each statement without running it, as its role,
-// and returns those it refuses: that name a table which is not there, or make no
-// sense. Rights to the tables are only looked at when a statement runs. An error
-// means that nothing was found out.
+// and returns those it refuses, such as one that names a table which does not
+// exist. Rights to tables are checked only when a statement runs. With an error,
+// nothing was found out.
 func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {

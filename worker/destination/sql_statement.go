@@ -42,8 +42,8 @@ func (s Statement) Encode() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// DecodeStatement reads the body of a request. Fields it does not know are
-// refused: they would be lost in silence.
+// DecodeStatement reads the body of a request. Unknown fields are refused, because
+// they would be lost silently.
 func DecodeStatement(body []byte) (Statement, error) {
 	var s Statement
 	decoder := json.NewDecoder(bytes.NewReader(body))

@@ -159,7 +159,7 @@ func connectionOptions(headers map[string][]string) map[string]bool {
 	return named
 }
 
-// ofTheWay tells which headers of a delivery are about its way to us, or are
+// ofTheWay says which headers of a delivery are about its way to us, or are
 // credentials: a receiver would take them for what its own proxies say.
 func ofTheWay(canonical string) bool {
 	switch canonical {

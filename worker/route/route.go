@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// EverySource in Route.From, and in Handle, means all of them.
+// EverySource means all sources, in Route.From and for a handler.
 const EverySource = "*"
 
 // Route says which events lead to which effect at which destination. Its
@@ -145,7 +145,7 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	}
 }
 
-// wants tells whether the route is for events of this source and type.
+// wants says whether the route is for events of this source and type.
 func (r *compiledRoute) wants(source, eventType string) bool {
 	if !slices.Contains(r.From, source) && !slices.Contains(r.From, EverySource) {
 		return false
@@ -155,8 +155,8 @@ func (r *compiledRoute) wants(source, eventType string) bool {
 	})
 }
 
-// MatchType matches a type against a pattern in which "*" stands for any run
-// of characters, also an empty one, and everything else for itself.
+// MatchType matches a type against a pattern in which "*" stands for any run of
+// characters, also an empty one, and every other character for itself.
 func MatchType(pattern, eventType string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
