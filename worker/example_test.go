@@ -100,7 +100,7 @@ func ExampleWorker_SetRoutes() {
 	err = w.SetRoutes([]route.Route{{Name: "all", From: []string{"*"}, To: "app"}}, "v2")
 	fmt.Println(err)
 	check(box.Stop(ctx))
-	// Output: worker: route "all": to: names no destination: "app"
+	// Output: worker: route "all": to: "app" is not a destination; there are none
 }
 
 // A handler decides when its event is tried again, or that it never is.
