@@ -39,7 +39,7 @@ var errNoValidSecret = errors.New("every secret of the source has expired or is 
 // keyring is the secrets of a source, by their place in its configuration.
 type keyring struct {
 	secrets []Secret // NotAfter as it counts for this sender
-	// always is all of them when none is bound to a time, as nearly ever.
+	// always is all of them when none is bound to a time, which is nearly always so.
 	always *usable
 }
 

@@ -83,7 +83,7 @@ type EventReplay struct {
 	PreviousAt      time.Time
 }
 
-// EventReplays lists the replays of an event, the first first.
+// EventReplays lists the replays of an event, the oldest first.
 func (o *Outbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
 	rows, err := o.sql.EventReplays.With(ref).Query(ctx, o.readPool)
 	if err != nil {

@@ -90,7 +90,7 @@ func (c *checkup) configuration() *config.Config {
 	return cfg
 }
 
-// problems adds every problem of a configuration, and tells whether err has any.
+// problems adds every problem of a configuration, and reports whether err has any.
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {
@@ -181,7 +181,7 @@ const (
 	tooFewDaysAhead = 2
 )
 
-// schema tells whether the tables are there.
+// schema reports whether the tables are there.
 func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Name) bool {
 	const up = "run: hooklatch migrate up"
 	m, err := schema.NewMigrator(pool, name, nil)

@@ -67,7 +67,7 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 	}
 }
 
-// followed tells whether a secret begins to be accepted soon.
+// followed reports whether a secret begins to be accepted soon.
 func followed(s config.Source, now time.Time) bool {
 	return slices.ContainsFunc(s.Secrets, func(one config.Secret) bool {
 		return one.NotBefore.After(now) && one.NotBefore.Before(now.Add(soon))

@@ -80,8 +80,8 @@ func (c *cli) printDestinations(destinations []ledger.DestinationState, counts m
 	return t.flush()
 }
 
-// servedBy tells how many processes have a destination, or when the last was
-// seen: then it is in no configuration any more, or nothing runs.
+// servedBy says how many processes have a destination, or when the last was seen:
+// then it is in no configuration any more, or nothing runs.
 func servedBy(d ledger.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:

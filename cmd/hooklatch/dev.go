@@ -144,7 +144,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 // devConfig is where the configuration is that dev writes.
 func (d *dev) devConfig() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
 
-// progress tells what is waited for.
+// progress says what is waited for.
 func (d *dev) progress(line string) { d.print(d.stderr, line) }
 
 func (d *dev) print(w io.Writer, line string) {
@@ -215,7 +215,7 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 	return secret.New(server.URL("postgres")), nil
 }
 
-// startDemo starts the far end of the effects and tells settings where it is.
+// startDemo starts the far end of the effects and notes in settings where it is.
 func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 	out := func(line string) { d.print(d.stdout, line) }
 	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")

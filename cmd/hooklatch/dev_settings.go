@@ -156,7 +156,7 @@ func (s *devSettings) yaml() (string, error) {
 	target, private := "http://"+s.receiver+"/effects", ""
 	if s.forward != "" {
 		target = s.forward
-		// Who forwards to a name of their own network means it.
+		// A person who forwards to a name of their own network wants to reach it.
 		private = "    allow_private: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, \"::1\", \"fc00::/7\"]\n"
 	}
 	var b strings.Builder

@@ -177,7 +177,7 @@ func (c *cli) printEffectTimeline(d effectDetail) {
 	}
 }
 
-// ordered tells whether a transition is one that only a person orders: out of a
+// ordered reports whether a transition is one that only a person orders: out of a
 // state that nothing leaves by itself.
 func ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }
 

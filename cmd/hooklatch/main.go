@@ -65,7 +65,7 @@ func reloads(ctx context.Context) <-chan struct{} {
 	return asked
 }
 
-// isTerminal tells whether a person reads along.
+// isTerminal reports whether a person reads along.
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
 	return err == nil

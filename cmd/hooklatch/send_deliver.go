@@ -84,7 +84,7 @@ func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 	return a
 }
 
-// progress tells a person how far it is, and returns how to end that.
+// progress shows a person how far it is, and returns how to end that.
 func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	if !s.terminal || s.opts.times == 1 {
 		return func() {}

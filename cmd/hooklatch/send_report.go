@@ -81,7 +81,7 @@ func quantile(sorted []time.Duration, q float64) float64 {
 	return float64(at.Microseconds()) / 1000
 }
 
-// allAccepted tells whether every delivery was answered 2xx.
+// allAccepted reports whether every delivery was answered 2xx.
 func (r *report) allAccepted() bool {
 	return r.Unanswered == 0 && r.ByStatus[accepted2xx] == r.Answers && r.Answers > 0
 }

@@ -49,7 +49,7 @@ type Provider struct {
 	// for most.
 	Answer func(r *Request) *Answer
 
-	// CheckSecret tells whether a secret can be used at all (empty, not the
+	// CheckSecret reports whether a secret can be used at all (empty, not the
 	// encoding it must have, short enough to be guessed). Its error never
 	// quotes the secret.
 	CheckSecret func(s secret.Value) error

@@ -89,7 +89,7 @@ type Attempt struct {
 	KeyRotation     int         `json:"key_rotation,omitzero"` // which key it carried: 0 is the effect's own
 }
 
-// Attempts lists the ended attempts of an effect, the first first.
+// Attempts lists the attempts of an effect that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
 	rows, err := l.sql.EffectAttempts.With(id).Query(ctx, l.read)
 	if err != nil {

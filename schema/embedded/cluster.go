@@ -37,7 +37,7 @@ func cacheDir(own owner) (string, error) {
 	if own.drop {
 		return "/var/cache/hooklatch", nil
 	}
-	// Without a home. Nobody else may have made the directory for us.
+	// Without a home. No other user may have made the directory for us.
 	dir := filepath.Join(os.TempDir(), "hooklatch-cache-"+strconv.Itoa(own.uid))
 	if err := own.makeDir(dir); err != nil {
 		return "", err

@@ -52,7 +52,7 @@ func (o owner) take(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// canReach tells whether the owner may traverse dir and all directories above
+// canReach reports whether the owner may traverse dir and all directories above
 // it, as far as they exist. It reads mode bits only, no access lists.
 func (o owner) canReach(dir string) bool {
 	if !o.drop {

@@ -74,7 +74,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	return p, nil
 }
 
-// ended tells whether the process is gone, and its id perhaps another's.
+// ended reports whether the process is gone, and its id perhaps another's.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -149,7 +149,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.cause }
 
-// portTaken tells whether a server ended because its port is taken.
+// portTaken reports whether a server ended because its port is taken.
 func portTaken(err error) bool {
 	exit, ok := errors.AsType[*exitError](err)
 	return ok && strings.Contains(exit.log, "could not bind")

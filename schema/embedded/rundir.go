@@ -64,7 +64,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 	return dir, nil
 }
 
-// tempBase is the temporary directory, or the one everybody can reach.
+// tempBase is the temporary directory, or the one that every user can reach.
 func tempBase(own owner) string {
 	if base := os.TempDir(); own.canReach(base) {
 		return base
@@ -126,8 +126,8 @@ func (d *runDir) release() error {
 }
 
 // sweep removes what servers of killed parents left in base: their directories,
-// and the processes that still run in them. What it cannot remove it tells and
-// leaves: a new server does not depend on it.
+// and the processes that still run in them. What it cannot remove it
+// reports and leaves: a new server does not depend on it.
 func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))

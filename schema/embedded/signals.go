@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// runsIn tells whether pid is a server of dataDir. A process id alone proves
+// runsIn reports whether pid is a server of dataDir. A process id alone proves
 // nothing: it may have been given to another since.
 func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")

@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
-		// Whoever names another database means it for everything.
+		// Another database is meant for everything, migrations included.
 		cfg := *o.Config
 		cfg.Database.DirectURL = secret.Value{}
 		o.Config = &cfg

@@ -30,7 +30,7 @@ type destinations struct {
 	closers []func() error
 }
 
-// destinationsOf makes the senders. It connects to nobody.
+// destinationsOf makes the senders. It makes no connection.
 func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
 	made := &destinations{}
 	hash := cfg.Hash()

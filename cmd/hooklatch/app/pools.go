@@ -23,7 +23,7 @@ const (
 )
 
 // pools are the connections of a process. What may take long has its own, so
-// that it keeps nobody else waiting.
+// that nothing else waits for it.
 type pools struct {
 	accept *pgxpool.Pool // T1
 	work   *pgxpool.Pool // dispatch and effects
@@ -49,7 +49,7 @@ func (a *App) openPools(ctx context.Context) error {
 	}
 	url := a.opts.DatabaseURL
 	a.pools.read = open(url, sizes.read)
-	a.pools.work = a.pools.read // in a gateway nobody works
+	a.pools.work = a.pools.read // a gateway does no work
 	if a.opts.Worker {
 		a.pools.work = open(url, sizes.work)
 	}

@@ -80,7 +80,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	return nil
 }
 
-// Ready tells whether this process can do its work: it was prepared, it does
+// Ready reports whether this process can do its work: it was prepared, it does
 // not drain, and the database commits.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {

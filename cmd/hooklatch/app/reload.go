@@ -83,8 +83,8 @@ func (a *App) apply(old, next *config.Config) error {
 	return nil
 }
 
-// explainRoutes tells of a route to a new destination that destinations need a
-// restart.
+// explainRoutes adds to the error of a route to a new destination that
+// destinations need a restart.
 func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	for _, r := range next.Routes {
 		_, known := old.Destinations[r.To]

@@ -131,8 +131,8 @@ func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// databaseWarnings are for connections to another machine that whoever sits
-// between can read or take over.
+// databaseWarnings are for connections to another machine that an attacker on the
+// way can read or take over.
 func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	urls := []secret.Value{database}
 	if database.IsZero() {

@@ -21,8 +21,8 @@ func readable(info fs.FileInfo) string {
 	return fmt.Sprintf("may be read by every user of this machine (mode %s)", mode(info))
 }
 
-// checkTrusted refuses a file that nobody named and that somebody else may have
-// put where we look: it decides where events go, and which variables of the
+// checkTrusted refuses a file that was found and not named, and that another user
+// may have put where we look: it decides where events go, and which variables of the
 // environment they take along.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {

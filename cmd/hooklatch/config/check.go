@@ -143,7 +143,7 @@ func (d *decoder) element(path string, i int) string {
 	return path
 }
 
-// reported tells whether the field has a problem already.
+// reported reports whether the field has a problem already.
 func (d *decoder) reported(path string) bool {
 	return d.problems.about(path)
 }

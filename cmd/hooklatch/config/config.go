@@ -56,7 +56,7 @@ type origin struct {
 	// files are the names of the files that secrets came from, by the paths of
 	// the secrets.
 	files map[string]string
-	// secrets tells that a secret stands in the file itself.
+	// secrets is true when a secret stands in the file itself.
 	secrets bool
 }
 
@@ -127,7 +127,7 @@ func Find(explicit string) (string, error) {
 // Path is the name of the file the configuration came from.
 func (c *Config) Path() string { return c.origin.file }
 
-// Given tells whether the file itself sets a field: path is like
+// Given reports whether the file itself sets a field: path is like
 // "destinations.app.retry_on".
 func (c *Config) Given(path string) bool {
 	_, given := c.origin.lines[path]

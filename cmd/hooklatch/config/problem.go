@@ -8,7 +8,7 @@ import (
 )
 
 // Problem is one mistake in the file. It never contains a secret (I12): of
-// secret fields it tells the name only, and of expanded values the text before
+// secret fields it has the name only, and of expanded values the text before
 // expansion.
 type Problem struct { //nolint:errname // people make and fix problems; the list is the error
 	File    string
@@ -53,7 +53,7 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// about tells whether one of them is about a path.
+// about reports whether one of them is about a path.
 func (ps Problems) about(path string) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Path == path })
 }
@@ -85,7 +85,7 @@ func oneOf(value string, allowed []string) string {
 }
 
 // oneOf is oneOf, without the guess when the value is from the environment: a
-// name that comes near to it tells too much.
+// name that comes near to it reveals too much.
 func (d *decoder) oneOf(path, value string, allowed []string) string {
 	if _, fromEnv := d.expanded[path]; fromEnv {
 		return "allowed: " + list(allowed)

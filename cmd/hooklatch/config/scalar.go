@@ -82,8 +82,8 @@ func (d *decoder) show(path, value string) string {
 }
 
 // setScalar stores text in target and says what is wrong with it otherwise.
-// isText tells a YAML string from a number or a boolean, literal that it
-// stands as such in the file: what comes from the environment is always text.
+// isText is true for a YAML string, and not for a number or a boolean; literal when
+// it stands as such in the file: what comes from the environment is always text.
 func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
 	if target.Type() == prefixType {
 		v, err := parseNetwork(text)
@@ -157,7 +157,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// isPublic tells whether a field that may be secret is not: a connection string
+// isPublic reports whether a field that may be secret is not: a connection string
 // without a password.
 func isPublic(path, text string) bool {
 	if !strings.HasPrefix(path, "database.") || strings.Contains(text, "password") {

@@ -29,7 +29,7 @@ func formatTime(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// overlaps tells whether there is a moment at which both are accepted.
+// overlaps reports whether there is a moment at which both are accepted.
 func (s Secret) overlaps(other Secret) bool {
 	before := func(end, begin time.Time) bool { return !end.IsZero() && !begin.IsZero() && end.Before(begin) }
 	return !before(s.NotAfter, other.NotBefore) && !before(other.NotAfter, s.NotBefore)

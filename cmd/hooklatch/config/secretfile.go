@@ -56,7 +56,7 @@ func (d *decoder) secretFile(f fileEntry) {
 }
 
 // readFile returns the text of a file, or reports why there is none. The name
-// is not repeated: whoever mistook x_file for x has written the secret there.
+// is not repeated: where x_file was mistaken for x, it is the secret.
 func (d *decoder) readFile(path, file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(d.dir, file)

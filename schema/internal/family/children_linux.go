@@ -43,7 +43,7 @@ func procStat(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// ended tells whether pid only waits for its parent to look at its exit status.
+// ended reports whether pid only waits for its parent to look at its exit status.
 func ended(pid int) bool {
 	state, _ := procStat(pid)
 	return state == "Z" || state == "X" || state == ""

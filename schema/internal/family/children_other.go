@@ -24,7 +24,7 @@ func children(pid int) []int {
 	return found
 }
 
-// ended tells whether pid only waits for its parent to look at its exit status.
+// ended reports whether pid only waits for its parent to look at its exit status.
 func ended(pid int) bool {
 	state := strings.TrimSpace(ps("-o", "stat=", "-p", strconv.Itoa(pid)))
 	return state == "" || strings.HasPrefix(state, "Z")

@@ -55,7 +55,7 @@ func signal(pid int, signal syscall.Signal) error {
 // Members are the process and its children.
 func Members(pid int) []int { return append(children(pid), pid) }
 
-// Alive tells whether a process runs.
+// Alive reports whether a process runs.
 func Alive(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && !ended(pid)
 }

@@ -25,7 +25,7 @@ var (
 	errTooMuchXML = &provider.EventError{Unreadable: true, Message: "the body has more XML elements, or deeper ones, than a sender's"}
 )
 
-// IsXML tells whether a body can be XML: JSON and forms never begin so.
+// IsXML reports whether a body can be XML: JSON and forms never begin so.
 func IsXML(body []byte) bool {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // the byte order mark
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<"))

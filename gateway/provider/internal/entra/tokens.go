@@ -64,7 +64,7 @@ func idsOf(field string, given []string) ([]string, error) {
 	return ids, nil
 }
 
-// Wanted tells whether tokens are looked at.
+// Wanted reports whether tokens are looked at.
 func (e *Tokens) Wanted() bool { return len(e.apps) > 0 }
 
 // TenantOf proves one token and returns the tenant it was made in. Errors: as
@@ -115,7 +115,7 @@ func Issuer(tenant string) string {
 	return "https://" + host + "/" + tenant + "/v2.0"
 }
 
-// signsFor tells whether a key signs tokens of a tenant. Some are for one tenant
+// signsFor reports whether a key signs tokens of a tenant. Some are for one tenant
 // only, such as that of personal accounts; those for all have a placeholder in
 // its place.
 func signsFor(k proof.PublishedKey, tenant string) bool {

@@ -53,7 +53,7 @@ func (p *keptKeys) Find(ctx context.Context, id string, now time.Time) (accountK
 	return key, found, p.failure
 }
 
-// due tells whether to look into the store: other processes write there too.
+// due reports whether to look into the store: other processes write there too.
 func (p *keptKeys) due(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -79,7 +79,7 @@ type accountKey struct {
 	stored    bool      // as it is here
 }
 
-// fresh tells whether there is no need to ask Plaid again, usable whether there
+// fresh reports whether there is no need to ask Plaid again, usable whether there
 // is a key while Plaid does not answer.
 func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
 

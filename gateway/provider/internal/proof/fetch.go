@@ -184,7 +184,7 @@ func (f *Fetcher) own(rawURL string) error {
 	return nil
 }
 
-// IsDocument tells whether a URL leads to a document of that path and says
+// IsDocument reports whether a URL leads to a document of that path and says
 // nothing else: a query or a second spelling would make one more URL of it.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)

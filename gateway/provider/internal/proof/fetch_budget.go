@@ -27,7 +27,7 @@ type FetchBudget struct {
 	by     map[netip.Prefix]int // by client; as many as were asked for at most
 }
 
-// Take tells whether a client may have one more thing asked for. Without the
+// Take reports whether a client may have one more thing asked for. Without the
 // client's own address only the limit of all holds: a private one is that of a
 // proxy, for which everybody comes from there.
 func (b *FetchBudget) Take(client netip.Prefix, now time.Time) bool {

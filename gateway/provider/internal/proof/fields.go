@@ -147,7 +147,7 @@ func (f Field) Optional(d *Document) string {
 	return text
 }
 
-// Holds tells whether true stands there, as a text or as JSON.
+// Holds reports whether true stands there, as a text or as JSON.
 func (f Field) Holds(d *Document) bool {
 	if f.Pointer == "" {
 		return f.Optional(d) == "true"

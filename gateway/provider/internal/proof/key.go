@@ -126,7 +126,7 @@ func HashOf(parts ...string) string {
 	return hashPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// Clean tells whether a text can be part of a key or a type: valid UTF-8
+// Clean reports whether a text can be part of a key or a type: valid UTF-8
 // without control characters.
 func Clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)

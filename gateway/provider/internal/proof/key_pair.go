@@ -29,7 +29,7 @@ var (
 type keyPair struct {
 	// Read returns a crypto.Signer for a private key, else the public key.
 	Read func(s secret.Value) (any, error)
-	// Proves tells whether signature is that of message by a key.
+	// Proves reports whether signature is that of message by a key.
 	Proves func(key crypto.PublicKey, message, signature []byte) bool
 	// hash is what the signer gets, crypto.Hash(0) for the message itself.
 	hash crypto.Hash

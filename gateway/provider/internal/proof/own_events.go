@@ -156,7 +156,7 @@ func (g *ownEvents) Headers() []string {
 	return names
 }
 
-// UnsignedID tells whether a header that is not signed decides about the id.
+// UnsignedID reports whether a header that is not signed decides about the id.
 func (g *ownEvents) UnsignedID() bool {
 	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }

@@ -136,7 +136,7 @@ func (s *Scheme) Match(secrets []secret.Value, r *provider.Request, c claim) (in
 	})
 }
 
-// CheckSecret tells whether a secret may be configured.
+// CheckSecret reports whether a secret may be configured.
 func (s *Scheme) CheckSecret(v secret.Value) error {
 	if s.Public != nil {
 		return s.Public.Check(v)
@@ -144,7 +144,7 @@ func (s *Scheme) CheckSecret(v secret.Value) error {
 	return s.Secret.Check(v)
 }
 
-// usable tells whether a key can be made of a secret, however short: senders
+// usable reports whether a key can be made of a secret, however short: senders
 // sign with what they have.
 func (s *Scheme) usable(v secret.Value) error {
 	if s.Public != nil {

@@ -144,7 +144,7 @@ func standardSchemes(key KeySpelling, tolerance time.Duration, headers ...Header
 	return &standardSigned{shared: shared, paired: &paired}
 }
 
-// isPaired tells whether a secret is half of a key pair.
+// isPaired reports whether a secret is half of a key pair.
 func isPaired(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), whpkPrefix) || strings.HasPrefix(s.Reveal(), whskPrefix)
 }

@@ -230,7 +230,7 @@ func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-// MadeFor tells whether a token names an audience.
+// MadeFor reports whether a token names an audience.
 func MadeFor(claims jwt.MapClaims, audience string) bool {
 	audiences, err := claims.GetAudience()
 	return err == nil && slices.Contains(audiences, audience)
@@ -274,7 +274,7 @@ func (w *WebToken) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Check tells whether a secret can be used: to prove tokens with, or, where
+// Check reports whether a secret can be used: to prove tokens with, or, where
 // the sender publishes its keys, to sign with.
 func (w *WebToken) Check(s secret.Value) error {
 	if w.Keys == nil {
