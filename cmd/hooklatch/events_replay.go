@@ -96,7 +96,7 @@ effects retry. Times are like
 				})
 			}
 			filter, err := selected.filter(time.Now())
-			if err = cmp.Or(err, checkRate(rate, "events")); err != nil {
+			if err := cmp.Or(err, checkRate(rate, "events")); err != nil {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {

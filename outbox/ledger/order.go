@@ -31,7 +31,7 @@ func (p place) before(other place) bool {
 	) < 0
 }
 
-func (e *Effect) place() place {
+func (e Effect) place() place {
 	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
 }
 

@@ -23,7 +23,7 @@ type RetrySigns struct {
 
 func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	d := &Document{R: r}
-	info := provider.RetryInfo{Reason: printable(s.Reason.Optional(d)), Token: printable(s.Token.Optional(d))}
+	info := provider.RetryInfo{Reason: loggable(s.Reason.Optional(d)), Token: loggable(s.Token.Optional(d))}
 	if n, err := strconv.Atoi(s.Number.Optional(d)); err == nil && n <= maxRetryNumber {
 		info.Number = max(0, n-s.First)
 	}
@@ -31,9 +31,9 @@ func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	return info
 }
 
-// printable leaves of a text what is safe to log: nothing of one that is too
+// loggable leaves of a text what is safe to log: nothing of one that is too
 // long or not printable ASCII.
-func printable(s string) string {
+func loggable(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return ""

@@ -65,9 +65,6 @@ func KeyPEM(key crypto.Signer) string {
 
 func pkcs8(key crypto.Signer) []byte { return Must(x509.MarshalPKCS8PrivateKey(key)) }
 
-// Whsec is a key as the Standard Webhooks specification spells it.
-func Whsec() string { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
-
 // KeyID is the id by which tokens name a key of ours: the hash of its public
 // half.
 func KeyID(key crypto.Signer) string {
