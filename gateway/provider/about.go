@@ -37,6 +37,13 @@ type Confirmed struct {
 	Resend      Evidence `json:"resend"`       // for how long a person can make it send again
 }
 
+// Facts are what is confirmed, by the names of its JSON.
+func (c Confirmed) Facts() map[string]Evidence {
+	return map[string]Evidence{
+		"signature": c.Signature, "event_id": c.EventID, "handshake": c.Handshake, "retry_window": c.RetryWindow, "resend": c.Resend,
+	}
+}
+
 // Evidence is what confirms a fact; several may do so at once.
 type Evidence uint8
 
