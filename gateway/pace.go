@@ -20,7 +20,7 @@ type pace struct {
 
 func (g *Gateway) newPace(w http.ResponseWriter) *pace {
 	now := time.Now()
-	return &pace{connection: http.NewResponseController(w), began: now, end: now.Add(g.opts.ReadTimeout), rate: g.opts.MinBodyRate}
+	return &pace{connection: http.NewResponseController(w), began: now, end: now.Add(g.opts.ReadTimeout), rate: int64(g.opts.MinBodyRate)}
 }
 
 // expect gives the next byte the time that what has been received earned. A

@@ -51,7 +51,7 @@ func (g *Gateway) newServer() *http.Server {
 		WriteTimeout:      g.opts.WriteTimeout,
 		IdleTimeout:       g.opts.IdleTimeout,
 		// net/http adds 4096 bytes of its own to what is asked for.
-		MaxHeaderBytes: g.opts.MaxHeaderBytes,
+		MaxHeaderBytes: int(g.opts.MaxHeader),
 		Protocols:      http1(),
 		ErrorLog:       slog.NewLogLogger(serverLog{g.opts.Logger.Handler()}, slog.LevelWarn),
 	}

@@ -72,9 +72,9 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 		if set[s.Name] != nil {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
 		}
-		src := newSource(s, opts.MaxBody)
-		if src.maxBody > opts.MaxBuffered {
-			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.maxBody, opts.MaxBuffered)
+		src := newSource(s, int64(opts.MaxBody))
+		if src.maxBody > int64(opts.MaxBuffered) {
+			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.maxBody, int64(opts.MaxBuffered))
 		}
 		set[s.Name] = src
 	}

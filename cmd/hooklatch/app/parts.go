@@ -61,18 +61,11 @@ func (a *App) makeGateway() error {
 		return cfg.Problem("gateway.public_url", err.Error())
 	}
 	a.gate = &gate{accepter: a.outbox}
-	a.gateway, err = gateway.New(gateway.Options{
-		Accepter: a.gate, Sources: sources,
-		Listen: cfg.Gateway.Listen, TLS: a.certificates.config("gateway.tls"), PublicURL: public, TrustedProxies: cfg.Gateway.TrustedProxies,
-		MaxBody: int64(cfg.Gateway.MaxBody), MaxBuffered: int64(cfg.Gateway.MaxBuffered),
-		MaxInFlight: cfg.Gateway.MaxInFlight, MaxInFlightPerSource: cfg.Gateway.MaxInFlightPerSource,
-		MaxUnprovenPerAddress: cfg.Gateway.MaxUnprovenPerAddress, MaxConnections: cfg.Gateway.MaxConnections,
-		MinBodyRate:       int64(cfg.Gateway.MinBodyRate),
-		ReadHeaderTimeout: cfg.Gateway.ReadHeaderTimeout, ReadTimeout: cfg.Gateway.ReadTimeout,
-		WriteTimeout: cfg.Gateway.WriteTimeout, IdleTimeout: cfg.Gateway.IdleTimeout,
-		MaxHeaderBytes: int(cfg.Gateway.MaxHeader),
-		Logger:         a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
-	})
+	opts := cfg.Gateway.Options
+	opts.Accepter, opts.Sources = a.gate, sources
+	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
+	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
+	a.gateway, err = gateway.New(opts)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ const nameRule = "allowed: 1 to 63 lower-case letters, digits, hyphens and under
 // check reports everything that a type cannot say.
 func (c *Config) check(d *decoder) {
 	c.Database.check(d)
-	c.Gateway.check(d)
+	d.faults("gateway", c.Gateway.validate())
+	c.Gateway.TLS.check(d, "gateway.tls")
 	c.Admin.check(d, c.Gateway)
 	c.Worker.check(d)
 	for n, source := range c.Sources {
@@ -57,29 +58,6 @@ func (db Database) check(d *decoder) {
 		d.reportf("database.schema", "%s is not a schema name; allowed: 1 to 46 lower-case letters, digits and underscores, not beginning with a digit", d.show("database.schema", db.Schema))
 	}
 	d.notNegative("database.max_conns", db.MaxConns)
-}
-
-func (g Gateway) check(d *decoder) {
-	d.address("gateway.listen", g.Listen)
-	g.TLS.check(d, "gateway.tls")
-	d.webURL("gateway.public_url", g.PublicURL)
-	d.positive("gateway.max_body", int64(g.MaxBody))
-	d.positive("gateway.max_header", int64(g.MaxHeader))
-	d.positive("gateway.max_buffered", int64(g.MaxBuffered))
-	d.positive("gateway.max_in_flight", int64(g.MaxInFlight))
-	d.upTo("gateway.max_in_flight_per_source", g.MaxInFlightPerSource, g.MaxInFlight)
-	d.upTo("gateway.max_unproven_per_address", g.MaxUnprovenPerAddress, g.MaxInFlight)
-	d.positive("gateway.max_connections", int64(g.MaxConnections))
-	d.positive("gateway.min_body_rate", int64(g.MinBodyRate))
-	d.duration("gateway.accept_timeout", g.AcceptTimeout)
-	d.duration("gateway.read_header_timeout", g.ReadHeaderTimeout)
-	d.duration("gateway.read_timeout", g.ReadTimeout)
-	d.duration("gateway.write_timeout", g.WriteTimeout)
-	d.duration("gateway.idle_timeout", g.IdleTimeout)
-	d.duration("gateway.drain_timeout", g.DrainTimeout)
-	if g.WriteTimeout > 0 && g.WriteTimeout <= g.ReadTimeout {
-		d.reportf("gateway.write_timeout", "%s leaves no time to answer a slow body; it must be longer than read_timeout, %s", g.WriteTimeout, g.ReadTimeout)
-	}
 }
 
 // checkMemory wants room for at least one body of every source.
@@ -157,14 +135,6 @@ func (d *decoder) name(path, given string) {
 func (d *decoder) positive(path string, value int64) {
 	if value < 1 && !d.reported(path) {
 		d.reportf(path, "%d is too small; it must be at least 1", value)
-	}
-}
-
-// upTo wants a share of max_in_flight.
-func (d *decoder) upTo(path string, value, all int) {
-	d.positive(path, int64(value))
-	if all > 0 && value > all {
-		d.reportf(path, "%d is more than max_in_flight, %d", value, all)
 	}
 }
 

@@ -21,21 +21,7 @@ func Default() Config {
 func (c *Config) fillIn() {
 	c.Database.Schema = cmp.Or(c.Database.Schema, string(schema.Default))
 
-	c.Gateway.Listen = cmp.Or(c.Gateway.Listen, ":8080")
-	c.Gateway.MaxBody = cmp.Or(c.Gateway.MaxBody, 1<<20)
-	c.Gateway.MaxBuffered = cmp.Or(c.Gateway.MaxBuffered, gateway.DefaultMaxBuffered)
-	c.Gateway.MaxInFlight = cmp.Or(c.Gateway.MaxInFlight, gateway.DefaultMaxInFlight)
-	c.Gateway.MaxInFlightPerSource = cmp.Or(c.Gateway.MaxInFlightPerSource, (max(c.Gateway.MaxInFlight, 1)+1)/2)
-	c.Gateway.MaxUnprovenPerAddress = cmp.Or(c.Gateway.MaxUnprovenPerAddress, (max(c.Gateway.MaxInFlight, 1)+3)/4)
-	c.Gateway.MaxConnections = cmp.Or(c.Gateway.MaxConnections, gateway.DefaultMaxConnections)
-	c.Gateway.MinBodyRate = cmp.Or(c.Gateway.MinBodyRate, gateway.DefaultMinBodyRate)
-	c.Gateway.AcceptTimeout = cmp.Or(c.Gateway.AcceptTimeout, 2*time.Second)
-	c.Gateway.ReadHeaderTimeout = cmp.Or(c.Gateway.ReadHeaderTimeout, 5*time.Second)
-	c.Gateway.ReadTimeout = cmp.Or(c.Gateway.ReadTimeout, 15*time.Second)
-	c.Gateway.WriteTimeout = cmp.Or(c.Gateway.WriteTimeout, 30*time.Second)
-	c.Gateway.IdleTimeout = cmp.Or(c.Gateway.IdleTimeout, 90*time.Second)
-	c.Gateway.MaxHeader = cmp.Or(c.Gateway.MaxHeader, 16<<10)
-	c.Gateway.DrainTimeout = cmp.Or(c.Gateway.DrainTimeout, 10*time.Second)
+	c.Gateway = c.Gateway.withDefaults()
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, "127.0.0.1:8081")
 	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())

@@ -181,7 +181,7 @@ func asJSON(t *testing.T, text string) any {
 func generateSchema(t *testing.T) object {
 	t.Helper()
 	g := &generator{docs: map[string]string{}, definitions: object{}}
-	for _, dir := range []string{"gateway/provider", "worker", "worker/destination", "worker/route"} {
+	for _, dir := range []string{"gateway/provider", "worker", "worker/destination", "worker/route", "gateway"} {
 		g.readComments(t, "../../../"+dir)
 	}
 	g.readComments(t, ".")

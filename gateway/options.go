@@ -1,0 +1,146 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/tls"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/size"
+)
+
+// Options configure a Gateway.
+type Options struct {
+	// Accepter commits deliveries. Required.
+	Accepter Accepter `yaml:"-"`
+	// Sources are the endpoints, one POST /webhooks/{name} each. SetSources
+	// replaces them while the gateway runs.
+	Sources []Source `yaml:"-"`
+
+	// Address to listen on, host:port. Defaults to :8080, every address.
+	Listen string `yaml:"listen,omitempty"`
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its
+	// GetCertificate may change certificates while the gateway runs. Nil: plain
+	// HTTP, for a proxy that ends TLS.
+	TLS *tls.Config `yaml:"-"`
+	// PublicURL is how senders reach this gateway: scheme and host, and the
+	// path prefix a proxy strips, if any. Senders that sign their URL are
+	// verified against it. Nil: scheme and host of the request, and, from a
+	// trusted proxy, of X-Forwarded-Proto and X-Forwarded-Host.
+	PublicURL *url.URL `yaml:"-"`
+	// Proxies whose X-Forwarded-* headers are believed. Defaults to none.
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
+
+	// Largest body of a delivery whose provider does not say otherwise; larger
+	// ones are answered 413. Defaults to 1MiB.
+	MaxBody size.Bytes `yaml:"max_body,omitempty"`
+	// Memory for bodies, over all deliveries; what finds no room is answered 503.
+	// The first 64 KiB of each body are outside it, and one source may take half
+	// of it. At least the cap of the source with the largest. Defaults to 256MiB.
+	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
+	// Most deliveries in progress at once; more are answered 503 before their
+	// body is read. Defaults to 1024.
+	MaxInFlight int `yaml:"max_in_flight,omitempty"`
+	// Most of them of one source. Defaults to half of max_in_flight.
+	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
+	// Most of them of one client address before their sender is proven: an IPv4
+	// address, or an IPv6 /64; one source may have half of those. Defaults to a
+	// quarter of max_in_flight.
+	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
+	// Most connections that are open at once; one address that is not a trusted
+	// proxy may have half of them. More are closed as they come. Defaults to 16384.
+	MaxConnections int `yaml:"max_connections,omitempty"`
+	// Fewest bytes a second that a body brings on average once it has been coming
+	// for 2s; a slower one is answered 408. Defaults to 10KiB.
+	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
+	// How long a request may take to send its headers. Defaults to 5s.
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
+	// How long a request may take to send all of itself. Defaults to 15s.
+	ReadTimeout time.Duration `yaml:"read_timeout,omitempty"`
+	// How long a request may take from the end of its headers to the end of its
+	// answer. Longer than read_timeout. Defaults to 30s, or to twice read_timeout
+	// where that is longer.
+	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
+	// How long a connection may stay open between requests. Defaults to 90s.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
+	// Largest header block of a request, give or take the 4 KiB that net/http
+	// adds. Defaults to 16KiB.
+	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
+
+	// Logger defaults to one that discards.
+	Logger *slog.Logger `yaml:"-"`
+	// TracerProvider and MeterProvider default to the global ones.
+	TracerProvider trace.TracerProvider `yaml:"-"`
+	MeterProvider  metric.MeterProvider `yaml:"-"`
+	// Now is the clock that signed timestamps are compared with. Defaults to
+	// time.Now.
+	Now func() time.Time `yaml:"-"`
+}
+
+// WithDefaults returns a copy in which what was left out has its default, of
+// what a file can set.
+func (o Options) WithDefaults() Options {
+	o.Listen = cmp.Or(o.Listen, ":8080")
+	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
+	o.MaxBuffered = cmp.Or(o.MaxBuffered, 256<<20)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 1024)
+	o.MaxInFlightPerSource = cmp.Or(o.MaxInFlightPerSource, half(max(o.MaxInFlight, 1)))
+	o.MaxUnprovenPerAddress = cmp.Or(o.MaxUnprovenPerAddress, half(half(max(o.MaxInFlight, 1))))
+	o.MaxConnections = cmp.Or(o.MaxConnections, 16_384)
+	o.MinBodyRate = cmp.Or(o.MinBodyRate, 10<<10)
+	o.ReadHeaderTimeout = cmp.Or(o.ReadHeaderTimeout, 5*time.Second)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 15*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, max(30*time.Second, 2*o.ReadTimeout))
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 90*time.Second)
+	o.MaxHeader = cmp.Or(o.MaxHeader, 16<<10)
+	return o
+}
+
+// withServices fills in what no file can set.
+func (o Options) withServices() Options {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
+	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Validate finds what is wrong with options that have their defaults, of what a
+// file can set. Its error is option.Faults.
+func (o Options) Validate() error {
+	var c option.Check
+	c.Address("listen", o.Listen)
+	c.AtLeast("max_body", int64(o.MaxBody), 1)
+	c.AtLeast("max_header", int64(o.MaxHeader), 1)
+	c.AtLeast("max_buffered", int64(o.MaxBuffered), 1)
+	c.AtLeast("max_in_flight", int64(o.MaxInFlight), 1)
+	o.checkShare(&c, "max_in_flight_per_source", o.MaxInFlightPerSource)
+	o.checkShare(&c, "max_unproven_per_address", o.MaxUnprovenPerAddress)
+	c.AtLeast("max_connections", int64(o.MaxConnections), 1)
+	c.AtLeast("min_body_rate", int64(o.MinBodyRate), 1)
+	c.Positive("read_header_timeout", o.ReadHeaderTimeout)
+	c.Positive("read_timeout", o.ReadTimeout)
+	c.Positive("write_timeout", o.WriteTimeout)
+	c.Positive("idle_timeout", o.IdleTimeout)
+	if o.WriteTimeout > 0 && o.WriteTimeout <= o.ReadTimeout {
+		c.Fail("write_timeout", o.WriteTimeout, "leaves no time to answer a slow body; it must be longer than read_timeout, %s", o.ReadTimeout)
+	}
+	return c.Err()
+}
+
+// checkShare wants a share of MaxInFlight.
+func (o Options) checkShare(c *option.Check, field string, share int) {
+	c.AtLeast(field, int64(share), 1)
+	if o.MaxInFlight > 0 && share > o.MaxInFlight {
+		c.Fail(field, share, "is more than max_in_flight, %d", o.MaxInFlight)
+	}
+}
