@@ -9,7 +9,6 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 // soon is how long before its end a secret is warned of.
@@ -19,7 +18,7 @@ const soon = 7 * 24 * time.Hour
 func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
-		p, err := catalog.New(s.Provider, s.Options)
+		p, err := s.Sender()
 		if err != nil {
 			continue // a problem of the configuration, which told it
 		}

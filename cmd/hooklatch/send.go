@@ -16,7 +16,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -112,7 +111,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	if !known {
 		return nil, fmt.Errorf("%s has no source %q; it has: %s", cfg.Path(), source, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
 	}
-	made, err := catalog.New(s.Provider, s.Options)
+	made, err := s.Sender()
 	if err != nil {
 		return nil, cfg.Problem("sources."+source, err.Error())
 	}

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -36,7 +35,7 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 	families := make(map[string][]string, len(cfg.Sources))
 	for name, s := range cfg.Sources {
 		// A source whose provider cannot be made is a fault of its own.
-		if p, err := catalog.New(s.Provider, s.Options); err == nil {
+		if p, err := s.Sender(); err == nil {
 			families[name] = p.HeaderFamilies
 		}
 	}

@@ -63,7 +63,7 @@ func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
 		d.unknownProvider(at+".provider", s.Provider, known)
 		return nil
 	}
-	p, err := catalog.New(s.Provider, s.Options)
+	p, err := s.Sender()
 	if err != nil {
 		d.optionProblem(at, err)
 		return nil

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -41,9 +40,10 @@ func (c *Config) fillIn() {
 }
 
 func (s Source) withDefaults() Source {
+	s.made, s.madeErr = s.Sender()
 	if s.ReplayGuard == "" {
 		s.ReplayGuard = ReplayOff
-		if p, err := catalog.New(s.Provider, s.Options); err == nil {
+		if p, err := s.Sender(); err == nil {
 			s.ReplayGuard = string(gateway.DefaultReplayGuard(p))
 		}
 	}

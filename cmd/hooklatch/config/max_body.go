@@ -1,14 +1,9 @@
 package config
 
-import (
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-)
-
 // MaxBodyOf is the largest body that a source takes, in bytes; 0 for a source
 // that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 { return c.maxBodies[source] }
 
-// fillInMaxBodies asks each provider once: making one is not cheap.
 func (c *Config) fillInMaxBodies() {
 	c.maxBodies = make(map[string]int64, len(c.Sources))
 	for name, s := range c.Sources {
@@ -23,7 +18,7 @@ func (c *Config) fillInMaxBodies() {
 // providerCap is the largest body a source's sender is known to send, 0 when
 // there is none or the source is wrong.
 func providerCap(s Source) int64 {
-	p, err := catalog.New(s.Provider, s.Options)
+	p, err := s.Sender()
 	if err != nil {
 		return 0
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 // Retention says how long things are kept.
@@ -43,7 +42,7 @@ func (c *Config) fillInRetention() {
 		}
 		if s.Retention.Dedup == 0 {
 			s.Retention.Dedup = defaultDedupRetention
-			if p, err := catalog.New(s.Provider, s.Options); err == nil {
+			if p, err := s.Sender(); err == nil {
 				s.Retention.Dedup = max(defaultDedupRetention, p.Floor())
 			}
 		}
@@ -92,7 +91,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
 		}
 	}
-	p, err := catalog.New(s.Provider, s.Options)
+	p, err := s.Sender()
 	if err != nil || s.Retention.Dedup <= 0 || s.Retention.Dedup >= p.Floor() {
 		return
 	}

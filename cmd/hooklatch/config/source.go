@@ -5,6 +5,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
@@ -45,6 +46,17 @@ type Source struct {
 	Retention SourceRetention `yaml:"retention,omitempty"`
 
 	provider.Options `yaml:",inline"`
+
+	made    *provider.Provider // once: it is not cheap
+	madeErr error
+}
+
+// Sender is the provider that the source is made with.
+func (s Source) Sender() (*provider.Provider, error) {
+	if s.made == nil && s.madeErr == nil { // a source that was not read
+		return catalog.New(s.Provider, s.Options)
+	}
+	return s.made, s.madeErr
 }
 
 // The values of Source.ReplayGuard and Source.Dedup.
