@@ -19,6 +19,10 @@ const (
 	backoffJitter = 0.2
 )
 
+// rescueError is the text River's rescuer leaves as the error of a run it took
+// for dead.
+const rescueError = "Stuck job rescued by JobRescuer"
+
 // failures counts the runs that failed, this one included. A rescue is not a
 // failure: the process died, not the work.
 func failures(job *rivertype.JobRow) int {

@@ -98,3 +98,22 @@ func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup implements slog.Handler.
 func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
+
+// output is what a run leaves in its job for River UI: flat, small and safe.
+type output struct {
+	Outcome    string `json:"outcome"`
+	HTTPStatus int    `json:"http_status,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Applied    string `json:"applied,omitempty"` // yes, no or unknown
+	NextAt     string `json:"next_at,omitempty"` // RFC 3339
+	Effects    int    `json:"effects,omitempty"` // new effects of a dispatch
+}
+
+// record is the only way to river.RecordOutput.
+func (o output) record(ctx context.Context) error {
+	o.Outcome = oneLine(o.Outcome)
+	if err := river.RecordOutput(ctx, o); err != nil {
+		return fmt.Errorf("record output: %w", err)
+	}
+	return nil
+}

@@ -20,10 +20,6 @@ import (
 
 const instrumentationName = "github.com/hooklatch/hooklatch/worker"
 
-// rescueError is the text River's rescuer leaves as the error of a run it took
-// for dead.
-const rescueError = "Stuck job rescued by JobRescuer"
-
 // Attribute keys of metrics. Spans have those of tracing: a metric has its
 // namespace in its name, and its attributes become labels.
 const (

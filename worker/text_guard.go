@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"strings"
@@ -85,22 +84,3 @@ func (e *panicError) Error() string { return e.text }
 
 // oneLine makes s safe for River, logs and spans.
 func oneLine(s string) string { return safetext.Line(s, maxText) }
-
-// output is what a run leaves in its job for River UI: flat, small and safe.
-type output struct {
-	Outcome    string `json:"outcome"`
-	HTTPStatus int    `json:"http_status,omitempty"`
-	DurationMS int64  `json:"duration_ms,omitempty"`
-	Applied    string `json:"applied,omitempty"` // yes, no or unknown
-	NextAt     string `json:"next_at,omitempty"` // RFC 3339
-	Effects    int    `json:"effects,omitempty"` // new effects of a dispatch
-}
-
-// record is the only way to river.RecordOutput.
-func (o output) record(ctx context.Context) error {
-	o.Outcome = oneLine(o.Outcome)
-	if err := river.RecordOutput(ctx, o); err != nil {
-		return fmt.Errorf("record output: %w", err)
-	}
-	return nil
-}

@@ -102,8 +102,8 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(methods[:], r.Method) {
-		return nil, fmt.Errorf("method %q is not one of %s", safetext.Line(r.Method, 20), strings.Join(methods[:], ", "))
+	if !slices.Contains(methods, r.Method) {
+		return nil, fmt.Errorf("method %q is not one of %s", safetext.Line(r.Method, 20), strings.Join(methods, ", "))
 	}
 	header, err := h.header(ctx, e, r, target)
 	if err != nil {
