@@ -132,9 +132,9 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	b, sound, f := onFaultyPool(t)
 	sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for n, change := range []func() error{
-		func() error { return b.ledger.Trip(t.Context(), "app", "down", 0) },
-		func() error { return b.ledger.SetPaused(t.Context(), "app", true, ann) },
-		func() error { return b.ledger.CloseBreaker(t.Context(), "app") },
+		func() error { return b.fleet.Trip(t.Context(), "app", "down", 0) },
+		func() error { return b.fleet.SetPaused(t.Context(), "app", true, ann) },
+		func() error { return b.fleet.CloseBreaker(t.Context(), "app") },
 	} {
 		f.Arm(fault.LoseAnswer, 1)
 		require.NoError(t, change())
@@ -151,14 +151,14 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
 			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-			require.NoError(t, sound.ledger.Trip(t.Context(), "app", "down", 0))
+			require.NoError(t, sound.fleet.Trip(t.Context(), "app", "down", 0))
 			f.Arm(mode, 1)
-			began, err := b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
 			require.True(t, began)
 			require.Equal(t, ledger.BreakerHalfOpen, sound.destination(t, "app").Breaker)
-			began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+			began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.False(t, began, "one at a time")
 		})

@@ -78,7 +78,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		do   func() error
 	}{
 		{"register destinations", func() error {
-			return b.ledger.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
+			return b.fleet.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
 		}},
 		{"accept", func() error { _, err := b.Accept(ctx, delivery("stripe", "evt_1", "evt_2")); return err }},
 		{"note a duplicate", func() error {
@@ -106,16 +106,16 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		{"park", func() error { return b.ledger.Park(ctx, effect.IdempotencyKey(), ann) }},
 		{"cancel", func() error { return b.ledger.Cancel(ctx, effect.IdempotencyKey(), ann) }},
 		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, ReplayOptions{}); return err }},
-		{"trip", func() error { return b.ledger.Trip(ctx, "app", "down", 0) }},
+		{"trip", func() error { return b.fleet.Trip(ctx, "app", "down", 0) }},
 		{"begin a probe", func() error {
-			began, err := b.ledger.BeginProbe(ctx, "app", time.Minute)
+			began, err := b.fleet.BeginProbe(ctx, "app", time.Minute)
 			require.True(t, began)
 			return err
 		}},
-		{"fail a probe", func() error { return b.ledger.ProbeFailed(ctx, "app", "down", 0) }},
-		{"close the breaker", func() error { return b.ledger.CloseBreaker(ctx, "app") }},
-		{"pause", func() error { return b.ledger.SetPaused(ctx, "app", true, ann) }},
-		{"resume", func() error { return b.ledger.SetPaused(ctx, "app", false, ann) }},
+		{"fail a probe", func() error { return b.fleet.ProbeFailed(ctx, "app", "down", 0) }},
+		{"close the breaker", func() error { return b.fleet.CloseBreaker(ctx, "app") }},
+		{"pause", func() error { return b.fleet.SetPaused(ctx, "app", true, ann) }},
+		{"resume", func() error { return b.fleet.SetPaused(ctx, "app", false, ann) }},
 		{"run an effect in a transaction", func() error {
 			_, _, err := b.ledger.RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
 				func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {

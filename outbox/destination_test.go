@@ -14,12 +14,12 @@ import (
 
 func (b *bundle) register(t testing.TB, destinations ...ledger.Destination) {
 	t.Helper()
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), destinations))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), destinations))
 }
 
 func (b *bundle) destination(t testing.TB, name string) ledger.DestinationState {
 	t.Helper()
-	all, err := b.ledger.Destinations(t.Context())
+	all, err := b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
 	for _, d := range all {
 		if d.Name == name {
@@ -61,14 +61,14 @@ func TestPauseTruthTable(t *testing.T) {
 			b.register(t, ledger.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
 		}
 		if c.breaker != ledger.BreakerClosed {
-			require.NoError(t, b.ledger.Trip(t.Context(), "app", "all failed", 0))
+			require.NoError(t, b.fleet.Trip(t.Context(), "app", "all failed", 0))
 		}
 		if c.breaker == ledger.BreakerHalfOpen {
-			began, err := b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.True(t, began)
 		}
-		require.NoError(t, b.ledger.SetPaused(t.Context(), "app", c.operator, because("maintenance")))
+		require.NoError(t, b.fleet.SetPaused(t.Context(), "app", c.operator, because("maintenance")))
 		d := b.destination(t, "app")
 		require.Equal(t, c.breaker, d.Breaker, "%+v", c)
 		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
@@ -87,49 +87,49 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	require.NoError(t, b.ledger.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
-	require.NoError(t, b.ledger.Trip(t.Context(), "app", "again", 0), "the first decides")
+	require.NoError(t, b.fleet.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
+	require.NoError(t, b.fleet.Trip(t.Context(), "app", "again", 0), "the first decides")
 	d := b.destination(t, "app")
 	require.Equal(t, "10 of 10 failed\uFFFD", d.BreakerReason)
 	require.Greater(t, time.Until(d.ProbeAt), 30*time.Minute)
-	began, err := b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+	began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "too early")
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET probe_at = now()`)
 	require.NoError(t, err)
 
-	began, err = b.ledger.BeginProbe(t.Context(), "app", 0)
+	began, err = b.fleet.BeginProbe(t.Context(), "app", 0)
 	require.NoError(t, err)
 	require.True(t, began)
-	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.True(t, began, "the lease of the probe before is over")
-	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "somebody probes")
-	require.NoError(t, b.ledger.Trip(t.Context(), "app", "a late failure", 0))
+	require.NoError(t, b.fleet.Trip(t.Context(), "app", "a late failure", 0))
 	require.Equal(t, ledger.BreakerHalfOpen, b.destination(t, "app").Breaker)
-	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "still down", 0))
+	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "still down", 0))
 	require.Equal(t, ledger.BreakerOpen, b.destination(t, "app").Breaker)
 	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
 
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
-	began, err = b.ledger.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
+	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "an operator's pause holds for probes")
-	require.NoError(t, b.ledger.CloseBreaker(t.Context(), "app"))
+	require.NoError(t, b.fleet.CloseBreaker(t.Context(), "app"))
 	d = b.destination(t, "app")
 	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
 	require.Equal(t, "ann", d.PausedBy)
 	require.True(t, d.OpenedAt.IsZero())
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", false, ann))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", false, ann))
 	d = b.destination(t, "app")
 	require.False(t, d.QueuePaused)
 	require.True(t, d.PausedAt.IsZero())
 	require.Equal(t, ledger.BreakerClosed, d.Breaker)
 
-	require.ErrorIs(t, b.ledger.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
-	require.ErrorIs(t, b.ledger.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.fleet.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
 // Whatever commits last, the queue does as the row says.
@@ -141,11 +141,11 @@ func TestConcurrentPausesAgree(t *testing.T) {
 		ctx := context.Background()
 		var all sync.WaitGroup
 		for _, change := range []func() error{
-			func() error { return b.ledger.Trip(ctx, "app", "down", time.Minute) },
-			func() error { return b.ledger.SetPaused(ctx, "app", round%2 == 0, ann) },
-			func() error { return b.ledger.CloseBreaker(ctx, "app") },
-			func() error { return b.ledger.Trip(ctx, "app", "down", time.Minute) },
-			func() error { return b.ledger.SyncPauses(ctx) },
+			func() error { return b.fleet.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.fleet.SetPaused(ctx, "app", round%2 == 0, ann) },
+			func() error { return b.fleet.CloseBreaker(ctx, "app") },
+			func() error { return b.fleet.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return b.fleet.SyncPauses(ctx) },
 		} {
 			all.Go(func() {
 				if err := change(); err != nil {
@@ -164,12 +164,12 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, ann))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, ann))
 	// River forgot the one queue, and somebody paused the other in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
 		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
 	require.NoError(t, err)
-	require.NoError(t, b.ledger.SyncPauses(t.Context()))
+	require.NoError(t, b.fleet.SyncPauses(t.Context()))
 	require.True(t, b.destination(t, "app").QueuePaused)
 	require.False(t, b.destination(t, "mail").QueuePaused)
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`), "other queues are not ours")
@@ -205,7 +205,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	once, again := b.dispatched(t, "evt_1", ledger.AtMostOnce), b.dispatched(t, "evt_2", ledger.AtLeastOnce)
 	b.granted(t, once, time.Nanosecond)
 	b.granted(t, again, time.Nanosecond)
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, ann))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, ann))
 	require.Equal(t, ledger.ClaimParked, b.claim(t, once, lease).Status)
 	require.Equal(t, ledger.ClaimPaused, b.claim(t, again, lease).Status)
 	require.Equal(t, ledger.EffectStarted, b.effect(t, again).State)
@@ -219,9 +219,9 @@ func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "down", time.Minute))
+	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "down", time.Minute))
 	require.Equal(t, ledger.BreakerClosed, b.destination(t, "app").Breaker)
-	require.NoError(t, b.ledger.Trip(t.Context(), "app", "first", time.Hour))
-	require.NoError(t, b.ledger.ProbeFailed(t.Context(), "app", "second", 0))
+	require.NoError(t, b.fleet.Trip(t.Context(), "app", "first", time.Hour))
+	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "second", 0))
 	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")
 }

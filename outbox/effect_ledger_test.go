@@ -108,7 +108,7 @@ func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	for key, verdict := range map[string]ledger.Verdict{"a": ledger.VerdictRefused, "b": ledger.VerdictTurnedAway, "c": ledger.VerdictNotApplied, "d": ledger.VerdictDone} {
 		b.settle(t, b.granted(t, b.dispatched(t, key, ledger.AtLeastOnce), lease), ledger.Settlement{Verdict: verdict, GiveUp: true})
 	}
-	counts, err := b.ledger.Unsuccessful(t.Context())
+	counts, err := b.fleet.Unsuccessful(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]ledger.Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
 }

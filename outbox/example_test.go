@@ -121,7 +121,7 @@ func ExampleOutbox_EnqueueTx() {
 	}
 	defer box.Stop(ctx)
 	// Workers register the destinations of their configuration when they start.
-	if err := box.Ledger().RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+	if err := box.Fleet().RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
 		log.Fatal(err)
 	}
 

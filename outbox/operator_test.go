@@ -38,9 +38,9 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	require.NoError(t, b.ledger.Cancel(t.Context(), key, because("refunded")))
 	_, err := b.Replay(t.Context(), ref, because("refund failed"), ReplayOptions{})
 	require.NoError(t, err)
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", true, because("deploy")))
-	require.NoError(t, b.ledger.SetPaused(t.Context(), "app", false, ann))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
+	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", false, ann))
 
 	log := b.actions(t)
 	require.Len(t, log, 7)
@@ -104,7 +104,7 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 	} {
 		require.ErrorContains(t, b.ledger.Retry(t.Context(), key, c.by), c.text)
 	}
-	require.ErrorIs(t, b.ledger.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 	require.Empty(t, b.actions(t))
 }
 
@@ -126,7 +126,7 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)
 					return err
 				},
-				func() error { return b.ledger.SetPaused(t.Context(), "app", true, ann) },
+				func() error { return b.fleet.SetPaused(t.Context(), "app", true, ann) },
 			} {
 				f.Arm(mode, 1)
 				require.NoError(t, order())

@@ -244,7 +244,7 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 func TestEnqueuedEffectsInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
 	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {

@@ -86,6 +86,7 @@ func (opts Options) validate() error {
 // in one Postgres schema. It is safe for concurrent use.
 type Outbox struct {
 	ledger   *ledger.Ledger
+	fleet    *ledger.Fleet
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -130,6 +131,10 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.fleet, err = ledger.NewFleet(ledger.FleetOptions{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
+	if err != nil {
+		return nil, err
+	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Committers: opts.Committers, Timeout: opts.AcceptTimeout,
@@ -146,8 +151,11 @@ func New(opts Options) (*Outbox, error) {
 	return o, nil
 }
 
-// Ledger is the account of effects and destinations, in the same schema.
+// Ledger is the account of effects, in the same schema.
 func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
+
+// Fleet is the account of destinations, in the same schema.
+func (o *Outbox) Fleet() *ledger.Fleet { return o.fleet }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

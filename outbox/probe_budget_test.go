@@ -26,7 +26,7 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 func TestProbesCostNoAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	fails := ledger.Settlement{Verdict: ledger.VerdictNotApplied, Error: "no connection"}
 	check := func(attempt, uncounted int) {
@@ -34,12 +34,12 @@ func TestProbesCostNoAttempts(t *testing.T) {
 		e := b.effect(t, id)
 		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
 	}
-	trip := func() { require.NoError(t, b.ledger.Trip(t.Context(), "app", "it is down", time.Millisecond)) }
+	trip := func() { require.NoError(t, b.fleet.Trip(t.Context(), "app", "it is down", time.Millisecond)) }
 
 	trip()
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(1, 1)
-	require.NoError(t, b.ledger.CloseBreaker(t.Context(), "app"))
+	require.NoError(t, b.fleet.CloseBreaker(t.Context(), "app"))
 	b.settle(t, b.granted(t, id, lease), fails)
 	check(2, 1)
 
@@ -49,11 +49,11 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(4, 3)
 	// Something did, but before.
-	require.NoError(t, b.ledger.NoteSuccess(t.Context(), "app", time.Hour))
+	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", time.Hour))
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(5, 4)
 	// Something did: once.
-	require.NoError(t, b.ledger.NoteSuccess(t.Context(), "app", 0))
+	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
 	require.True(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(7, 5)
@@ -63,7 +63,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince
 	require.False(t, since.IsZero())
-	require.NoError(t, b.ledger.NoteSuccess(t.Context(), "app", 0))
+	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
 	for range 3 {
 		require.True(t, b.probe(t, id, refused).OwnFault)
 		require.True(t, since.Equal(b.effect(t, id).RefusedSince))

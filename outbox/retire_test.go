@@ -15,8 +15,8 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	b := setup(t)
 	ann := ledger.Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
 	app := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{app}))
-	require.NoError(t, b.ledger.Announce(t.Context(), ledger.Presence{ID: "one", Destinations: []ledger.Destination{app}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app}))
+	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "one", Destinations: []ledger.Destination{app}}))
 	enqueue := func(key string) (added bool, err error) {
 		err = b.pool.QueryRow(t.Context(), `SELECT hooklatch.enqueue('app', $1, '{}')`, key).Scan(&added)
 		return added, err
@@ -26,15 +26,15 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, added)
 	}
-	waiting, err := b.ledger.Waiting(t.Context())
+	waiting, err := b.fleet.Waiting(t.Context())
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
 	require.EqualValues(t, 3, waiting[0].Effects)
 
-	_, err = b.ledger.Retire(t.Context(), "app", ann, nil)
+	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.ErrorIs(t, err, ledger.ErrServed)
-	require.NoError(t, b.ledger.Withdraw(t.Context(), "one"))
-	parked, err := b.ledger.Retire(t.Context(), "app", ann, nil)
+	require.NoError(t, b.fleet.Withdraw(t.Context(), "one"))
+	parked, err := b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, parked)
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed'`))
@@ -46,19 +46,19 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		_, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "four"}, Destination: "app"})
 		return err
 	}), ledger.ErrUnknownDestination)
-	_, err = b.ledger.Retire(t.Context(), "app", ann, nil)
+	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
 	keys, err := b.ledger.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
 	require.NoError(t, err)
 	require.NoError(t, b.ledger.Retry(t.Context(), keys[0].IdempotencyKey, ann))
-	parked, err = b.ledger.Retire(t.Context(), "app", ann, nil)
+	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, parked)
 
 	// Who has it again registers it anew.
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{app}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app}))
 	added, err := enqueue("four")
 	require.NoError(t, err)
 	require.True(t, added)
@@ -68,23 +68,23 @@ func TestDestinationsTellWhoServesThem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	app, crm := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), []ledger.Destination{app, crm}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app, crm}))
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, b.ledger.Announce(t.Context(), ledger.Presence{ID: id, Destinations: []ledger.Destination{app}}))
+		require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: id, Destinations: []ledger.Destination{app}}))
 	}
-	states, err := b.ledger.Destinations(t.Context())
+	states, err := b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, states[0].ServedBy)
 	require.False(t, states[0].ServedAt.IsZero())
 	require.Zero(t, states[1].ServedBy)
 	require.True(t, states[1].ServedAt.IsZero())
 
-	_, err = b.ledger.SyncQueues(t.Context())
+	_, err = b.fleet.SyncQueues(t.Context())
 	require.NoError(t, err)
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, b.ledger.Withdraw(t.Context(), id))
+		require.NoError(t, b.fleet.Withdraw(t.Context(), id))
 	}
-	states, err = b.ledger.Destinations(t.Context())
+	states, err = b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, states[0].ServedBy)
 	require.False(t, states[0].ServedAt.IsZero(), "when it was served last is known afterwards")
@@ -96,7 +96,7 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	queue := func() (queue string) {
-		_, err := b.ledger.SyncQueues(t.Context())
+		_, err := b.fleet.SyncQueues(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT queue FROM hooklatch.destinations WHERE name = 'app'`).Scan(&queue))
 		return queue
@@ -104,12 +104,12 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	in := func(queue string) []ledger.Destination {
 		return []ledger.Destination{{Name: "app", Kind: "http", Queue: queue}}
 	}
-	require.NoError(t, b.ledger.Announce(t.Context(), ledger.Presence{ID: "new", Running: 1, Destinations: in("new")}))
-	require.NoError(t, b.ledger.Announce(t.Context(), ledger.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
-	require.NoError(t, b.ledger.RegisterDestinations(t.Context(), in("old")))
+	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "new", Running: 1, Destinations: in("new")}))
+	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), in("old")))
 	require.Equal(t, "new", queue())
-	require.NoError(t, b.ledger.Withdraw(t.Context(), "new"))
+	require.NoError(t, b.fleet.Withdraw(t.Context(), "new"))
 	require.Equal(t, "old", queue())
-	require.NoError(t, b.ledger.Withdraw(t.Context(), "old"))
+	require.NoError(t, b.fleet.Withdraw(t.Context(), "old"))
 	require.Equal(t, "old", queue(), "without a process it stays")
 }

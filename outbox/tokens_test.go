@@ -23,7 +23,7 @@ func TestTokensOfTheFleet(t *testing.T) {
 		process := onPool(t, b.pool)
 		all.Go(func() {
 			for range each {
-				wait, err := process.ledger.TakeTokens(context.Background(), "app", perSecond, burst, n)
+				wait, err := process.fleet.TakeTokens(context.Background(), "app", perSecond, burst, n)
 				if err != nil {
 					t.Errorf("take tokens: %v", err)
 					return
@@ -53,17 +53,17 @@ func TestTokensWithoutALimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range 3 {
-		wait, err := b.ledger.TakeTokens(t.Context(), "app", 0, 1, 1)
+		wait, err := b.fleet.TakeTokens(t.Context(), "app", 0, 1, 1)
 		require.NoError(t, err)
 		require.Zero(t, wait)
 	}
-	wait, err := b.ledger.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
 	require.NoError(t, err)
 	require.Zero(t, wait, "the first of a quiet time is free")
-	wait, err = b.ledger.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	wait, err = b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
 	require.NoError(t, err)
 	require.InDelta(t, 1000, wait.Seconds(), 10)
-	wait, err = b.ledger.TakeTokens(t.Context(), "mail", 0.001, 1, 1)
+	wait, err = b.fleet.TakeTokens(t.Context(), "mail", 0.001, 1, 1)
 	require.NoError(t, err)
 	require.Zero(t, wait, "each destination has its own")
 }
@@ -75,7 +75,7 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	b := setup(t)
 	take := func() time.Duration {
 		t.Helper()
-		wait, err := b.ledger.TakeTokens(t.Context(), "app", 10, 1, 1)
+		wait, err := b.fleet.TakeTokens(t.Context(), "app", 10, 1, 1)
 		require.NoError(t, err)
 		return wait
 	}
@@ -103,7 +103,7 @@ func TestTokensOfAQuietTime(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for n := range 4 {
-			wait, err := b.ledger.TakeTokens(t.Context(), "app", 0.001, 3, 1)
+			wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 3, 1)
 			require.NoError(t, err)
 			if n < 3 {
 				require.Zero(t, wait, "token %d", n)

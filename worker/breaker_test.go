@@ -130,7 +130,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			}
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state <> 'closed'`)
 			waitFor(t, b, `SELECT count(*) / 40 FROM hooklatch.effects WHERE destination = 'up' AND state = 'done'`)
-			states, err := b.outbox.Ledger().Destinations(t.Context())
+			states, err := b.outbox.Fleet().Destinations(t.Context())
 			require.NoError(t, err)
 			down := states[0]
 			require.Equal(t, "down", down.Name)
@@ -165,17 +165,17 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 		func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
-	require.NoError(t, b.outbox.Ledger().Trip(t.Context(), "app", "it was down", time.Millisecond))
-	require.NoError(t, b.outbox.Ledger().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
+	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
 	b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
 	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
 
 	// The breaker closes some time or other, and the pause stays.
-	require.NoError(t, b.outbox.Ledger().CloseBreaker(t.Context(), "app"))
+	require.NoError(t, b.outbox.Fleet().CloseBreaker(t.Context(), "app"))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
-	require.NoError(t, b.outbox.Ledger().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
+	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 1, calls.Load())
 }
@@ -193,7 +193,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	}
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
-	require.NoError(t, b.outbox.Ledger().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
 	b.accept(t, "evt_1", true) // no process has its handler
 	b.take(t, incoming{id: "evt_2", eventType: "ordered", body: `{}`})
 	b.start(t, w)

@@ -90,7 +90,7 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 			slog.String(logkey.Queue, job.Queue),
 			slog.String(logkey.Reason, "this process has no such destination; this is logged once"))
 	}
-	if err := w.ledger.Redirect(ctx, job.ID); err != nil {
+	if err := w.fleet.Redirect(ctx, job.ID); err != nil {
 		return err
 	}
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it

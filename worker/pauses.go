@@ -59,8 +59,8 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
 	// Each on its own: one that fails must not keep the others from running.
-	errs := []error{w.syncQueues(ctx), w.ledger.SyncPauses(ctx)}
-	states, err := w.ledger.Destinations(ctx)
+	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx)}
+	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}

@@ -89,7 +89,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
-	begun, err := w.ledger.BeginProbe(ctx, l.Name, l.lease())
+	begun, err := w.fleet.BeginProbe(ctx, l.Name, l.lease())
 	if err != nil {
 		l.leave(true)
 		return err
@@ -113,12 +113,12 @@ func (w *probeWorker) conclude(ctx context.Context, l *lane, state ledger.Destin
 	case !e.made:
 		// It says nothing about the destination: another run had the effect, or its
 		// request could not be made.
-		if err := w.ledger.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
+		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err
 		}
 		return river.JobSnooze(probeSoon)
 	case !failed && (counts || e.outcome.Status != 0):
-		if err := w.ledger.CloseBreaker(ctx, l.Name); err != nil {
+		if err := w.fleet.CloseBreaker(ctx, l.Name); err != nil {
 			return err
 		}
 		l.breaker.reset()
@@ -126,14 +126,14 @@ func (w *probeWorker) conclude(ctx context.Context, l *lane, state ledger.Destin
 		return output{Outcome: "breaker closed", HTTPStatus: e.outcome.Status, DurationMS: e.duration.Milliseconds()}.record(ctx)
 	}
 	wait := l.Breaker.nextProbe(state.OpenedAt)
-	if err := w.ledger.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
+	if err := w.fleet.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
 		return err
 	}
 	return river.JobSnooze(min(wait, pausesEvery))
 }
 
 func (w *probeWorker) stateOf(ctx context.Context, name string) (ledger.DestinationState, error) {
-	states, err := w.ledger.Destinations(ctx)
+	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
 		return ledger.DestinationState{}, err
 	}

@@ -35,17 +35,17 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 	if len(registered) == 0 {
 		return nil
 	}
-	if err := w.ledger.RegisterDestinations(ctx, registered); err != nil {
+	if err := w.fleet.RegisterDestinations(ctx, registered); err != nil {
 		return err
 	}
-	moved, err := w.ledger.TakeOver(ctx, w.here())
+	moved, err := w.fleet.TakeOver(ctx, w.here())
 	w.logMoved(ctx, moved)
 	return err
 }
 
 // syncQueues moves what waits in queues that no process works.
 func (w *Worker) syncQueues(ctx context.Context) error {
-	moved, err := w.ledger.SyncQueues(ctx)
+	moved, err := w.fleet.SyncQueues(ctx)
 	w.logMoved(ctx, moved)
 	return err
 }
@@ -80,7 +80,7 @@ func (w *Worker) stayAnnounced() *presence {
 			case <-ctx.Done():
 				return
 			}
-			if err := w.ledger.Announce(ctx, w.here()); err != nil && ctx.Err() == nil {
+			if err := w.fleet.Announce(ctx, w.here()); err != nil && ctx.Err() == nil {
 				// After a minute the other processes assume that this one is gone.
 				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 			}
@@ -96,7 +96,7 @@ func (w *Worker) withdraw(p *presence) {
 	p.done.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
-	if err := w.ledger.Withdraw(ctx, w.opts.ID); err != nil {
+	if err := w.fleet.Withdraw(ctx, w.opts.ID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not say that it is gone", errAttr(err))
 	}
 }

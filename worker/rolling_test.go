@@ -161,7 +161,7 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	f := newFleet(t, 2)
 	f.destinations[0].Queue, f.destinations[1].Queue = "common", "common"
 	w := f.start(t, 2)
-	require.NoError(t, f.outbox.Ledger().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
+	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	f.send(t, "evt_1", 1)
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND metadata ? 'snoozes'`)
 	stop(t, w)
@@ -181,6 +181,6 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	_, err = f.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET queue = 'common', scheduled_at = now() WHERE kind = 'effect'`)
 	require.NoError(t, err)
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND queue = 'elsewhere'`)
-	require.NoError(t, f.outbox.Ledger().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
+	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 }

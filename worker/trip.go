@@ -17,7 +17,7 @@ const tripTimeout = 5 * time.Second
 
 // tripper pauses destinations that are down.
 type tripper struct {
-	ledger    *ledger.Ledger
+	fleet     *ledger.Fleet
 	telemetry *telemetry
 }
 
@@ -28,11 +28,11 @@ func (t *tripper) trip(ctx context.Context, l *lane, reason string) {
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
 		// If it is not recorded, a probe that should count as an attempt does not.
-		if err := t.ledger.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
+		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
 	}
-	if err := t.ledger.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
+	if err := t.fleet.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
 		// The next attempts that fail will try again.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return

@@ -27,7 +27,8 @@ type Worker struct {
 	pool      *pgxpool.Pool
 	sql       statements
 	outbox    *outbox.Outbox // events
-	ledger    *ledger.Ledger // effects and destinations
+	ledger    *ledger.Ledger
+	fleet     *ledger.Fleet
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
@@ -76,6 +77,7 @@ func New(opts Options) (*Worker, error) {
 		sql:          sql,
 		outbox:       opts.Outbox,
 		ledger:       opts.Outbox.Ledger(),
+		fleet:        opts.Outbox.Fleet(),
 		telemetry:    telemetry,
 		made:         time.Now(),
 		lanes:        make(map[string]*lane, len(opts.Destinations)),
@@ -86,10 +88,10 @@ func New(opts Options) (*Worker, error) {
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
-		w.lanes[d.Name] = newLane(d, w.ledger.TakeTokens)
+		w.lanes[d.Name] = newLane(d, w.fleet.TakeTokens)
 	}
 	w.routes.Store(table)
-	trips := &tripper{ledger: w.ledger, telemetry: telemetry}
+	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
 	w.attempts = &attempter{ledger: w.ledger, events: w.outbox, routes: &w.routes, telemetry: telemetry, trip: trips.trip}
 	return w, nil
 }

@@ -20,7 +20,7 @@ func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
 	var waiting []ledger.Waiting
 	if err == nil {
-		waiting, err = o.Ledger().Waiting(ctx)
+		waiting, err = o.Fleet().Waiting(ctx)
 	}
 	if err != nil {
 		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")

@@ -40,7 +40,7 @@ func systemUser() string {
 type order struct {
 	action  ledger.Action
 	done    string // what the thing is then
-	do      func(*ledger.Ledger, context.Context, string, ledger.Operator) error
+	do      func(*outbox.Outbox, context.Context, string, ledger.Operator) error
 	unknown func(target string) error // when there is no such thing
 }
 
@@ -52,7 +52,7 @@ type orderView struct {
 }
 
 func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by ledger.Operator, asJSON bool) error {
-	err := what.do(o.Ledger(), ctx, target, by)
+	err := what.do(o, ctx, target, by)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
 		return what.unknown(target)
 	}

@@ -39,11 +39,11 @@ what paused them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				destinations, err := o.Ledger().Destinations(cmd.Context())
+				destinations, err := o.Fleet().Destinations(cmd.Context())
 				if err != nil {
 					return err
 				}
-				counts, err := o.Ledger().Unsuccessful(cmd.Context())
+				counts, err := o.Fleet().Unsuccessful(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -140,8 +140,8 @@ func (c *cli) setPaused(paused bool) order {
 	if paused {
 		o.action, o.done = ledger.ActionPauseDestination, "paused"
 	}
-	o.do = func(l *ledger.Ledger, ctx context.Context, name string, by ledger.Operator) error {
-		return l.SetPaused(ctx, name, paused, by)
+	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
+		return o.Fleet().SetPaused(ctx, name, paused, by)
 	}
 	return o
 }

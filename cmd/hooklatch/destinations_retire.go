@@ -35,7 +35,7 @@ into the configuration is known again when a worker starts with it.`,
 			name := args[0]
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				progress := c.eachSecond()
-				parked, err := o.Ledger().Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
+				parked, err := o.Fleet().Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
 					progress("%s parked\n", counted(int(at.Changed), "effect"))
 				})
 				switch {

@@ -22,9 +22,9 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 
 	o, err := outbox.New(outbox.Options{Pool: s.pool})
 	require.NoError(t, err)
-	require.NoError(t, o.Ledger().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
+	require.NoError(t, o.Fleet().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
 	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
-	require.NoError(t, o.Ledger().CloseBreaker(t.Context(), "app"))
+	require.NoError(t, o.Fleet().CloseBreaker(t.Context(), "app"))
 	var listed []ledger.DestinationState
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
 	require.Equal(t, "app", listed[0].Name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -27,7 +28,7 @@ func noSuchEffect(key string) error {
 
 func (c *cli) newEffectsRetry() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionRetryEffect, done: "tried again", do: (*ledger.Ledger).Retry, unknown: noSuchEffect},
+		order: order{action: ledger.ActionRetryEffect, done: "tried again", do: toEffect((*ledger.Ledger).Retry), unknown: noSuchEffect},
 		verb:  "retry", usual: ledger.EffectFailed,
 		short: "Try failed, parked or cancelled effects again, at once, under their keys",
 		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
@@ -37,7 +38,7 @@ same body; or all that the flags select.`,
 
 func (c *cli) newEffectsCancel() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionCancelEffect, done: "cancelled", do: (*ledger.Ledger).Cancel, unknown: noSuchEffect},
+		order: order{action: ledger.ActionCancelEffect, done: "cancelled", do: toEffect((*ledger.Ledger).Cancel), unknown: noSuchEffect},
 		verb:  "cancel", usual: ledger.EffectParked,
 		short: "Give effects up that are not done",
 		what: `Give an effect up that is not done; or all that the flags select. An attempt that
@@ -47,7 +48,7 @@ runs may still be applied, but settles nothing.`,
 
 func (c *cli) newEffectsPark() *cobra.Command {
 	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionParkEffect, done: "parked", do: (*ledger.Ledger).Park, unknown: noSuchEffect},
+		order: order{action: ledger.ActionParkEffect, done: "parked", do: toEffect((*ledger.Ledger).Park), unknown: noSuchEffect},
 		verb:  "park", usual: ledger.EffectPending,
 		short: "Put unfinished effects aside until a person retries or cancels them",
 		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
@@ -117,4 +118,10 @@ func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by 
 		}
 		return run.do(cmd.Context(), o, by, f.rate)
 	})
+}
+
+func toEffect(do func(*ledger.Ledger, context.Context, string, ledger.Operator) error) func(*outbox.Outbox, context.Context, string, ledger.Operator) error {
+	return func(o *outbox.Outbox, ctx context.Context, key string, by ledger.Operator) error {
+		return do(o.Ledger(), ctx, key, by)
+	}
 }

@@ -11,28 +11,11 @@ import (
 // What statements of the ledger take; rows of batches stand where they are made.
 // Times are given in seconds, as an interval or until now.
 
-type announceWorker struct {
-	ID             string
-	RunningSeconds float64
-	ConfigHash     string
-	Destinations   []string
-	Queues         []string // of each destination
-}
-
 type attemptOfClaim struct {
 	identity.EffectID
 
 	ClaimID uuid.UUID
 }
-
-type beginProbe struct {
-	Destination  string
-	LeaseSeconds float64
-	Until        time.Time // of an earlier try of ours
-	Repeated     bool
-}
-
-type createQueue struct{ Name string }
 
 type effectByKey struct{ IdempotencyKey string }
 
@@ -72,23 +55,7 @@ type logOperator struct {
 	RequestID      string
 }
 
-type moveJobs struct {
-	Queues []string // from which
-	Limit  int
-}
-
-type noteSuccess struct {
-	Destination string
-	AgoSeconds  float64
-}
-
 type ofDestination struct{ Destination string }
-
-type openBreaker struct {
-	Destination  string
-	Reason       string
-	ProbeSeconds float64
-}
 
 type operatorDid struct {
 	RequestID string
@@ -101,15 +68,6 @@ type operatorLog struct {
 	Limit int
 }
 
-type redirectJob struct{ JobID int64 }
-
-type retireDestination struct {
-	Destination string
-	SeenSeconds float64 // a process that was seen since then runs
-}
-
-type seenWithin struct{ SeenSeconds float64 }
-
 type selectEffects struct {
 	AfterTime     time.Time
 	AfterKey      string
@@ -121,20 +79,6 @@ type selectEffects struct {
 	Route         string
 	Source        string
 }
-
-type setPaused struct {
-	Destination string
-	Paused      bool
-	Who, Reason string
-}
-
-type takeTokens struct {
-	Destination   string
-	TokenSeconds  float64
-	Burst, Tokens int
-}
-
-type withdrawWorker struct{ ID string }
 
 type effectsWithoutJob struct {
 	GraceSeconds float64

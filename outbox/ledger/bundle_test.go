@@ -41,7 +41,9 @@ func newLedger(t testing.TB, pool *pgxpool.Pool) *ledgerBundle {
 		defer cancel()
 		require.NoError(t, l.Stop(ctx))
 	})
-	require.NoError(t, l.RegisterDestinations(t.Context(), []Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	_, err = pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
+		VALUES ('app', 'http', 'dst_app', 'at_least_once', '') ON CONFLICT DO NOTHING`)
+	require.NoError(t, err)
 	return &ledgerBundle{Ledger: l, pool: pool}
 }
 
@@ -111,6 +113,13 @@ func (b *ledgerBundle) failed(t testing.TB, key string) identity.EffectID {
 	_, err := b.Settle(t.Context(), Settlement{Effect: b.granted(t, id), Verdict: VerdictRefused, Error: "no"})
 	require.NoError(t, err)
 	return id
+}
+
+// pause sets or ends an operator's pause of the destination.
+func (b *ledgerBundle) pause(t testing.TB, paused bool) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET operator_paused = $1, paused_at = CASE WHEN $1 THEN now() END`, paused)
+	require.NoError(t, err)
 }
 
 // stands is the effect as it stands.

@@ -42,7 +42,7 @@ func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are all there are
 	id, body := b.large(t, "evt_1", 1<<20)
-	require.NoError(t, b.SetPaused(t.Context(), "app", true, tester))
+	b.pause(t, true)
 	before := b.bodyReads(t)
 	c := b.claim(t, id)
 	require.Equal(t, ClaimPaused, c.Status)
@@ -50,7 +50,7 @@ func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	require.False(t, c.Effect.Request.FromDelivery)
 	require.Equal(t, before, b.bodyReads(t))
 
-	require.NoError(t, b.SetPaused(t.Context(), "app", false, tester))
+	b.pause(t, false)
 	e := b.granted(t, id)
 	require.True(t, bytes.Equal(body, e.Request.Body))
 	require.Greater(t, b.bodyReads(t), before)

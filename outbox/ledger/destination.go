@@ -74,16 +74,16 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 // SetPaused sets or ends an operator's pause. The breaker goes its own way: a
 // destination works when neither holds it. Errors: ErrUnknownDestination,
 // ErrUnavailable.
-func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
+func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
 	what := Instruction{Action: ActionResumeDestination, Target: destination}
 	if paused {
 		what.Action = ActionPauseDestination
 	}
-	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
 		came := Consequence{Result: "it was so already"}
-		known, err := l.applyPause(ctx, tx, destination, func() error {
+		known, err := f.applyPause(ctx, tx, destination, func() error {
 			pause := setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}
-			tag, err := l.sql.SetPaused.With(pause).Exec(ctx, tx)
+			tag, err := f.sql.SetPaused.With(pause).Exec(ctx, tx)
 			if tag.RowsAffected() > 0 {
 				came = Consequence{Result: "paused", Affected: 1}
 				if !paused {
@@ -106,9 +106,9 @@ func (l *Ledger) SetPaused(ctx context.Context, destination string, paused bool,
 // changeDestination changes the row of a destination, and applies what it says then
 // to its River queue, in one transaction under the row's lock. Each change gives
 // the same result when it is repeated, so a lost COMMIT answer is harmless.
-func (l *Ledger) changeDestination(ctx context.Context, destination string, change statement.Bound) error {
-	return l.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		known, err := l.applyPause(ctx, tx, destination, func() error {
+func (f *Fleet) changeDestination(ctx context.Context, destination string, change statement.Bound) error {
+	return f.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		known, err := f.applyPause(ctx, tx, destination, func() error {
 			_, err := change.Exec(ctx, tx)
 			return err
 		})
@@ -121,9 +121,9 @@ func (l *Ledger) changeDestination(ctx context.Context, destination string, chan
 
 // applyPause locks the destination, changes it, and pauses or resumes its queue
 // as it stands afterwards. It reports whether there is such a destination.
-func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
+func (f *Fleet) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
 	var locked string
-	err := l.sql.LockDestination.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
+	err := f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -135,18 +135,18 @@ func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 	}
 	var queue string
 	var pause, isPaused bool
-	if err := l.sql.PauseOf.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&queue, &pause, &isPaused); err != nil {
+	if err := f.sql.PauseOf.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&queue, &pause, &isPaused); err != nil {
 		return false, fmt.Errorf("look up pause: %w", err)
 	}
 	switch {
 	case pause && !isPaused:
 		// A queue that no worker serves yet has no row to pause.
-		if _, err := l.sql.CreateQueue.With(createQueue{Name: queue}).Exec(ctx, tx); err != nil {
+		if _, err := f.sql.CreateQueue.With(createQueue{Name: queue}).Exec(ctx, tx); err != nil {
 			return false, fmt.Errorf("create queue %s: %w", queue, err)
 		}
-		err = l.jobs.PauseQueue(ctx, tx, queue)
+		err = f.jobs.PauseQueue(ctx, tx, queue)
 	case !pause && isPaused:
-		err = l.jobs.ResumeQueue(ctx, tx, queue)
+		err = f.jobs.ResumeQueue(ctx, tx, queue)
 	}
 	if err != nil {
 		return false, fmt.Errorf("apply pause to queue %s: %w", queue, err)
@@ -155,8 +155,8 @@ func (l *Ledger) applyPause(ctx context.Context, tx pgx.Tx, destination string, 
 }
 
 // Destinations lists all destinations that were ever registered, by name.
-func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := l.sql.ListDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, l.read)
+func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
+	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, f.read)
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}
@@ -180,10 +180,10 @@ func (l *Ledger) Destinations(ctx context.Context) ([]DestinationState, error) {
 // truth: River forgets the queue of a worker that was away for a day, and
 // people pause and resume queues in River UI. Call it every 10 seconds. Errors:
 // ErrUnavailable.
-func (l *Ledger) SyncPauses(ctx context.Context) error {
+func (f *Fleet) SyncPauses(ctx context.Context) error {
 	var names []string
-	err := l.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
-		rows, err := l.sql.WrongPauses.Query(ctx, pool)
+	err := f.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
+		rows, err := f.sql.WrongPauses.Query(ctx, pool)
 		if err == nil {
 			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -193,8 +193,8 @@ func (l *Ledger) SyncPauses(ctx context.Context) error {
 		return fmt.Errorf("sync pauses: %w", err)
 	}
 	for _, name := range names {
-		if err := l.db.Do(ctx, "sync_pause", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-			_, err := l.applyPause(ctx, tx, name, func() error { return nil })
+		if err := f.db.Do(ctx, "sync_pause", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			_, err := f.applyPause(ctx, tx, name, func() error { return nil })
 			return err
 		}); err != nil {
 			return fmt.Errorf("sync pause of %s: %w", name, err)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,13 +24,13 @@ type registerDestinations struct{ Destinations []Destination }
 
 // RegisterDestinations makes destinations known to EnqueueTx. It changes
 // nothing when they are known already. Errors: ErrUnavailable.
-func (l *Ledger) RegisterDestinations(ctx context.Context, destinations []Destination) error {
+func (f *Fleet) RegisterDestinations(ctx context.Context, destinations []Destination) error {
 	rows := slices.Clone(destinations)
 	for i, d := range rows {
-		rows[i].Policy = NewEffect{Policy: d.Policy}.policy()
+		rows[i].Policy = cmp.Or(d.Policy, AtLeastOnce)
 	}
-	err := l.db.Do(ctx, "register_destinations", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := l.sql.RegisterDestinations.With(registerDestinations{Destinations: rows}).Exec(ctx, tx)
+	err := f.db.Do(ctx, "register_destinations", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := f.sql.RegisterDestinations.With(registerDestinations{Destinations: rows}).Exec(ctx, tx)
 		return err
 	})
 	if err != nil {

@@ -22,8 +22,8 @@ type Waiting struct {
 }
 
 // Waiting counts what waits. It reads all unfinished effects.
-func (l *Ledger) Waiting(ctx context.Context) ([]Waiting, error) {
-	rows, err := l.sql.WaitingEffects.Query(ctx, l.read)
+func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
+	rows, err := f.sql.WaitingEffects.Query(ctx, f.read)
 	if err != nil {
 		return nil, fmt.Errorf("count waiting effects: %w", err)
 	}
@@ -44,11 +44,11 @@ func (l *Ledger) Waiting(ctx context.Context) ([]Waiting, error) {
 // rest. A worker that has the destination again when it starts registers it
 // anew. Progress may be nil. Errors: ErrServed, ErrUnknownDestination,
 // ErrUnavailable.
-func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
+func (f *Fleet) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	what := Instruction{Action: ActionRetireDestination, Target: destination}
-	err = l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		known, err := l.forget(ctx, tx, destination)
+	err = f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+		known, err := f.forget(ctx, tx, destination)
 		switch {
 		case err != nil:
 			return Consequence{}, err
@@ -61,7 +61,7 @@ func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, pr
 		return 0, fmt.Errorf("retire %s: %w", destination, err)
 	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
-	done, err := l.ActOnEffects(ctx, ActionParkEffect,
+	done, err := f.ledger.ActOnEffects(ctx, ActionParkEffect,
 		EffectSelection{Destination: destination, States: StatesFor(ActionParkEffect)}, by, EffectsPace{Progress: progress})
 	if err != nil {
 		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
@@ -71,12 +71,12 @@ func (l *Ledger) Retire(ctx context.Context, destination string, by Operator, pr
 
 // forget removes a destination and reports whether it was there. One that was
 // removed before must have something that waits for it.
-func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
+func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
-	err = l.sql.LockDestination.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
+	err = f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
 	if errors.Is(err, pgx.ErrNoRows) {
 		var waits bool
-		if err := l.sql.WaitsFor.With(ofDestination{Destination: destination}).QueryRow(ctx, tx).Scan(&waits); err != nil {
+		if err := f.sql.WaitsFor.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&waits); err != nil {
 			return false, fmt.Errorf("look for waiting effects: %w", err)
 		}
 		if !waits {
@@ -87,7 +87,7 @@ func (l *Ledger) forget(ctx context.Context, tx pgx.Tx, destination string) (kno
 	if err != nil {
 		return false, fmt.Errorf("lock destination: %w", err)
 	}
-	tag, err := l.sql.RetireDestination.With(retireDestination{Destination: destination, SeenSeconds: presumedGone.Seconds()}).Exec(ctx, tx)
+	tag, err := f.sql.RetireDestination.With(retireDestination{Destination: destination, SeenSeconds: presumedGone.Seconds()}).Exec(ctx, tx)
 	if err != nil {
 		return false, fmt.Errorf("remove destination: %w", err)
 	}

@@ -36,13 +36,13 @@ type Presence struct {
 // Announce says that a process is there and what it works. Call it every
 // AnnounceEvery. Losing it with the server is harmless, so it is not committed as
 // everything else is, and ends with ctx.
-func (l *Ledger) Announce(ctx context.Context, p Presence) error {
+func (f *Fleet) Announce(ctx context.Context, p Presence) error {
 	names, queues := make([]string, len(p.Destinations)), make([]string, len(p.Destinations))
 	for i, d := range p.Destinations {
 		names[i], queues[i] = d.Name, d.Queue
 	}
-	err := l.db.Statement("announce_worker", func(pool *pgxpool.Pool) error {
-		_, err := l.sql.AnnounceWorker.With(announceWorker{
+	err := f.db.Statement("announce_worker", func(pool *pgxpool.Pool) error {
+		_, err := f.sql.AnnounceWorker.With(announceWorker{
 			ID: p.ID, RunningSeconds: p.Running.Seconds(), ConfigHash: p.ConfigHash, Destinations: names, Queues: queues,
 		}).Exec(ctx, pool)
 		return err
@@ -54,9 +54,9 @@ func (l *Ledger) Announce(ctx context.Context, p Presence) error {
 }
 
 // Withdraw says that a process is gone, and ends with ctx.
-func (l *Ledger) Withdraw(ctx context.Context, id string) error {
-	err := l.db.Statement("withdraw_worker", func(pool *pgxpool.Pool) error {
-		_, err := l.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, pool)
+func (f *Fleet) Withdraw(ctx context.Context, id string) error {
+	err := f.db.Statement("withdraw_worker", func(pool *pgxpool.Pool) error {
+		_, err := f.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, pool)
 		return err
 	})
 	if err != nil {
@@ -69,33 +69,33 @@ func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 // waits for its destinations in other queues moves to its own, also from the
 // queues of a process that is presumed gone only in a while. It returns how many
 // jobs moved. Errors: ErrUnavailable.
-func (l *Ledger) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
-	if err := l.Announce(ctx, p); err != nil {
+func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
+	if err := f.Announce(ctx, p); err != nil {
 		return 0, err
 	}
 	own := func(queue string) bool {
 		return slices.ContainsFunc(p.Destinations, func(d Destination) bool { return d.Queue == queue })
 	}
-	return l.syncQueues(ctx, 0, own)
+	return f.syncQueues(ctx, 0, own)
 }
 
 // SyncQueues makes every effect wait where a running process takes it, and
 // returns how many jobs it moved. While processes with different configurations
 // run together, and after the last of the old has stopped, jobs may wait in a
 // queue nobody works any more. Call it every 10 seconds. Errors: ErrUnavailable.
-func (l *Ledger) SyncQueues(ctx context.Context) (moved int64, err error) {
-	return l.syncQueues(ctx, presumedGone, func(string) bool { return false })
+func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
+	return f.syncQueues(ctx, presumedGone, func(string) bool { return false })
 }
 
 // syncQueues moves jobs out of queues that no process worked for so long, except
 // of those to be left alone.
-func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
-	if _, err := l.execute(ctx, l.sql.PlaceDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()})); err != nil {
+func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
+	if _, err := f.execute(ctx, f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
 	}
 	var queues []string
-	err = l.db.Statement("unserved_queues", func(pool *pgxpool.Pool) error {
-		rows, err := l.sql.UnservedQueues.With(seenWithin{SeenSeconds: unserved.Seconds()}).Query(ctx, pool)
+	err = f.db.Statement("unserved_queues", func(pool *pgxpool.Pool) error {
+		rows, err := f.sql.UnservedQueues.With(seenWithin{SeenSeconds: unserved.Seconds()}).Query(ctx, pool)
 		if err == nil {
 			queues, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -106,7 +106,7 @@ func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave f
 	}
 	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
 	for more := len(queues) > 0; more && ctx.Err() == nil; {
-		n, err := l.execute(ctx, l.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
+		n, err := f.execute(ctx, f.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
 		if err != nil {
 			return moved, fmt.Errorf("sync queues: move jobs: %w", err)
 		}
@@ -118,16 +118,16 @@ func (l *Ledger) syncQueues(ctx context.Context, unserved time.Duration, leave f
 
 // Redirect sends a job to the queue of its destination. The process that runs
 // it, which cannot work it, then snoozes it. Errors: ErrUnavailable.
-func (l *Ledger) Redirect(ctx context.Context, jobID int64) error {
-	if _, err := l.execute(ctx, l.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
+func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
+	if _, err := f.execute(ctx, f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)
 	}
 	return nil
 }
 
 // execute runs a statement that may be repeated in a transaction of its own.
-func (l *Ledger) execute(ctx context.Context, change statement.Bound) (affected int64, err error) {
-	err = l.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+func (f *Fleet) execute(ctx context.Context, change statement.Bound) (affected int64, err error) {
+	err = f.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		tag, err := change.Exec(ctx, tx)
 		affected = tag.RowsAffected()
 		return err

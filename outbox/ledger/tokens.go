@@ -20,14 +20,14 @@ import (
 //
 // It is the generic cell rate algorithm by the database's clock (ITU-T I.371).
 // Errors: ErrUnavailable.
-func (l *Ledger) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
+func (f *Fleet) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
 	if perSecond <= 0 || n <= 0 {
 		return 0, nil
 	}
 	var seconds float64
-	err = l.db.Statement("take_tokens", func(pool *pgxpool.Pool) error {
+	err = f.db.Statement("take_tokens", func(pool *pgxpool.Pool) error {
 		take := takeTokens{Destination: destination, TokenSeconds: 1 / perSecond, Burst: max(burst, n), Tokens: n}
-		return l.sql.TakeTokens.With(take).QueryRow(ctx, pool).Scan(&seconds)
+		return f.sql.TakeTokens.With(take).QueryRow(ctx, pool).Scan(&seconds)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take tokens of %s: %w", destination, err)

@@ -15,8 +15,8 @@ type Unsuccessful struct {
 
 // Unsuccessful counts effects by destination; one without any is left out. It
 // reads the whole table.
-func (l *Ledger) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
-	rows, err := l.sql.CountUnsuccessful.Query(ctx, l.read)
+func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
+	rows, err := f.sql.CountUnsuccessful.Query(ctx, f.read)
 	if err != nil {
 		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
 	}

@@ -130,7 +130,7 @@ func newScene(t *testing.T, kind string, policy ledger.Policy) *scene {
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
-	require.NoError(t, box.Ledger().RegisterDestinations(t.Context(), []ledger.Destination{
+	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []ledger.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
 	}))
 	return &scene{Outbox: box, pool: pool}

@@ -74,7 +74,7 @@ func FindUnserved(cfg *config.Config, waiting []ledger.Waiting) []Unserved {
 
 // warnOfUnserved logs what waits for something that cfg does not have.
 func (a *App) warnOfUnserved(ctx context.Context, cfg *config.Config) {
-	waiting, err := a.outbox.Ledger().Waiting(ctx)
+	waiting, err := a.outbox.Fleet().Waiting(ctx)
 	if err != nil {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "effects without a destination not looked for", slog.Any(logkey.Err, err))
 		return

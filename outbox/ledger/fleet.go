@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// FleetOptions configure a Fleet.
+type FleetOptions struct {
+	// DB is where changes are committed. Required.
+	DB *commit.DB
+	// ReadPool is what lists and counts for people use, on the same database.
+	// Required.
+	ReadPool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Jobs pauses the queues of destinations. Required.
+	Jobs *riverjob.Inserter
+	// Ledger records what operators order, and parks what waits for a destination
+	// that is retired. Required.
+	Ledger *Ledger
+}
+
+// Fleet knows the destinations of all processes together. It is safe for concurrent
+// use.
+type Fleet struct {
+	db     *commit.DB
+	read   *pgxpool.Pool
+	sql    fleetStatements
+	jobs   *riverjob.Inserter
+	ledger *Ledger
+}
+
+// NewFleet returns a Fleet on a migrated database. It starts nothing.
+func NewFleet(opts FleetOptions) (*Fleet, error) {
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil {
+		return nil, errors.New("fleet options: DB, ReadPool, Jobs and Ledger are required")
+	}
+	sql, err := loadFleetStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return &Fleet{db: opts.DB, read: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}, nil
+}

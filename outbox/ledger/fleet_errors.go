@@ -1,0 +1,6 @@
+package ledger
+
+import "errors"
+
+// ErrServed refuses to retire a destination that a running process has.
+var ErrServed = errors.New("a running process has the destination in its configuration")

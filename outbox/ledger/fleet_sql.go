@@ -1,0 +1,44 @@
+package ledger
+
+import (
+	"embed"
+
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed fleetquery
+var fleetQueries embed.FS
+
+// fleetStatements are the texts of query/*.sql.
+type fleetStatements struct {
+	AnnounceWorker       statement.Of[announceWorker]
+	BeginProbe           statement.Of[beginProbe]
+	CloseBreaker         statement.Of[named]
+	CountUnsuccessful    statement.Bound
+	CreateQueue          statement.Of[createQueue]
+	FailProbe            statement.Of[openBreaker]
+	ListDestinations     statement.Of[seenWithin]
+	LockDestination      statement.Of[named]
+	MoveJobs             statement.Of[moveJobs]
+	NoteSuccess          statement.Of[noteSuccess]
+	PauseOf              statement.Of[named]
+	PlaceDestinations    statement.Of[seenWithin]
+	RedirectJob          statement.Of[redirectJob]
+	RegisterDestinations statement.Of[registerDestinations]
+	RetireDestination    statement.Of[retireDestination]
+	SetPaused            statement.Of[setPaused]
+	TakeTokens           statement.Of[takeTokens]
+	TripBreaker          statement.Of[openBreaker]
+	UnservedQueues       statement.Of[seenWithin]
+	WaitingEffects       statement.Bound
+	WaitsFor             statement.Of[named]
+	WithdrawWorker       statement.Of[withdrawWorker]
+	WrongPauses          statement.Bound
+}
+
+func loadFleetStatements(name schema.Name) (fleetStatements, error) {
+	var s fleetStatements
+	err := statement.Load(&s, fleetQueries, "fleetquery", name.SQL)
+	return s, err
+}
