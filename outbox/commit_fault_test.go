@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -130,7 +131,7 @@ func TestOrderSurvivesALostCommit(t *testing.T) {
 func TestPauseSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
-	sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for n, change := range []func() error{
 		func() error { return b.fleet.Trip(t.Context(), "app", "down", 0) },
 		func() error { return b.fleet.SetPaused(t.Context(), "app", true, ann) },
@@ -150,14 +151,14 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
-			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 			require.NoError(t, sound.fleet.Trip(t.Context(), "app", "down", 0))
 			f.Arm(mode, 1)
 			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
 			require.True(t, began)
-			require.Equal(t, ledger.BreakerHalfOpen, sound.destination(t, "app").Breaker)
+			require.Equal(t, fleet.BreakerHalfOpen, sound.destination(t, "app").Breaker)
 			began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.False(t, began, "one at a time")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -78,7 +79,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		do   func() error
 	}{
 		{"register destinations", func() error {
-			return b.fleet.RegisterDestinations(ctx, []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
+			return b.fleet.RegisterDestinations(ctx, []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}})
 		}},
 		{"accept", func() error { _, err := b.Accept(ctx, delivery("stripe", "evt_1", "evt_2")); return err }},
 		{"note a duplicate", func() error {

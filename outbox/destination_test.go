@@ -9,15 +9,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-func (b *bundle) register(t testing.TB, destinations ...ledger.Destination) {
+func (b *bundle) register(t testing.TB, destinations ...fleet.Destination) {
 	t.Helper()
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), destinations))
 }
 
-func (b *bundle) destination(t testing.TB, name string) ledger.DestinationState {
+func (b *bundle) destination(t testing.TB, name string) fleet.DestinationState {
 	t.Helper()
 	all, err := b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
@@ -27,7 +28,7 @@ func (b *bundle) destination(t testing.TB, name string) ledger.DestinationState 
 		}
 	}
 	require.Fail(t, "no destination "+name)
-	return ledger.DestinationState{}
+	return fleet.DestinationState{}
 }
 
 // Every combination of an operator's pause, breaker, and a queue of its own or
@@ -36,34 +37,34 @@ func TestPauseTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		operator    bool
-		breaker     ledger.BreakerState
+		breaker     fleet.BreakerState
 		shared      bool
 		queuePaused bool
 		claim       ledger.ClaimStatus
 		probe       ledger.ClaimStatus
 	}{
-		{false, ledger.BreakerClosed, false, false, ledger.ClaimGranted, ledger.ClaimGranted},
-		{false, ledger.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
-		{false, ledger.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
-		{true, ledger.BreakerClosed, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
-		{true, ledger.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
-		{true, ledger.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
-		{false, ledger.BreakerClosed, true, false, ledger.ClaimGranted, ledger.ClaimGranted},
-		{false, ledger.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
-		{false, ledger.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
-		{true, ledger.BreakerClosed, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
-		{true, ledger.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
-		{true, ledger.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
+		{false, fleet.BreakerClosed, false, false, ledger.ClaimGranted, ledger.ClaimGranted},
+		{false, fleet.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
+		{false, fleet.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimGranted},
+		{true, fleet.BreakerClosed, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, fleet.BreakerOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, fleet.BreakerHalfOpen, false, true, ledger.ClaimPaused, ledger.ClaimPaused},
+		{false, fleet.BreakerClosed, true, false, ledger.ClaimGranted, ledger.ClaimGranted},
+		{false, fleet.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
+		{false, fleet.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimGranted},
+		{true, fleet.BreakerClosed, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, fleet.BreakerOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
+		{true, fleet.BreakerHalfOpen, true, false, ledger.ClaimPaused, ledger.ClaimPaused},
 	} {
 		b := setup(t)
-		b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+		b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 		if c.shared {
-			b.register(t, ledger.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
+			b.register(t, fleet.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
 		}
-		if c.breaker != ledger.BreakerClosed {
+		if c.breaker != fleet.BreakerClosed {
 			require.NoError(t, b.fleet.Trip(t.Context(), "app", "all failed", 0))
 		}
-		if c.breaker == ledger.BreakerHalfOpen {
+		if c.breaker == fleet.BreakerHalfOpen {
 			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
 			require.True(t, began)
@@ -74,7 +75,7 @@ func TestPauseTruthTable(t *testing.T) {
 		require.Equal(t, c.operator, d.OperatorPaused, "%+v", c)
 		require.Equal(t, c.shared, d.SharedQueue)
 		require.Equal(t, c.queuePaused, d.QueuePaused, "%+v", c)
-		require.Equal(t, c.operator || c.breaker != ledger.BreakerClosed, d.Paused())
+		require.Equal(t, c.operator || c.breaker != fleet.BreakerClosed, d.Paused())
 
 		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", ledger.AtLeastOnce), lease).Status, "%+v", c)
 		probe, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
@@ -86,7 +87,7 @@ func TestPauseTruthTable(t *testing.T) {
 func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.fleet.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
 	require.NoError(t, b.fleet.Trip(t.Context(), "app", "again", 0), "the first decides")
 	d := b.destination(t, "app")
@@ -108,9 +109,9 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, began, "somebody probes")
 	require.NoError(t, b.fleet.Trip(t.Context(), "app", "a late failure", 0))
-	require.Equal(t, ledger.BreakerHalfOpen, b.destination(t, "app").Breaker)
+	require.Equal(t, fleet.BreakerHalfOpen, b.destination(t, "app").Breaker)
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "still down", 0))
-	require.Equal(t, ledger.BreakerOpen, b.destination(t, "app").Breaker)
+	require.Equal(t, fleet.BreakerOpen, b.destination(t, "app").Breaker)
 	require.Equal(t, "still down", b.destination(t, "app").BreakerReason)
 
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
@@ -126,7 +127,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	d = b.destination(t, "app")
 	require.False(t, d.QueuePaused)
 	require.True(t, d.PausedAt.IsZero())
-	require.Equal(t, ledger.BreakerClosed, d.Breaker)
+	require.Equal(t, fleet.BreakerClosed, d.Breaker)
 
 	require.ErrorIs(t, b.fleet.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
@@ -136,7 +137,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for round := range 15 {
 		ctx := context.Background()
 		var all sync.WaitGroup
@@ -163,7 +164,7 @@ func TestConcurrentPausesAgree(t *testing.T) {
 func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, ann))
 	// River forgot the one queue, and somebody paused the other in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
@@ -201,7 +202,7 @@ func TestOldestDue(t *testing.T) {
 func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	once, again := b.dispatched(t, "evt_1", ledger.AtMostOnce), b.dispatched(t, "evt_2", ledger.AtLeastOnce)
 	b.granted(t, once, time.Nanosecond)
 	b.granted(t, again, time.Nanosecond)
@@ -218,9 +219,9 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "down", time.Minute))
-	require.Equal(t, ledger.BreakerClosed, b.destination(t, "app").Breaker)
+	require.Equal(t, fleet.BreakerClosed, b.destination(t, "app").Breaker)
 	require.NoError(t, b.fleet.Trip(t.Context(), "app", "first", time.Hour))
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "second", 0))
 	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -110,7 +111,7 @@ func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	}
 	counts, err := b.fleet.Unsuccessful(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[string]ledger.Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
+	require.Equal(t, map[string]fleet.Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
 }
 
 func TestClaimIsExclusiveAndRepeatable(t *testing.T) {

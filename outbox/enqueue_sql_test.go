@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -29,7 +30,7 @@ func psql(t *testing.T, pool *pgxpool.Pool, script string) error {
 func TestEnqueueInSQL(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app", Policy: ledger.AtMostOnce})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app", Policy: ledger.AtMostOnce})
 	require.NoError(t, psql(t, b.pool, `BEGIN; SELECT hooklatch.enqueue('app', 'order-1', '{"n":1}'); ROLLBACK`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "rolled back, it delivers nothing")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
@@ -57,7 +58,7 @@ func TestEnqueueInSQL(t *testing.T) {
 func TestEnqueueInSQLRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	for call, want := range map[string]string{
 		`enqueue('nowhere', 'k', '{}')`:                        "unknown destination 'nowhere'",
 		`enqueue(NULL, 'k', '{}')`:                             "unknown destination NULL",
@@ -100,7 +101,7 @@ func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 			t.Parallel()
 			viaGo, viaSQL := setup(t, func(o *Options) { o.ConsoleURL = "" }), setup(t)
 			for _, b := range []*bundle{viaGo, viaSQL} {
-				b.register(t, ledger.Destination{Name: name, Kind: "http", Queue: "dst_app"})
+				b.register(t, fleet.Destination{Name: name, Kind: "http", Queue: "dst_app"})
 			}
 			const key, body = "bestellung-äöü-☃", `{"a": [1, 2.50], "b": null}`
 			require.NoError(t, pgx.BeginFunc(t.Context(), viaGo.pool, func(tx pgx.Tx) error {
@@ -139,7 +140,7 @@ func TestIdempotencyKeyInSQL(t *testing.T) {
 func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	role := "shop_" + strings.TrimPrefix(identity.EffectID{Scope: pgtest.URL(t, b.pool)}.IdempotencyKey(), "hl_")
 	run := func(script string) error { return psql(t, b.pool, script) }
 	require.NoError(t, run(`CREATE ROLE `+role+`; GRANT USAGE ON SCHEMA hooklatch TO `+role))

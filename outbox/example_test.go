@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
@@ -121,7 +122,7 @@ func ExampleOutbox_EnqueueTx() {
 	}
 	defer box.Stop(ctx)
 	// Workers register the destinations of their configuration when they start.
-	if err := box.Fleet().RegisterDestinations(ctx, []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+	if err := box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
 		log.Fatal(err)
 	}
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
@@ -27,7 +28,7 @@ func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 	id := b.in(t, "evt_1", ledger.EffectFailed)
 	key := id.IdempotencyKey()
@@ -115,7 +116,7 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
-			sound.register(t, ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+			sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 			key := sound.in(t, "evt_1", ledger.EffectFailed).IdempotencyKey()
 			for n, order := range []func() error{
 				func() error { return b.ledger.Retry(t.Context(), key, ann) },

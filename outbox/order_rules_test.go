@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -244,7 +245,7 @@ func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 func TestEnqueuedEffectsInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
 	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {

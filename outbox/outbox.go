@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
@@ -86,7 +87,7 @@ func (opts Options) validate() error {
 // in one Postgres schema. It is safe for concurrent use.
 type Outbox struct {
 	ledger   *ledger.Ledger
-	fleet    *ledger.Fleet
+	fleet    *fleet.Fleet
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -131,7 +132,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.fleet, err = ledger.NewFleet(ledger.FleetOptions{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
+	o.fleet, err = fleet.New(fleet.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func New(opts Options) (*Outbox, error) {
 func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
 
 // Fleet is the account of destinations, in the same schema.
-func (o *Outbox) Fleet() *ledger.Fleet { return o.fleet }
+func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -26,7 +27,7 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 func TestProbesCostNoAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	fails := ledger.Settlement{Verdict: ledger.VerdictNotApplied, Error: "no connection"}
 	check := func(attempt, uncounted int) {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -159,8 +160,8 @@ func TestReconcileHasALock(t *testing.T) {
 func TestEnqueueTx(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
 	effect := ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: ledger.Request{Body: []byte("hello")}}
 
 	boom := errors.New("boom")

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -14,9 +15,9 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ann := ledger.Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
-	app := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app}))
-	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "one", Destinations: []ledger.Destination{app}}))
+	app := fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
+	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "one", Destinations: []fleet.Destination{app}}))
 	enqueue := func(key string) (added bool, err error) {
 		err = b.pool.QueryRow(t.Context(), `SELECT hooklatch.enqueue('app', $1, '{}')`, key).Scan(&added)
 		return added, err
@@ -32,7 +33,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 3, waiting[0].Effects)
 
 	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)
-	require.ErrorIs(t, err, ledger.ErrServed)
+	require.ErrorIs(t, err, fleet.ErrServed)
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "one"))
 	parked, err := b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 1, parked)
 
 	// Who has it again registers it anew.
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app}))
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
 	added, err := enqueue("four")
 	require.NoError(t, err)
 	require.True(t, added)
@@ -67,10 +68,10 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 func TestDestinationsTellWhoServesThem(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	app, crm := ledger.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, ledger.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
-	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []ledger.Destination{app, crm}))
+	app, crm := fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app, crm}))
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: id, Destinations: []ledger.Destination{app}}))
+		require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: id, Destinations: []fleet.Destination{app}}))
 	}
 	states, err := b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
@@ -101,11 +102,11 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT queue FROM hooklatch.destinations WHERE name = 'app'`).Scan(&queue))
 		return queue
 	}
-	in := func(queue string) []ledger.Destination {
-		return []ledger.Destination{{Name: "app", Kind: "http", Queue: queue}}
+	in := func(queue string) []fleet.Destination {
+		return []fleet.Destination{{Name: "app", Kind: "http", Queue: queue}}
 	}
-	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "new", Running: 1, Destinations: in("new")}))
-	require.NoError(t, b.fleet.Announce(t.Context(), ledger.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
+	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "new", Running: 1, Destinations: in("new")}))
+	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), in("old")))
 	require.Equal(t, "new", queue())
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "new"))

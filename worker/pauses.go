@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
 const (
@@ -65,7 +65,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 		return errors.Join(append(errs, err)...)
 	}
 	for _, state := range states {
-		if _, known := w.lanes[state.Name]; known && state.Breaker != ledger.BreakerClosed {
+		if _, known := w.lanes[state.Name]; known && state.Breaker != fleet.BreakerClosed {
 			errs = append(errs, insertProbe(ctx, client, state.Name))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
@@ -70,7 +70,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 		return err
 	}
 	switch {
-	case state.Breaker == ledger.BreakerClosed:
+	case state.Breaker == fleet.BreakerClosed:
 		return nil
 	case state.OperatorPaused:
 		return river.JobSnooze(pausesEvery)
@@ -105,7 +105,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 }
 
 // conclude closes the breaker, or waits for the next probe.
-func (w *probeWorker) conclude(ctx context.Context, l *lane, state ledger.DestinationState, e ended) error {
+func (w *probeWorker) conclude(ctx context.Context, l *lane, state fleet.DestinationState, e ended) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	counts, failed := breakerCounts(e.outcome)
@@ -132,14 +132,14 @@ func (w *probeWorker) conclude(ctx context.Context, l *lane, state ledger.Destin
 	return river.JobSnooze(min(wait, pausesEvery))
 }
 
-func (w *probeWorker) stateOf(ctx context.Context, name string) (ledger.DestinationState, error) {
+func (w *probeWorker) stateOf(ctx context.Context, name string) (fleet.DestinationState, error) {
 	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
-		return ledger.DestinationState{}, err
+		return fleet.DestinationState{}, err
 	}
-	at := slices.IndexFunc(states, func(s ledger.DestinationState) bool { return s.Name == name })
+	at := slices.IndexFunc(states, func(s fleet.DestinationState) bool { return s.Name == name })
 	if at < 0 {
-		return ledger.DestinationState{}, river.JobCancel(fmt.Errorf("%s: there is no such destination any more", name))
+		return fleet.DestinationState{}, river.JobCancel(fmt.Errorf("%s: there is no such destination any more", name))
 	}
 	return states[at], nil
 }

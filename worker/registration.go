@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -14,10 +14,10 @@ import (
 const withdrawTimeout = 2 * time.Second
 
 // registered are the destinations as the ledger stores them.
-func (w *Worker) registered() []ledger.Destination {
-	registered := make([]ledger.Destination, 0, len(w.opts.Destinations))
+func (w *Worker) registered() []fleet.Destination {
+	registered := make([]fleet.Destination, 0, len(w.opts.Destinations))
 	for _, d := range w.opts.Destinations {
-		registered = append(registered, ledger.Destination{
+		registered = append(registered, fleet.Destination{
 			Name:       d.Name,
 			Kind:       d.Sender.Kind(),
 			Queue:      d.Queue,
@@ -57,8 +57,8 @@ func (w *Worker) logMoved(ctx context.Context, moved int64) {
 }
 
 // here is how this process announces itself.
-func (w *Worker) here() ledger.Presence {
-	return ledger.Presence{ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: w.opts.ConfigHash, Destinations: w.registered()}
+func (w *Worker) here() fleet.Presence {
+	return fleet.Presence{ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: w.opts.ConfigHash, Destinations: w.registered()}
 }
 
 // presence keeps the announcement of a process fresh.
@@ -72,7 +72,7 @@ func (w *Worker) stayAnnounced() *presence {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &presence{cancel: cancel}
 	p.done.Go(func() {
-		ticker := time.NewTicker(ledger.AnnounceEvery)
+		ticker := time.NewTicker(fleet.AnnounceEvery)
 		defer ticker.Stop()
 		for {
 			select {

@@ -19,10 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// fleet is configurations with more and more destinations, d0 to dn, and an
+// crew is configurations with more and more destinations, d0 to dn, and an
 // event type for each. Each effect is done at its second attempt, half a second
 // after its first.
-type fleet struct {
+type crew struct {
 	*bundle
 
 	refuse       atomic.Bool // events whose id begins with "refused"
@@ -30,9 +30,9 @@ type fleet struct {
 	routes       []route.Route
 }
 
-func newFleet(t *testing.T, size int) *fleet {
+func newFleet(t *testing.T, size int) *crew {
 	t.Helper()
-	f := &fleet{bundle: setup(t)}
+	f := &crew{bundle: setup(t)}
 	var called sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -59,7 +59,7 @@ func newFleet(t *testing.T, size int) *fleet {
 }
 
 // start starts a process that knows the first n destinations.
-func (f *fleet) start(t *testing.T, n int) *Worker {
+func (f *crew) start(t *testing.T, n int) *Worker {
 	t.Helper()
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[:n], f.routes[:n]
@@ -68,14 +68,14 @@ func (f *fleet) start(t *testing.T, n int) *Worker {
 	return w
 }
 
-func (f *fleet) send(t *testing.T, id string, to int) {
+func (f *crew) send(t *testing.T, id string, to int) {
 	t.Helper()
 	f.take(t, incoming{id: id, eventType: fmt.Sprint("d", to), body: fmt.Sprintf(`{"id":%q}`, id)})
 }
 
 // retry is what an operator orders for the refused effects of the first n
 // destinations.
-func (f *fleet) retry(t *testing.T, n int) {
+func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
 	failed, err := f.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectFailed, Limit: 100})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -17,7 +17,7 @@ const tripTimeout = 5 * time.Second
 
 // tripper pauses destinations that are down.
 type tripper struct {
-	fleet     *ledger.Fleet
+	fleet     *fleet.Fleet
 	telemetry *telemetry
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -28,7 +29,7 @@ type Worker struct {
 	sql       statements
 	outbox    *outbox.Outbox // events
 	ledger    *ledger.Ledger
-	fleet     *ledger.Fleet
+	fleet     *fleet.Fleet
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -18,7 +18,7 @@ import (
 func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "effects_unserved"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
-	var waiting []ledger.Waiting
+	var waiting []fleet.Waiting
 	if err == nil {
 		waiting, err = o.Fleet().Waiting(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -55,7 +56,7 @@ what paused them.`,
 	return cmd
 }
 
-func (c *cli) printDestinations(destinations []ledger.DestinationState, counts map[string]ledger.Unsuccessful, asJSON bool) error {
+func (c *cli) printDestinations(destinations []fleet.DestinationState, counts map[string]fleet.Unsuccessful, asJSON bool) error {
 	if asJSON {
 		all := make([]plainjson.Joined, 0, len(destinations))
 		for _, d := range destinations {
@@ -82,7 +83,7 @@ func (c *cli) printDestinations(destinations []ledger.DestinationState, counts m
 
 // servedBy says how many processes have a destination, or when the last was seen:
 // then it is in no configuration any more, or nothing runs.
-func servedBy(d ledger.DestinationState) string {
+func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:
 		return counted(d.ServedBy, "worker")
@@ -94,7 +95,7 @@ func servedBy(d ledger.DestinationState) string {
 
 // whyPaused explains an operator's pause and the breaker, which are
 // independent of each other.
-func whyPaused(d ledger.DestinationState) string {
+func whyPaused(d fleet.DestinationState) string {
 	var why []string
 	if d.OperatorPaused {
 		text := "paused by " + d.PausedBy
@@ -103,9 +104,9 @@ func whyPaused(d ledger.DestinationState) string {
 		}
 		why = append(why, text+reasonSuffix(d.PauseReason))
 	}
-	if d.Breaker != ledger.BreakerClosed {
+	if d.Breaker != fleet.BreakerClosed {
 		text := "breaker open since " + shown(d.OpenedAt) + reasonSuffix(d.BreakerReason)
-		if d.Breaker == ledger.BreakerOpen {
+		if d.Breaker == fleet.BreakerOpen {
 			text += " (next probe " + shown(d.ProbeAt) + ")"
 		}
 		why = append(why, text)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -41,7 +42,7 @@ into the configuration is known again when a worker starts with it.`,
 				switch {
 				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
-				case errors.Is(err, ledger.ErrServed):
+				case errors.Is(err, fleet.ErrServed):
 					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
 						safetext.Shown(name), c.name)
 				case err != nil:

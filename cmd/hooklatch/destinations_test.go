@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -25,13 +26,13 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.NoError(t, o.Fleet().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
 	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
 	require.NoError(t, o.Fleet().CloseBreaker(t.Context(), "app"))
-	var listed []ledger.DestinationState
+	var listed []fleet.DestinationState
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("destinations", "list", "--json")...)), &listed))
 	require.Equal(t, "app", listed[0].Name)
 	require.True(t, listed[0].Paused())
 	require.True(t, listed[0].OperatorPaused)
 	require.True(t, listed[0].QueuePaused)
-	require.Equal(t, ledger.BreakerClosed, listed[0].Breaker)
+	require.Equal(t, fleet.BreakerClosed, listed[0].Breaker)
 	require.Equal(t, systemUser(), listed[0].PausedBy)
 	require.Equal(t, "they move house", listed[0].PauseReason)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -67,17 +68,17 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		Duplicates: 3, LastDuplicateAt: at, BodyDiffers: true, ReplaySuspect: true, RetryNumber: 1, RetryReason: "timeout",
 		Headers: map[string][]string{"Content-Type": {"application/json"}}, ContentType: "application/json", Body: []byte("{}"),
 	}
-	destination := ledger.DestinationState{
+	destination := fleet.DestinationState{
 		Name: "app", Kind: "http", Queue: "dst_app", SharedQueue: true, RegisteredAt: at,
 		OperatorPaused: true, PausedBy: "ann", PauseReason: "they move house", PausedAt: at,
-		Breaker: ledger.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
+		Breaker: fleet.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
 		ServedBy: 2, ServedAt: at,
 	}
 	for name, value := range map[string]any{
 		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
 		"event_full": event, "event_empty": &outbox.Event{Body: []byte{}},
-		"destination_full":  plainjson.Joined{destination, ledger.Unsuccessful{Failed: 1, Parked: 2}},
-		"destination_empty": plainjson.Joined{ledger.DestinationState{}, ledger.Unsuccessful{}},
+		"destination_full":  plainjson.Joined{destination, fleet.Unsuccessful{Failed: 1, Parked: 2}},
+		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
 	} {
 		var text bytes.Buffer
 		require.NoError(t, printJSON(&text, value))

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -130,7 +131,7 @@ func newScene(t *testing.T, kind string, policy ledger.Policy) *scene {
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
-	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []ledger.Destination{
+	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []fleet.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},
 	}))
 	return &scene{Outbox: box, pool: pool}

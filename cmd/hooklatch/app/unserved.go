@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -44,7 +44,7 @@ func (u Unserved) Fix() string {
 
 // FindUnserved compares what waits with a configuration. Of a route that is
 // gone only effects count that it is still to render: the others go on.
-func FindUnserved(cfg *config.Config, waiting []ledger.Waiting) []Unserved {
+func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
 	routes := map[string]bool{"": true} // what the application enqueued
 	for _, r := range cfg.Routes {
 		routes[r.Name] = true

@@ -1,4 +1,4 @@
-package ledger
+package fleet
 
 import (
 	"cmp"
@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Destination is where effects go, as workers register it.
 type Destination struct {
 	Name       string
-	Kind       string // http, email, ...
-	Queue      string // River queue
-	Policy     Policy // empty: AtLeastOnce
+	Kind       string        // http, email, ...
+	Queue      string        // River queue
+	Policy     ledger.Policy // empty: AtLeastOnce
 	ConfigHash string
 }
 
@@ -27,7 +28,7 @@ type registerDestinations struct{ Destinations []Destination }
 func (f *Fleet) RegisterDestinations(ctx context.Context, destinations []Destination) error {
 	rows := slices.Clone(destinations)
 	for i, d := range rows {
-		rows[i].Policy = cmp.Or(d.Policy, AtLeastOnce)
+		rows[i].Policy = cmp.Or(d.Policy, ledger.AtLeastOnce)
 	}
 	err := f.db.Do(ctx, "register_destinations", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := f.sql.RegisterDestinations.With(registerDestinations{Destinations: rows}).Exec(ctx, tx)

@@ -1,4 +1,4 @@
-package ledger
+package fleet
 
 import (
 	"embed"
@@ -7,11 +7,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-//go:embed fleetquery
-var fleetQueries embed.FS
+//go:embed query
+var queries embed.FS
 
-// fleetStatements are the texts of query/*.sql.
-type fleetStatements struct {
+// statements are the texts of query/*.sql.
+type statements struct {
 	AnnounceWorker       statement.Of[announceWorker]
 	BeginProbe           statement.Of[beginProbe]
 	CloseBreaker         statement.Of[named]
@@ -37,8 +37,8 @@ type fleetStatements struct {
 	WrongPauses          statement.Bound
 }
 
-func loadFleetStatements(name schema.Name) (fleetStatements, error) {
-	var s fleetStatements
-	err := statement.Load(&s, fleetQueries, "fleetquery", name.SQL)
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queries, "query", name.SQL)
 	return s, err
 }

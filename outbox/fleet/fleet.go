@@ -1,4 +1,7 @@
-package ledger
+// Package fleet is responsible for the destinations of all processes together:
+// which there are, whether attempts at them may start and how fast, and which
+// processes perform them.
+package fleet
 
 import (
 	"errors"
@@ -7,12 +10,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// FleetOptions configure a Fleet.
-type FleetOptions struct {
+// Options configure a Fleet.
+type Options struct {
 	// DB is where changes are committed. Required.
 	DB *commit.DB
 	// ReadPool is what lists and counts for people use, on the same database.
@@ -24,7 +28,7 @@ type FleetOptions struct {
 	Jobs *riverjob.Inserter
 	// Ledger records what operators order, and parks what waits for a destination
 	// that is retired. Required.
-	Ledger *Ledger
+	Ledger *ledger.Ledger
 }
 
 // Fleet knows the destinations of all processes together. It is safe for concurrent
@@ -32,17 +36,17 @@ type FleetOptions struct {
 type Fleet struct {
 	db     *commit.DB
 	read   *pgxpool.Pool
-	sql    fleetStatements
+	sql    statements
 	jobs   *riverjob.Inserter
-	ledger *Ledger
+	ledger *ledger.Ledger
 }
 
-// NewFleet returns a Fleet on a migrated database. It starts nothing.
-func NewFleet(opts FleetOptions) (*Fleet, error) {
+// New returns a Fleet on a migrated database. It starts nothing.
+func New(opts Options) (*Fleet, error) {
 	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil {
 		return nil, errors.New("fleet options: DB, ReadPool, Jobs and Ledger are required")
 	}
-	sql, err := loadFleetStatements(opts.Schema.OrDefault())
+	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

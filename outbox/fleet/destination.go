@@ -1,4 +1,4 @@
-package ledger
+package fleet
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -74,18 +75,18 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 // SetPaused sets or ends an operator's pause. The breaker goes its own way: a
 // destination works when neither holds it. Errors: ErrUnknownDestination,
 // ErrUnavailable.
-func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by Operator) error {
-	what := Instruction{Action: ActionResumeDestination, Target: destination}
+func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
+	what := ledger.Instruction{Action: ledger.ActionResumeDestination, Target: destination}
 	if paused {
-		what.Action = ActionPauseDestination
+		what.Action = ledger.ActionPauseDestination
 	}
-	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		came := Consequence{Result: "it was so already"}
+	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		came := ledger.Consequence{Result: "it was so already"}
 		known, err := f.applyPause(ctx, tx, destination, func() error {
 			pause := setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}
 			tag, err := f.sql.SetPaused.With(pause).Exec(ctx, tx)
 			if tag.RowsAffected() > 0 {
-				came = Consequence{Result: "paused", Affected: 1}
+				came = ledger.Consequence{Result: "paused", Affected: 1}
 				if !paused {
 					came.Result = "resumed"
 				}
@@ -93,7 +94,7 @@ func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, 
 			return err
 		})
 		if err == nil && !known {
-			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+			err = fmt.Errorf("%w %q", ledger.ErrUnknownDestination, destination)
 		}
 		return came, err
 	})
@@ -113,7 +114,7 @@ func (f *Fleet) changeDestination(ctx context.Context, destination string, chang
 			return err
 		})
 		if err == nil && !known {
-			err = fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+			err = fmt.Errorf("%w %q", ledger.ErrUnknownDestination, destination)
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package ledger
+package fleet
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Waiting are the unfinished effects of one route, or those the application
@@ -44,25 +46,25 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 // rest. A worker that has the destination again when it starts registers it
 // anew. Progress may be nil. Errors: ErrServed, ErrUnknownDestination,
 // ErrUnavailable.
-func (f *Fleet) Retire(ctx context.Context, destination string, by Operator, progress func(EffectsProgress)) (parked int64, err error) {
+func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator, progress func(ledger.EffectsProgress)) (parked int64, err error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
-	what := Instruction{Action: ActionRetireDestination, Target: destination}
-	err = f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
+	what := ledger.Instruction{Action: ledger.ActionRetireDestination, Target: destination}
+	err = f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		known, err := f.forget(ctx, tx, destination)
 		switch {
 		case err != nil:
-			return Consequence{}, err
+			return ledger.Consequence{}, err
 		case known:
-			return Consequence{Result: "retired", Affected: 1}, nil
+			return ledger.Consequence{Result: "retired", Affected: 1}, nil
 		}
-		return Consequence{Result: "it was so already"}, nil
+		return ledger.Consequence{Result: "it was so already"}, nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("retire %s: %w", destination, err)
 	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
-	done, err := f.ledger.ActOnEffects(ctx, ActionParkEffect,
-		EffectSelection{Destination: destination, States: StatesFor(ActionParkEffect)}, by, EffectsPace{Progress: progress})
+	done, err := f.ledger.ActOnEffects(ctx, ledger.ActionParkEffect,
+		ledger.EffectSelection{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)}, by, ledger.EffectsPace{Progress: progress})
 	if err != nil {
 		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
 	}
@@ -80,7 +82,7 @@ func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (know
 			return false, fmt.Errorf("look for waiting effects: %w", err)
 		}
 		if !waits {
-			return false, fmt.Errorf("%w %q", ErrUnknownDestination, destination)
+			return false, fmt.Errorf("%w %q", ledger.ErrUnknownDestination, destination)
 		}
 		return false, nil
 	}

@@ -1,10 +1,12 @@
-package ledger
+package fleet
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Unsuccessful counts the effects that wait for a person at one destination.
@@ -22,11 +24,11 @@ func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, erro
 	}
 	counts := make(map[string]Unsuccessful)
 	var destination string
-	var state EffectState
+	var state ledger.EffectState
 	var n int64
 	if _, err := pgx.ForEachRow(rows, []any{&destination, &state, &n}, func() error {
 		count := counts[destination]
-		if state == EffectFailed {
+		if state == ledger.EffectFailed {
 			count.Failed = n
 		} else {
 			count.Parked = n
