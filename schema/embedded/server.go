@@ -237,12 +237,6 @@ func (s *Server) URL(database string) string {
 // than Options.DataDir asked for.
 func (s *Server) DataDir() string { return s.dir.data() }
 
-// Port returns the TCP port. It stays the same over restarts.
-func (s *Server) Port() int { return s.port }
-
-// Version returns what `postgres --version` says.
-func (s *Server) Version() string { return s.bin.version }
-
 // Major returns the major version, such as 18.
 func (s *Server) Major() int { return s.bin.major }
 

@@ -34,7 +34,7 @@ func TestStartServesAndStopLeavesNothing(t *testing.T) {
 	} {
 		require.Equal(t, want, show(t, conn, setting), setting)
 	}
-	require.Contains(t, server.Version(), fmt.Sprintf("(PostgreSQL) %d", server.Major()))
+	require.Contains(t, server.bin.version, fmt.Sprintf("(PostgreSQL) %d", server.Major()))
 
 	pid := server.PID()
 	group, err := syscall.Getpgid(pid)
@@ -141,7 +141,7 @@ func TestPortOfChoice(t *testing.T) {
 	port, err := freePort()
 	require.NoError(t, err)
 	server := startServer(t, Options{Port: port})
-	require.Equal(t, port, server.Port())
+	require.Equal(t, port, server.port)
 	require.Contains(t, server.URL("x"), fmt.Sprintf("@127.0.0.1:%d/x?", port))
 }
 

@@ -21,12 +21,6 @@ func (*Server) URL(string) string { return "" }
 // DataDir returns the directory of the cluster.
 func (*Server) DataDir() string { return "" }
 
-// Port returns the TCP port.
-func (*Server) Port() int { return 0 }
-
-// Version returns what `postgres --version` says.
-func (*Server) Version() string { return "" }
-
 // Major returns the major version, such as 18.
 func (*Server) Major() int { return 0 }
 
