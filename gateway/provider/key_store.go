@@ -12,7 +12,7 @@ type KeyStore interface {
 	// Kept returns the keys that are kept.
 	Kept(ctx context.Context) ([]KeptKey, error)
 	// Keep keeps a key some time later, in place of what has its ID. It does not
-	// wait, and tells nobody but the log when it fails.
+	// wait, and a failure goes to the log only.
 	Keep(key KeptKey)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Provider declares what Hooklatch knows of one kind of sender. Values are
+// Provider declares one kind of sender. Values are
 // made by New, one for each source, and are safe for concurrent use.
 type Provider struct {
 	// Name is the slug in the configuration: stripe, github, ...
@@ -78,23 +78,23 @@ type Provider struct {
 	// query is stored or logged, nor any header that repeats one of these.
 	SecretQuery []string
 
-	// SignsURL tells that the URL the sender called is (part of) what proves it.
+	// SignsURL: the URL the sender called is (part of) what proves it.
 	// The source must be told that URL: the Host of a request is anybody's.
 	SignsURL bool
 
 	// HeaderFamilies are the headers the sender signs and describes deliveries
 	// with, beside the content type, in canonical form; "*" stands for any run of
 	// characters. A sender without any puts everything into the body or the URL.
-	// Headers that somebody on the way may set under the same prefix are named
+	// Headers that others on the way may set under the same prefix are named
 	// one by one. The catalog adds those that the options of a source name.
 	HeaderFamilies []string
 
-	// UnsignedID tells that (some) ids stand in a header that is not signed:
-	// whoever saw one request can send it again under a new id, for as long as
-	// its signed time lets them, or for ever. The replay guard is for these.
+	// UnsignedID: (some) ids stand in a header that is not signed:
+	// anyone who saw one request can send it again under a new id, for as long as
+	// its signed time lets them, or forever. The replay guard is for these.
 	UnsignedID bool
-	// UnsignedBody tells that what is signed does not tie the sender to the
-	// body: whoever saw one request can put another event under its signature.
+	// UnsignedBody: what is signed does not tie the sender to the
+	// body: anyone who saw one request can put another event under its signature.
 	// The replay guard of such a source refuses unless it is told otherwise.
 	UnsignedBody bool
 	// ReplayToken returns what the replay guard remembers of a proven request:
@@ -115,7 +115,7 @@ type Provider struct {
 	// RetryWindow is for how long it retries by itself; ResendWindow for how
 	// long a person can make it resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
-	// OldSecretRetries tells that retries are signed with the secret that was
+	// OldSecretRetries: retries are signed with the secret that was
 	// valid when the event happened: a secret that was replaced stays accepted
 	// for RetryWindow.
 	OldSecretRetries bool
@@ -155,7 +155,7 @@ type Event struct {
 	Part []byte
 }
 
-// Verified tells which secret matched, by its index, and when the sender
+// Verified says which secret matched, by its index, and when the sender
 // signed (zero when the scheme signs no time).
 type Verified struct {
 	SecretIndex int

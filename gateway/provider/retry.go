@@ -7,7 +7,7 @@ type RetryInfo struct {
 	Number int
 	// Reason of the retry in the sender's words: printable, at most 64 bytes.
 	Reason string
-	// Redelivery tells that the sender says it sent the event before.
+	// Redelivery: the sender says that it sent the event before.
 	Redelivery bool
 	// Token names a delivery over all of its attempts: printable, at most 64
 	// bytes.

@@ -41,7 +41,7 @@ func objectPart(d *proof.Document, levels int) string {
 }
 
 // change describes one change of a field. Meta gives it no id: the time of
-// its entry tells it from an equal one.
+// its entry distinguishes it from an equal one.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)

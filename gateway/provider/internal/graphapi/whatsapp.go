@@ -8,7 +8,7 @@ import (
 const WhatsAppObject = "whatsapp_business_account"
 
 // whatsAppMessages finds messages and statuses in a change of the field
-// messages. One that has neither tells of errors.
+// messages. One that has neither reports errors.
 func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	messages, err := d.At("/value/messages")
 	if err != nil {

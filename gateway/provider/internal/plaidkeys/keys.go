@@ -50,8 +50,8 @@ func isKeyID(s string) bool {
 	})
 }
 
-// Keys asks Plaid's API for keys, and keeps those it knows. Ids it does
-// not know can be had for nothing, so questions about them are limited.
+// Keys asks Plaid's API for keys, and keeps those it was given. Unknown ids
+// cost a stranger nothing, so questions about them are limited.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
@@ -105,7 +105,7 @@ func New(o provider.Options) *Keys {
 	return k
 }
 
-// Of returns the keys an account can have. may tells whether Plaid may be asked
+// Of returns the keys an account can have. may reports whether Plaid may be asked
 // about one that is not known.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {

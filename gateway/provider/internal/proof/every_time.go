@@ -2,7 +2,7 @@ package proof
 
 // EveryTime makes a key that no event had before. It is for deliveries that
 // only say "something changed, go and look": two with the same content are two
-// events, and no id tells them from one that is sent again. One look too many
+// events, and no id distinguishes them from one that is sent again. One look too many
 // costs nothing, one too few loses a change. All of the fields must be there.
 func EveryTime(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {

@@ -110,7 +110,7 @@ func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 }
 
 // parseKeySet reads a JSON Web Key Set (RFC 7517). Keys of unknown kinds, and
-// those for encryption, are passed over, as the RFC wants.
+// those for encryption, are ignored, as the RFC wants.
 func parseKeySet(document []byte) ([]PublishedKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

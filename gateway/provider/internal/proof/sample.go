@@ -39,7 +39,7 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 	return r
 }
 
-// FreshID makes an id nobody used before.
+// FreshID makes an id that was never used before.
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
 // NumberOf and commitOf are what a sample calls the thing its event is about. They

@@ -17,7 +17,7 @@ import (
 )
 
 // StaticToken declares the weakest scheme there is: the request carries the
-// secret itself. Whoever sees one request can make any other, so that it needs
+// secret itself. Anyone who sees one request can make any other, so that it needs
 // TLS, and no replay guard helps.
 type StaticToken struct {
 	Header string // in canonical form; empty with query

@@ -20,7 +20,7 @@ const (
 	MaxFormSize = 256 << 10 // bytes of a form that is signed as a whole
 )
 
-// Walk reads JSON that nobody has proven, once from front to back and no
+// Walk reads JSON that is not proven, once from front to back and no
 // further than it must: it makes nothing of what it passes over. It takes its
 // text for JSON without checking that; what is none ends in errNoJSON, or is
 // refused when the proven body is parsed.
@@ -113,7 +113,7 @@ func (w *Walk) Value() ([]byte, error) {
 	return w.Text[start:end], nil
 }
 
-// endsNumber tells what cannot belong to a number, true, false or null.
+// endsNumber reports what cannot belong to a number, true, false or null.
 func endsNumber(c byte) bool { return c <= ' ' || c == ',' || c == ']' || c == '}' }
 
 // containerEnd is where the object or list ends that begins there, -1 when it
@@ -202,7 +202,7 @@ func Glance(body []byte, name string) string {
 	return found
 }
 
-// SomeFields reads the named fields of a form that nobody has proven, and
+// SomeFields reads the named fields of a form that is not proven, and
 // decodes no others.
 func SomeFields(body []byte, names ...string) (url.Values, error) {
 	if bytes.Count(body, []byte("&")) >= MaxFields {

@@ -125,7 +125,7 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	if !slices.Contains(w.Algorithms, algorithm) || token.Method == nil {
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonForbiddenAlgorithm, Detail: "want " + strings.Join(w.Algorithms, " or ")}
 	}
-	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: what we do not know must not be passed over
+	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: what we do not know must not be ignored
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "has a critical extension"}
 	}
 	signature, err := segments.DecodeSegment(parts[2])

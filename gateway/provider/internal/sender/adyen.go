@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// adyen knows two kinds of webhooks: those of payments, where each item in the
+// adyen declares two kinds of webhooks: those of payments, where each item in the
 // body carries a signature of some of its own fields, and those of platforms,
 // balances and management, where a header signs the body.
 // Source: docs.adyen.com/development-resources/webhooks;

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// auth0 knows event streams, which send one CloudEvent in a request, and log
+// auth0 declares event streams, which send one CloudEvent in a request, and log
 // streams, which send lists. Both carry a fixed header.
 // Source: github.com/auth0/docs-v2, customize/events and customize/log-streams.
 type auth0 struct{ token proof.StaticToken }
@@ -39,7 +39,7 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 					"token the same way.",
 			},
 			Notes: []string{
-				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"Anyone who sees one request can make any other: it needs TLS all the way.",
 				"After 1, 2 and 4 s Auth0 gives up, and never repeats what was answered 4xx. Streams that keep failing are switched off.",
 				"No order.",
 				"JSON Lines cannot be taken, unless there is one line in a request: choose JSON Array.",

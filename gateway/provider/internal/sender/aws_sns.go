@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sns knows the HTTP deliveries of Amazon SNS. Anybody can have a topic there
+// sns declares the HTTP deliveries of Amazon SNS. Anybody can have a topic there
 // that AWS signs for, so the secrets of a source are the topics it takes.
 // Source: docs.aws.amazon.com/sns, "Verifying the signatures of Amazon SNS
 // messages"; aws/aws-js-sns-message-validator.
@@ -176,7 +176,7 @@ func (s *sns) Verify(ctx context.Context, r *provider.Request, secrets []secret.
 }
 
 // snsMatch returns the index of the topic a message is of, or of the key that
-// signed it; own tells that it is a key.
+// signed it; own says whether it is such a key.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret

@@ -27,7 +27,7 @@ func Basic(o provider.Options) (*provider.Provider, error) {
 			"Let the sender call {url} with a user and a long random password; many take them as https://user:password@host/path.",
 			"Say with `event_id` what makes two deliveries the same event.",
 		},
-		Notes: []string{"Whoever sees one request can make any other. Prefer a sender that signs."},
+		Notes: []string{"Anyone who sees one request can make any other. Prefer a sender that signs."},
 		Docs:  "https://www.rfc-editor.org/rfc/rfc7617",
 	}
 	return p, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Bitbucket knows Bitbucket Cloud and Bitbucket Data Center, which signs
+// Bitbucket declares Bitbucket Cloud and Bitbucket Data Center, which signs
 // alike and calls its id by another name.
 // Source: support.atlassian.com/bitbucket-cloud, "Manage webhooks",
 // "Troubleshoot webhooks"; confluence.atlassian.com/bitbucketserver, "Event
@@ -49,7 +49,7 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 				"Enter a long random secret there, and the same as the secret of the source. Without a secret Bitbucket does not sign.",
 			},
 			Notes: []string{
-				"The id is not signed: whoever saw one request can send it again under another id. The replay guard sees that.",
+				"The id is not signed: anyone who saw one request can send it again under another id. The replay guard sees that.",
 				"Unconfirmed: the two further attempts after a 5xx or a time-out come within minutes. After that the event is lost.",
 				"Bitbucket Cloud does not send payloads over 256 kB at all.",
 				"Data Center signs its test of the connection (diagnostics:ping) like any other event.",

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Calendly knows the webhook subscriptions of Calendly's API v2.
+// Calendly declares the webhook subscriptions of Calendly's API v2.
 // Source: developer.calendly.com, "Webhook signatures".
 func Calendly(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Calendly-Webhook-Signature", proof.Seconds, proof.Tolerance(o, 3*time.Minute))

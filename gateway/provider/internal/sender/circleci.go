@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// CircleCI knows the outbound webhooks of CircleCI.
+// CircleCI declares the outbound webhooks of CircleCI.
 // Source: circleci.com/docs/outbound-webhooks ("Communication protocol",
 // "Validate webhooks") and circleci.com/docs/webhooks-reference.
 func CircleCI(provider.Options) (*provider.Provider, error) {
@@ -42,7 +42,7 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex, as `v1` of the header `circleci-signature`. Other versions are passed over. No time is signed.",
+			Signing: "HMAC-SHA256 over the body, in hex, as `v1` of the header `circleci-signature`. Other versions are ignored. No time is signed.",
 			KeyRule: "`/id` of the body, which names the event. Not `/webhook/id`, which names the webhook, and not the ids of pipeline, workflow and job.",
 			Setup: []string{
 				"Project Settings, Webhooks, Add Webhook: URL {url}, and the events.",

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Clerk knows Clerk, which delivers through Svix.
+// Clerk declares Clerk, which delivers through Svix.
 // Source: clerk.com/docs/webhooks/overview.
 func Clerk(o provider.Options) (*provider.Provider, error) {
 	o.OccurredAt = provider.Clock{Pointer: "/timestamp", Unit: string(proof.Milliseconds)}

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Coinbase knows the webhooks of Coinbase Commerce.
+// Coinbase declares the webhooks of Coinbase Commerce.
 // Source: coinbase/coinbase-commerce-node, Webhook and its tests.
 func Coinbase(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{

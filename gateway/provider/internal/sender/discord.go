@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// discord knows interactions and webhook events: one way to sign, two kinds of
+// discord declares interactions and webhook events: one way to sign, two kinds of
 // body, two kinds of PING. Discord sends bad signatures on purpose, and takes
 // the URL off the application when they are not answered 401.
 // Source: github.com/discord/discord-api-docs, developers/interactions and

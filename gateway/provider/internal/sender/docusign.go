@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// DocuSign knows DocuSign Connect with JSON bodies (SIM, "send individual
+// DocuSign declares DocuSign Connect with JSON bodies (SIM, "send individual
 // messages"), and with the XML of older configurations. Every key of the
 // account signs in a header of its own, whatever the body is.
 // Source: developers.docusign.com/platform/webhooks/connect, .../validate and
@@ -65,7 +65,7 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
-				"XML tells the state of an envelope, not what has changed: the type of its events is envelope- and that state (envelope-sent, " +
+				"XML says the state of an envelope, not what has changed: the type of its events is envelope- and that state (envelope-sent, " +
 					"envelope-completed, ...), also when only a recipient has done something.",
 				"Unconfirmed: that XML which is sent again keeps its TimeGenerated.",
 				"With the documents included a body can be large: raise max_body of the source, or fetch the documents by the API.",

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Dropbox knows the webhooks of the files API. They name the accounts in
+// Dropbox declares the webhooks of the files API. They name the accounts in
 // which something changed, and nothing else.
 // Source: dropbox.com/developers/reference/webhooks.
 func Dropbox(provider.Options) (*provider.Provider, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// GitHub knows GitHub's webhooks, with JSON and with form bodies.
+// GitHub declares GitHub's webhooks, with JSON and with form bodies.
 // Source: docs.github.com, "Validating webhook deliveries".
 func GitHub(provider.Options) (*provider.Provider, error) {
 	delivery, event := proof.InHeader("X-GitHub-Delivery"), proof.InHeader("X-GitHub-Event")
@@ -44,7 +44,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Others,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is passed over.",
+			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is ignored.",
 			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
 			Setup: []string{
 				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// gitlab knows GitLab's webhooks: with a signing token, which works as Standard
+// gitlab declares GitLab's webhooks: with a signing token, which works as Standard
 // Webhooks do, and with the older secret token, which only stands in a header.
 // Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
 // merge requests 160952 (Idempotency-Key) and 230944 (signing token).
@@ -59,7 +59,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 					"source; while you move from one to the other, set both.",
 			},
 			Notes: []string{
-				"With a secret token whoever sees one request can make any other: prefer the signing token. A source whose secrets are all " +
+				"With a secret token anyone who sees one request can make any other: prefer the signing token. A source whose secrets are all " +
 					"signing tokens takes no other request.",
 				"GitLab does not try again by itself. Resend in the log of the webhook keeps the key. Unconfirmed: for 7 days.",
 				"GitLab waits 10 s. Unconfirmed: 4 failures in a row switch a webhook off for a while, 40 for good.",
@@ -85,7 +85,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// gitlabSigns tells a signing token from a secret token.
+// gitlabSigns reports whether a secret is a signing token.
 func gitlabSigns(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// GoCardless knows the webhooks of GoCardless Pro: a list of events.
+// GoCardless declares the webhooks of GoCardless Pro: a list of events.
 // Source: developer.gocardless.com, "Webhooks"; support.gocardless.com,
 // "Webhook retries / failures"; gocardless-pro libraries.
 func GoCardless(provider.Options) (*provider.Provider, error) {

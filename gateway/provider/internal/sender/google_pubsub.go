@@ -20,7 +20,7 @@ const (
 	pubsubTime         = "X-Goog-Pubsub-Publish-Time"
 )
 
-// pubsub knows push subscriptions of Google Cloud Pub/Sub, with the envelope
+// pubsub declares push subscriptions of Google Cloud Pub/Sub, with the envelope
 // of Pub/Sub and without.
 // Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
 // /payload-unwrapping; google-auth-library.

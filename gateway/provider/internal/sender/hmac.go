@@ -56,7 +56,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"If the sender signs a time, put `{ts}` into the template: only then is an old request refused.",
-				"An id in a header that is not signed can be changed by whoever sees a request. Prefer one in the body.",
+				"An id in a header that is not signed can be changed by anyone who sees a request. Prefer one in the body.",
 			},
 		},
 		Verify:      s.Verify,

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// hubspot knows HubSpot's webhooks, signed in up to three versions at a time.
+// hubspot declares HubSpot's webhooks, signed in up to three versions at a time.
 // The older two are bare hashes; they count only where the third is not there.
 // Source: developers.hubspot.com, "Validating requests from HubSpot";
 // HubSpot/hubspot-api-nodejs, signature.spec.ts.

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Intercom knows Intercom's webhooks.
+// Intercom declares Intercom's webhooks.
 // Source: developers.intercom.com/docs/webhooks; intercom-developer-hub,
 // "Signed Notifications".
 func Intercom(provider.Options) (*provider.Provider, error) {

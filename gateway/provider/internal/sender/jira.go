@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Jira knows the webhooks an administrator of Jira Cloud registers.
+// Jira declares the webhooks an administrator of Jira Cloud registers.
 // Source: developer.atlassian.com/cloud/jira/platform/webhooks.
 func Jira(provider.Options) (*provider.Provider, error) {
 	id, attempt := proof.InHeader("X-Atlassian-Webhook-Identifier"), proof.InHeader("X-Atlassian-Webhook-Retry")
@@ -45,7 +45,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 				"Set its secret, and use the same for the secret of the source: without one Jira signs nothing and every delivery is refused.",
 			},
 			Notes: []string{
-				"The id is not signed, and no time is either: whoever saw a delivery can send it again under another id. The replay guard finds that.",
+				"The id is not signed, and no time is either: anyone who saw a delivery can send it again under another id. The replay guard finds that.",
 				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
 				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
 					"72 hours for which failed webhooks are kept are unconfirmed.",

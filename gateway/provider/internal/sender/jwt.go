@@ -51,7 +51,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 				"Say with `event_id` what makes two deliveries the same event.",
 			},
 			Notes: []string{
-				"Without `body_hash_claim` the token proves who sent a request, not what it says: whoever sees one can send other " +
+				"Without `body_hash_claim` the token proves who sent a request, not what it says: anyone who sees one can send other " +
 					"bodies until the token expires.",
 				"`alg: none` is refused always, and every algorithm that `algorithms` does not name.",
 			},

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// LINE knows the Messaging API: a list of events, empty when the console
+// LINE declares the Messaging API: a list of events, empty when the console
 // verifies the URL.
 // Source: developers.line.biz, "Receive messages (webhook)", "Check webhook
 // signature"; line-bot-sdk-nodejs test/validate-signature.spec.ts.

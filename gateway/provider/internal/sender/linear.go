@@ -18,7 +18,7 @@ import (
 // time is not documented, and a short tolerance would drop all of them.
 const linearTolerance = 8 * time.Hour
 
-// Linear knows Linear's webhooks, which sign the time inside the body.
+// Linear declares Linear's webhooks, which sign the time inside the body.
 // Source: linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
 func Linear(o provider.Options) (*provider.Provider, error) {
 	id, sentAt := proof.InHeader("Linear-Delivery"), proof.Clock{Pointer: "/webhookTimestamp", Unit: proof.Milliseconds}
@@ -51,7 +51,7 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 				"Use its signing secret for the secret of the source.",
 			},
 			Notes: []string{
-				"The id is not signed: whoever saw a delivery can send it again under another id for as long as tolerance says. The replay guard finds that.",
+				"The id is not signed: anyone who saw a delivery can send it again under another id for as long as tolerance says. The replay guard finds that.",
 				"Retries come after 1 minute, 1 hour and 6 hours, and it is not documented that they carry a new time. That is why tolerance is " +
 					"8 hours by default; Linear's own library takes one minute, which may refuse every retry.",
 				"The header Linear-Timestamp is not signed and not used.",
@@ -65,7 +65,7 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 				return v, err
 			}
 			if v.SignedAt = sentAt.Time(&proof.Document{R: r}); v.SignedAt.IsZero() {
-				return v, nil // nobody but Linear can leave it out
+				return v, nil // only Linear can leave it out
 			}
 			return v, proof.Within(v.SignedAt, now, tolerance)
 		},

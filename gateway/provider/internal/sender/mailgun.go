@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// mailgun knows Mailgun's webhooks (JSON) and the mail its routes forward
+// mailgun declares Mailgun's webhooks (JSON) and the mail its routes forward
 // (forms). Both carry the signature of a time and a token in the body, and
 // nothing else of it is signed.
 // Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
@@ -80,7 +80,7 @@ func aboutMailgun() provider.About {
 			RetryWindow: provider.Documentation,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: whoever saw one delivery " +
+		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: anyone who saw one delivery " +
 			"can put any event under its signature.",
 		KeyRule: "event-data.id. Mail forwarded by a route: recipient and Message-Id. The token belongs to the attempt.",
 		Setup: []string{
@@ -92,7 +92,7 @@ func aboutMailgun() provider.About {
 			"The replay guard holds another event under a signature that was seen, for a person to decide; `replay_guard: refuse` answers it 401.",
 			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
 			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
-			"Message-Id is chosen by whoever wrote the mail.",
+			"Message-Id is chosen by the author of the mail.",
 		},
 		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
 		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",

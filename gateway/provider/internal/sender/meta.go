@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Meta knows the webhooks of the Graph API: Messenger, Instagram, Pages,
+// Meta declares the webhooks of the Graph API: Messenger, Instagram, Pages,
 // users, ... What WhatsApp adds is in whatsapp.go; either takes the other's
 // deliveries.
 // Source: developers.facebook.com/docs/graph-api/webhooks;
@@ -32,7 +32,7 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 			"timestamp of what happens in a conversation).",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
-			"Retries go on for 36 hours, at first at once, then ever more rarely. Then the update is lost.",
+			"Retries go on for 36 hours, immediately at first, then less and less often. After that the update is lost.",
 			"A change without an id counts as the same only when the time of its entry is the same: two equal changes are two events. "+
 				"Unconfirmed: a retry keeps that time.",
 		),

@@ -36,7 +36,7 @@ const (
 
 var errNoGraphList = errors.New("the body has no list value of objects, which carry clientState")
 
-// MicrosoftGraph knows change notifications of Microsoft Graph.
+// MicrosoftGraph declares change notifications of Microsoft Graph.
 func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 	tokens, err := entra.New(o, graphPublisher)
 	if err != nil {

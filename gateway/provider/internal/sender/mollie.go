@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// mollie knows Mollie's signed webhooks with events, and the classic ones: a
+// mollie declares Mollie's signed webhooks with events, and the classic ones: a
 // form with the id of what changed, which Mollie does not sign at all. The
 // latter are proven by a token in the URL.
 // Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
@@ -71,10 +71,10 @@ func aboutMollie() provider.About {
 		},
 		Notes: []string{
 			"A classic webhook says nothing but an id: fetch the object from the API to learn its state.",
-			"Retries of a classic webhook are events of their own, since nothing tells them from the next change: make the work idempotent, " +
+			"Retries of a classic webhook are events of their own, since nothing distinguishes them from the next change: make the work idempotent, " +
 				"or set dedup: content to take copies within a short time for one.",
 			"For 24 hours after the secret was changed, Mollie signs with the old and the new one.",
-			"Answer 200 also to ids you do not know: anything else tells a stranger which ones exist.",
+			"Answer 200 also to ids you do not know: any other answer would show a stranger which ones exist.",
 		},
 		Backfill: "GET /v2/events/{id} of the Webhook Events API, and the list of payments.",
 		Docs:     "https://docs.mollie.com/reference/webhooks-new",
@@ -106,7 +106,7 @@ func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	return proof.Facts{Id: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }
 
-// mollieKind tells by the prefix of its id what a classic webhook is about.
+// mollieKind says by the prefix of its id what a classic webhook is about.
 func mollieKind(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Mux knows the webhooks of Mux Video and Data.
+// Mux declares the webhooks of Mux Video and Data.
 // Source: mux.com/docs/core/verify-webhook-signatures; mux-node-sdk
 // src/webhooks.
 func Mux(o provider.Options) (*provider.Provider, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Okta knows event hooks: a list of events in an envelope, behind a fixed
+// Okta declares event hooks: a list of events in an envelope, behind a fixed
 // header.
 // Source: github.com/okta/okta-developer-docs, concepts/event-hooks.
 func Okta(o provider.Options) (*provider.Provider, error) {
@@ -52,7 +52,7 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 				"Choose the events, save, and press Verify while the gateway runs.",
 			},
 			Notes: []string{
-				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"Anyone who sees one request can make any other: it needs TLS all the way.",
 				"Okta waits 3 s and tries again once at most. It never repeats what was answered 4xx. What was missed is found in the System Log only.",
 				"No order, and no limit on how late an event comes.",
 				"Unconfirmed: the retry comes within minutes.",
@@ -80,7 +80,7 @@ const oktaChallenge = "X-Okta-Verification-Challenge"
 const maxChallenge = 1024
 
 // oktaHandshake answers the one GET by which Okta verifies the endpoint. It is
-// not signed, and its answer tells nothing of ours.
+// not signed, and its answer reveals nothing of ours.
 func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet {
 		return nil, nil

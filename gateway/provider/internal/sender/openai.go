@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// OpenAI knows OpenAI, which signs by the Standard Webhooks specification.
+// OpenAI declares OpenAI, which signs by the Standard Webhooks specification.
 // Source: platform.openai.com/docs/guides/webhooks; openai-go webhooks.
 func OpenAI(o provider.Options) (*provider.Provider, error) {
 	o.OccurredAt = provider.Clock{Pointer: "/created_at", Unit: string(proof.Seconds)}

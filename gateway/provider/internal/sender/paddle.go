@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Paddle knows Paddle Billing. Paddle Classic signs otherwise and is not
+// Paddle declares Paddle Billing. Paddle Classic signs otherwise and is not
 // known.
 // Source: developer.paddle.com/webhooks, "Respond to webhooks";
 // paddle-node-sdk webhooks-validator.node.test.ts.
@@ -44,7 +44,7 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex behind `h1=` in the header `Paddle-Signature`; while the secret " +
 				"is rotated there are several.",
-			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which each destination has its own of.",
+			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which differs between destinations.",
 			Setup: []string{
 				"Developer Tools, Notifications, New destination: type Webhook, URL {url}, and the events.",
 				"Edit destination shows the secret key (pdl_ntfset_...): it is the secret of the source, all of it.",

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// PagerDuty knows webhooks V3.
+// PagerDuty declares webhooks V3.
 // Source: github.com/PagerDuty/developer-docs docs/webhooks; go-pagerduty
 // webhookv3.
 func PagerDuty(provider.Options) (*provider.Provider, error) {

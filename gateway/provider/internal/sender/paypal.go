@@ -25,7 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// paypal knows PayPal, which signs with a certificate of its own a text that
+// paypal declares PayPal, which signs with a certificate of its own a text that
 // holds the id of our webhook and the CRC of the body.
 // Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
 // method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
@@ -273,7 +273,7 @@ func (p *paypal) publishedKey(ctx context.Context, client netip.Prefix, rawURL s
 }
 
 // withIssuer adds to a lone certificate the one it names as its issuer, without
-// which nobody is seen to vouch for it.
+// which no authority is seen to vouch for it.
 func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {

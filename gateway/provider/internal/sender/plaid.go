@@ -18,7 +18,7 @@ import (
 
 const plaidToken = "Plaid-Verification"
 
-// plaid knows the webhooks of Plaid. They are signed with a key that Plaid
+// plaid declares the webhooks of Plaid. They are signed with a key that Plaid
 // gives only to its customers.
 // Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
 type plaid struct {

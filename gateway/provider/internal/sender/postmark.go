@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Postmark knows Postmark's webhooks, which are not signed: the URL carries
+// Postmark declares Postmark's webhooks, which are not signed: the URL carries
 // a user and a password.
 // Source: postmarkapp.com/developer/webhooks/webhooks-overview.
 func Postmark(provider.Options) (*provider.Provider, error) {
@@ -50,7 +50,7 @@ func aboutPostmark() provider.About {
 			"For inbound mail, set the same in the settings of the inbound stream, as https://user:password@host/path.",
 		},
 		Notes: []string{
-			"Whoever sees one request can make any other: allow only Postmark's addresses in front of the gateway as well.",
+			"Anyone who sees one request can make any other: allow only Postmark's addresses in front of the gateway as well.",
 			"One delivery is one event.",
 			"Unconfirmed: that records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail are " +
 				"retried ten times within some hours.",

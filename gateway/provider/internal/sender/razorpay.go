@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Razorpay knows Razorpay's webhooks.
+// Razorpay declares Razorpay's webhooks.
 // Source: razorpay/markdown-docs, webhooks/validate-test and best-practices.
 func Razorpay(provider.Options) (*provider.Provider, error) {
 	id := proof.InHeader("X-Razorpay-Event-Id")
@@ -43,7 +43,7 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 				"Select the events and save.",
 			},
 			Notes: []string{
-				"The id is not signed, and no time is either: whoever saw a delivery can send it again under another id. The replay guard finds that.",
+				"The id is not signed, and no time is either: anyone who saw a delivery can send it again under another id. The replay guard finds that.",
 				"Retries of older events are signed with the secret that was valid when they happened: keep an old secret for 24 hours, " +
 					"or 15 days if you have events replayed by support.",
 				"A webhook that fails for 24 hours is disabled and must be enabled by hand.",

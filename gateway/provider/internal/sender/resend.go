@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Resend knows Resend, which delivers through Svix.
+// Resend declares Resend, which delivers through Svix.
 // Source: resend.com/docs/dashboard/webhooks.
 func Resend(o provider.Options) (*provider.Provider, error) {
 	o.OccurredAt = provider.Clock{Pointer: "/created_at"}

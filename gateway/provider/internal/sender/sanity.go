@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Sanity knows GROQ-powered webhooks. Their body is whatever the projection
+// Sanity declares GROQ-powered webhooks. Their body is whatever the projection
 // of the webhook says; what we need stands in headers.
 // Source: sanity.io/docs/webhooks and its changelog of 2026-04-29;
 // sanity-io/webhook-toolkit src and test/signature.test.ts.

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// SendGrid knows the Event Webhook of Twilio SendGrid, with its signature
+// SendGrid declares the Event Webhook of Twilio SendGrid, with its signature
 // turned on.
 // Source: docs.sendgrid.com, "Event Webhook Security Features";
 // sendgrid/sendgrid-nodejs, packages/eventwebhook.

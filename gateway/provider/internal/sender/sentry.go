@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Sentry knows the webhooks of integrations, internal and public ones.
+// Sentry declares the webhooks of integrations, internal and public ones.
 // Source: docs.sentry.io/organization/integrations/integration-platform/webhooks;
 // getsentry/sentry, sentry_apps.
 func Sentry(provider.Options) (*provider.Provider, error) {
@@ -53,7 +53,7 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"Unconfirmed: Sentry waits for 1 s and tries once. What it cannot deliver is lost.",
 				"Unconfirmed: that the signed text is the body byte for byte. Sentry's examples serialize the parsed body again; both are normally the same.",
-				"The id is not signed: the replay guard tells when the same signed body comes again under another id.",
+				"The id is not signed: the replay guard reports when the same signed body comes again under another id.",
 				"The type is the resource and the action: issue.created, event_alert.triggered, installation.deleted.",
 			},
 			Backfill: "GET /api/0/organizations/{organization}/issues/: state, not events.",

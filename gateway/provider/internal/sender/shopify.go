@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Shopify knows Shopify's webhooks and its newer events, whose headers have
+// Shopify declares Shopify's webhooks and its newer events, whose headers have
 // no X-.
 // Source: shopify.dev, "Ignore duplicates"; @shopify/shopify-api 15.
 func Shopify(provider.Options) (*provider.Provider, error) {

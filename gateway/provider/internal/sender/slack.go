@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// slack knows the Events API, interactivity and slash commands: one way to
+// slack declares the Events API, interactivity and slash commands: one way to
 // sign, three kinds of body.
 // Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
 type slack struct{ scheme proof.Scheme }

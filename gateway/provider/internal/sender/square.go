@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Square knows Square, which signs the URL it was given with the body
+// Square declares Square, which signs the URL it was given with the body
 // behind it.
 // Source: developer.squareup.com/docs/webhooks, "Verify and validate an event
 // notification"; square-nodejs-sdk tests/integration/webhooks.test.ts.

@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// StandardWebhooks knows every sender of the Standard Webhooks
+// StandardWebhooks declares every sender of the Standard Webhooks
 // specification, and of Svix, where it comes from: Clerk, Resend, OpenAI, ...
 // Source: github.com/standard-webhooks/standard-webhooks, spec and libraries.
 func StandardWebhooks(o provider.Options) (*provider.Provider, error) {

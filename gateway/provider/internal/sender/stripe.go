@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Stripe knows Stripe's snapshot and thin events.
+// Stripe declares Stripe's snapshot and thin events.
 // Source: docs.stripe.com/webhooks, stripe-go webhook/client.go.
 func Stripe(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Stripe-Signature", proof.Seconds, proof.Tolerance(o, proof.StandardTolerance)) // whsec_ is part of the key here
@@ -36,7 +36,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Documentation,
 			},
 			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. Several `v1` while the secret is rolled; " +
-				"other versions are passed over. The secret, with its `whsec_`, is the key as it stands.",
+				"other versions are ignored. The secret, with its `whsec_`, is the key as it stands.",
 			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
 			Setup: []string{
 				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",

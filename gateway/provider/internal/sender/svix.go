@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Svix knows senders that deliver through Svix and have no declaration of
+// Svix declares senders that deliver through Svix and have no declaration of
 // their own.
 // Source: docs.svix.com/receiving/verifying-payloads; svix-webhooks libraries.
 func Svix(o provider.Options) (*provider.Provider, error) {

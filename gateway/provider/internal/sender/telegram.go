@@ -19,7 +19,7 @@ import (
 
 var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9, _ and -")
 
-// Telegram knows the updates of a bot. They are not signed: they carry the
+// Telegram declares the updates of a bot. They are not signed: they carry the
 // secret token that was given to setWebhook.
 // Source: core.telegram.org/bots/api, "setWebhook", "Update".
 func Telegram(provider.Options) (*provider.Provider, error) {
@@ -43,13 +43,13 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",
 			},
 			Notes: []string{
-				"Whoever sees one request can make any other: it needs TLS all the way.",
+				"Anyone who sees one request can make any other: it needs TLS all the way.",
 				"After a week without updates the next `update_id` is random: neither count on its order nor on gaps.",
 				"Up to `max_connections` (40) updates come at the same time, in any order.",
 				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
 				"The answer is empty: a method call in it would be made without its result being seen.",
 			},
-			Backfill: "`getWebhookInfo` tells how many updates are pending. `getUpdates` works only while no webhook is set.",
+			Backfill: "`getWebhookInfo` says how many updates are pending. `getUpdates` works only while no webhook is set.",
 			Docs:     "https://core.telegram.org/bots/api#setwebhook",
 		},
 		Verify: t.Verify,

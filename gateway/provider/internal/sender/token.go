@@ -45,7 +45,7 @@ func Token(o provider.Options) (*provider.Provider, error) {
 			"Say with `header` (and `prefix`) or `query` where it stands, and with `event_id` what makes two deliveries the same event.",
 		},
 		Notes: []string{
-			"Whoever sees one request can make any other. Prefer a sender that signs.",
+			"Anyone who sees one request can make any other. Prefer a sender that signs.",
 			"A token in the URL ends up in the logs of every proxy on the way. Hooklatch never logs it.",
 		},
 	}

@@ -55,7 +55,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
 				"All of Twilio's retries are within 15 seconds; after that the callback is lost.",
 			},
-			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` tell the state, not the callbacks.",
+			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` give the state, not the callbacks.",
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
 		},
 		Verify: verifyTwilio,

@@ -22,7 +22,7 @@ const (
 	twitchRetry = "Twitch-Eventsub-Message-Retry"
 )
 
-// twitch knows EventSub over webhooks.
+// twitch declares EventSub over webhooks.
 // Source: dev.twitch.tv/docs/eventsub/handling-webhook-events; twurple
 // packages/eventsub-http.
 type twitch struct{ scheme proof.Scheme }

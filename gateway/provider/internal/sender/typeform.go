@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Typeform knows the webhooks of Typeform's forms.
+// Typeform declares the webhooks of Typeform's forms.
 // Source: typeform.com/developers/webhooks, "Secure your webhooks".
 func Typeform(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{

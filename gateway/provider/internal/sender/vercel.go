@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Vercel knows the webhooks of accounts and integrations.
+// Vercel declares the webhooks of accounts and integrations.
 // Source: vercel.com/docs/webhooks, "Securing webhooks".
 func Vercel(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{

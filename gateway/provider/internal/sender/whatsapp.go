@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// WhatsApp knows the Business Cloud API: messages and statuses in lists of
+// WhatsApp declares the Business Cloud API: messages and statuses in lists of
 // lists, up to a thousand of them in one delivery.
 // Source: developers.facebook.com/docs/whatsapp/cloud-api/webhooks;
 // docs.360dialog.com, "Receiving messages via webhook".
@@ -32,7 +32,7 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 			"id and the time of the entry, of field and of value.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
-			"Retries go on for 7 days, ever more rarely. There is no history to fetch what was missed from.",
+			"Retries go on for 7 days, less and less often. There is no history from which to fetch what was missed.",
 			"A status may come before the message it is about, or read before delivered.",
 			"Answer fast: a median of 250 ms, and less than 1 % over 1 s, is what WhatsApp recommends.",
 			"A change without an id counts as the same only when the time of its entry is the same. Unconfirmed: a retry keeps that time.",

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// x knows the webhooks of X: the Activity API, with one event for a delivery,
+// x declares the webhooks of X: the Activity API, with one event for a delivery,
 // and the Account Activity API before it, with lists of them.
 // Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity,
 // /x-api/account-activity.
@@ -55,7 +55,7 @@ func X(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"X checks the URL again every hour or so, with GET and crc_token. A wrong answer stops the webhook at once. While secrets are rotated, the first one of the source answers.",
 				"The URL may not contain a port.",
-				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that nobody can have one signed.",
+				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that no one can have one signed.",
 				"Unconfirmed: the types of lists other than posts, likes and messages, and that X repeats a delivery by itself within a day. Events can be replayed on request for five days.",
 			},
 			Backfill: "A replay job: POST /2/account_activity/replay/webhooks/{id}/subscriptions/all.",

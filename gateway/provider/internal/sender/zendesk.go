@@ -16,7 +16,7 @@ import (
 // bodies of other webhooks are written by the user: their id may be a ticket.
 const zendeskEvents = "zen:event-type:"
 
-// Zendesk knows Zendesk's webhooks: those subscribed to events, and those
+// Zendesk declares Zendesk's webhooks: those subscribed to events, and those
 // that triggers and automations call.
 // Source: developer.zendesk.com/documentation/webhooks/verifying.
 func Zendesk(o provider.Options) (*provider.Provider, error) {
@@ -64,7 +64,7 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"A test before the webhook is saved is signed with another, public secret: do not add that to the source.",
-				"The invocation id is not signed: whoever saw a delivery can send it again under another id until its time is too old. The replay guard sees that.",
+				"The invocation id is not signed: anyone who saw a delivery can send it again under another id until its time is too old. The replay guard sees that.",
 				"Zendesk retries only after 409, 429 and 503, a few times, and stops calling an endpoint that often fails (unconfirmed).",
 				"Unconfirmed: that the invocation id stays the same over retries, and the deadline of 10 seconds.",
 			},

@@ -20,7 +20,7 @@ import (
 // the key is made of what is signed, so a delivery sent again is a duplicate.
 const zoomTolerance = 2 * time.Hour
 
-// zoom knows Zoom's webhooks.
+// zoom declares Zoom's webhooks.
 // Source: developers.zoom.us/docs/api/webhooks; zoom/webhook-sample.
 type zoom struct{ scheme proof.Scheme }
 

@@ -16,7 +16,7 @@ const Token = "I-Twilio-Idempotency-Token"
 // the event: the key takes what changes from one callback to the next as well.
 type callback struct {
 	name    string        // first part of the type
-	marks   []string      // form fields that tell it from the others: all are there
+	marks   []string      // form fields that mark it: all are there
 	without string        // a form field that is not there
 	status  []proof.Field // second part of the type: the first that is there
 	// key are the parts of the dedup key: of each list the first that is
@@ -42,7 +42,7 @@ func callbacks() []callback {
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
 			key: [][]proof.Field{
 				form("EventType"), form("DeliveryReceiptSid", "MessageSid", "ParticipantSid", "ConversationSid"),
-				// The sid comes again with each update, so a time must tell
+				// The sid comes again with each update, so a time must keep
 				// them apart; events that have none carry Twilio's token.
 				append(form("DateRemoved", "DateUpdated", "DateCreated"), proof.InHeader(Token)),
 			},
@@ -100,7 +100,7 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 	return nil, &provider.EventError{Message: "the form names no resource with a status (MessageSid and MessageStatus, CallSid and CallStatus, ...)"}
 }
 
-// asksForTwiML tells a call that asks what to do next, once for each step of
+// asksForTwiML distinguishes a call that asks what to do next, once for each step of
 // its dialogue, from one that reports its progress. The former is no event.
 func asksForTwiML(form url.Values) bool {
 	if form.Get("CallbackSource") == "call-progress-events" || form.Get("SequenceNumber") != "" {
