@@ -51,8 +51,9 @@ type Evidence uint8
 const (
 	// Documentation of the sender, or the source of its own libraries.
 	Documentation Evidence = 1 << iota
-	// Vector is a published test vector that our tests verify. For signatures
-	// and handshakes only.
+	// Vector is a published test vector that our tests verify: a delivery of
+	// catalog/testdata that says where it was published. For signatures and
+	// handshakes only.
 	Vector
 	// SDK is a library that signs and verifies against ours in the tests of
 	// sdktest. For signatures only.
