@@ -68,7 +68,7 @@ type Options struct {
 	// answer. Longer than read_timeout. Defaults to 30s, or to twice read_timeout
 	// where that is longer.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
-	// How long a connection may stay open between requests. Defaults to 90s.
+	// How long a connection may stay open between requests. Defaults to 1m30s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 	// Largest header block of a request, give or take the 4 KiB that net/http
 	// adds. Defaults to 16KiB.

@@ -71,3 +71,13 @@ func (fs fields) names() []string {
 	}
 	return names
 }
+
+// Field is one key of a mapping, for those who describe the file.
+type Field = field
+
+// Fields lists the keys that a struct of the configuration has in the file.
+func Fields(t reflect.Type) []Field { return fieldsOf(t) }
+
+// TakesScalar tells whether a value of a type is one text, number or boolean, so
+// that it may stand for a list of one.
+func TakesScalar(t reflect.Type) bool { return takesScalar(reflect.New(t).Elem()) }

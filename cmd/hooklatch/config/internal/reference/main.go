@@ -1,0 +1,49 @@
+// Command reference writes what describes the configuration file, from the
+// structs it is decoded into: docs/configuration.md for people, and
+// docs/config.schema.json for their editors.
+package main
+
+import (
+	"encoding/json"
+	"log"
+	"os"
+	"path/filepath"
+)
+
+//go:generate go run .
+
+// root is the repository, from this directory.
+const root = "../../../../.."
+
+func main() {
+	log.SetFlags(0)
+	files, err := generate()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for path, text := range files {
+		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a page, for everyone
+			log.Fatal(err)
+		}
+	}
+}
+
+// generate makes the files, by their path.
+func generate() (map[string][]byte, error) {
+	docs, err := readComments(root)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := json.MarshalIndent(schemaOf(docs), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	page, err := pageOf(docs)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		filepath.Join(root, "docs/config.schema.json"): append(schema, '\n'),
+		filepath.Join(root, "docs/configuration.md"):   page,
+	}, nil
+}
