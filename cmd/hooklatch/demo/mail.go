@@ -44,10 +44,7 @@ type Mail struct {
 	opts    MailOptions
 	server  *smtp.Server
 	serving sync.WaitGroup
-
-	mu    sync.Mutex // guards what follows
-	seen  map[string]*SeenMail
-	order []string // message ids, the oldest first
+	seen    *once[SeenMail] // by message id
 }
 
 // NewMail makes a Mail that does not serve yet.
@@ -58,7 +55,7 @@ func NewMail(opts MailOptions) *Mail {
 	if opts.Print == nil {
 		opts.Print = func(string) {}
 	}
-	m := &Mail{opts: opts, seen: map[string]*SeenMail{}}
+	m := &Mail{opts: opts, seen: newOnce(func(s *SeenMail) { s.Times++ })}
 	m.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{mail: m}, nil }))
 	m.server.Domain = "localhost"
 	m.server.ReadTimeout, m.server.WriteTimeout = mailTimeout, mailTimeout
@@ -83,32 +80,7 @@ func (m *Mail) Stop(ctx context.Context) error {
 }
 
 // Seen lists the mails in the order of their first arrival.
-func (m *Mail) Seen() []SeenMail {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := make([]SeenMail, 0, len(m.order))
-	for _, id := range m.order {
-		all = append(all, *m.seen[id])
-	}
-	return all
-}
-
-func (m *Mail) note(s SeenMail) SeenMail {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.seen[s.MessageID]
-	if known == nil {
-		if len(m.order) == maxKept {
-			delete(m.seen, m.order[0])
-			m.order = m.order[1:]
-		}
-		known = &s
-		m.seen[s.MessageID] = known
-		m.order = append(m.order, s.MessageID)
-	}
-	known.Times++
-	return *known
-}
+func (m *Mail) Seen() []SeenMail { return m.seen.all() }
 
 // mailSession is one connection.
 type mailSession struct {
@@ -138,7 +110,8 @@ func (s *mailSession) Data(r io.Reader) error {
 	if decoded, err := new(mime.WordDecoder).DecodeHeader(subject); err == nil {
 		subject = decoded
 	}
-	seen := s.mail.note(SeenMail{MessageID: message.Header.Get("Message-Id"), To: s.to, Subject: subject, FirstAt: time.Now().UTC()})
+	id := message.Header.Get("Message-Id")
+	seen := s.mail.seen.note(id, SeenMail{MessageID: id, To: s.to, Subject: subject, FirstAt: time.Now().UTC()})
 	again := ""
 	if seen.Times > 1 {
 		again = fmt.Sprintf(", copy %d with this id", seen.Times)

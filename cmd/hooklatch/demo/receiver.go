@@ -61,10 +61,7 @@ type Receiver struct {
 	verifier *provider.Provider
 	server   *http.Server
 	serving  sync.WaitGroup
-
-	mu    sync.Mutex // guards what follows
-	seen  map[string]*Seen
-	order []string // keys, the oldest first
+	seen     *once[Seen] // by key; the first request with one is that which applies
 }
 
 // NewReceiver makes a Receiver that does not serve yet.
@@ -79,7 +76,7 @@ func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
 	if opts.Print == nil {
 		opts.Print = func(string) {}
 	}
-	r := &Receiver{opts: opts, verifier: verifier, seen: map[string]*Seen{}}
+	r := &Receiver{opts: opts, verifier: verifier, seen: newOnce(func(s *Seen) { s.Times++ })}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /seen", r.list)
 	mux.HandleFunc("POST /", r.receive)
@@ -107,15 +104,7 @@ func (r *Receiver) Stop(ctx context.Context) error {
 }
 
 // Seen lists the effects in the order of their first arrival.
-func (r *Receiver) Seen() []Seen {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([]Seen, 0, len(r.order))
-	for _, key := range r.order {
-		all = append(all, *r.seen[key])
-	}
-	return all
-}
+func (r *Receiver) Seen() []Seen { return r.seen.all() }
 
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
@@ -133,7 +122,7 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "Idempotency-Key is missing", http.StatusBadRequest)
 		return
 	}
-	seen := r.note(Seen{
+	seen := r.seen.note(key, Seen{
 		Key:       key,
 		Source:    request.Header.Get("Hooklatch-Event-Source"),
 		EventID:   request.Header.Get("Hooklatch-Event-Id"),
@@ -148,24 +137,6 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	r.opts.Print(seen.line())
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the peer is gone
-}
-
-// note counts the request; the first one with its key is the one that applies.
-func (r *Receiver) note(s Seen) Seen {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.seen[s.Key]
-	if known == nil {
-		if len(r.order) == maxKept {
-			delete(r.seen, r.order[0])
-			r.order = r.order[1:]
-		}
-		known = &s
-		r.seen[s.Key] = known
-		r.order = append(r.order, s.Key)
-	}
-	known.Times++
-	return *known
 }
 
 func (s Seen) line() string {

@@ -1,0 +1,45 @@
+package demo
+
+import "sync"
+
+// once remembers the first value of each key and how often the key came. It keeps
+// maxKept of them: the oldest go first.
+type once[T any] struct {
+	mu    sync.Mutex
+	first map[string]*T
+	order []string // keys, the oldest first
+	count func(*T) // adds one time
+}
+
+func newOnce[T any](count func(*T)) *once[T] {
+	return &once[T]{first: map[string]*T{}, count: count}
+}
+
+// note returns what is remembered of the key, which came once more.
+func (o *once[T]) note(key string, value T) T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.first[key]
+	if known == nil {
+		if len(o.order) == maxKept {
+			delete(o.first, o.order[0])
+			o.order = o.order[1:]
+		}
+		known = &value
+		o.first[key] = known
+		o.order = append(o.order, key)
+	}
+	o.count(known)
+	return *known
+}
+
+// all lists what is remembered in the order of its first arrival.
+func (o *once[T]) all() []T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := make([]T, 0, len(o.order))
+	for _, key := range o.order {
+		all = append(all, *o.first[key])
+	}
+	return all
+}
