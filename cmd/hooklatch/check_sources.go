@@ -25,7 +25,7 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 		c.secrets(name, s, p, now)
 		if s.ReplayGuard != config.ReplayOff && p.ReplayToken == nil {
 			c.add(doctor.Warning, "replay guard", fmt.Sprintf("source %q: replay_guard has no effect: nothing in a delivery of %s tells a replay from a new event", name, p.Title),
-				"remove it, so that nobody relies on it")
+				"remove it, so that no one relies on it")
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 // A member M is committed by Run together with others and gets its R only
 // after their COMMIT succeeded. One bad member never fails its neighbours: a
 // batch that fails for a reason of its data is bisected, one that waits for
-// somebody's lock leaves the committers alone (group_commit_blocked.go).
+// the lock of another transaction leaves the committers alone (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
 	name string

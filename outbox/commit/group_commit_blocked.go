@@ -14,7 +14,7 @@ const (
 	probeLockTimeout = 20 * time.Millisecond
 )
 
-// sideline takes a batch that waited too long for somebody's lock away from
+// sideline takes a batch that waited too long for the lock of another away from
 // its committer: a lane finds the blocked members by bisection, commits the
 // others and lets the blocked ones wait until their time is over.
 func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {

@@ -33,7 +33,7 @@ const (
 
 // PreparePool makes a pool fit for a server with synchronous replication. There,
 // pg_cancel_backend, or a pooler, can end the wait of a COMMIT for its standby:
-// the server then answers COMMIT, with a warning that nobody reads unless the
+// the server then answers COMMIT, with a warning that is not read unless the
 // pool was told to, and the row is lost with the server. Call it before
 // pgxpool.NewWithConfig. Hooks that config has stay in force.
 //

@@ -12,7 +12,7 @@ import (
 
 const (
 	// lockTimeout lies below deadlock_timeout (1 s by default): a batch that
-	// meets somebody's lock goes aside before the server looks for deadlocks.
+	// meets the lock of another goes aside before the server looks for deadlocks.
 	lockTimeout = 250 * time.Millisecond
 	// statementTimeout bounds one statement, and the pauses between two.
 	statementTimeout = 5 * time.Second
@@ -45,7 +45,7 @@ func TransactionOptions(idle time.Duration) pgx.TxOptions {
 
 // options open the transaction in one round trip. synchronous_commit is only
 // ever raised: without on, an acknowledged row is lost with the server's
-// process, and somebody may have asked for remote_apply. The warning that a wait
+// process, and remote_apply may have been asked for. The warning that a wait
 // for the standby was cancelled must arrive, see PreparePool.
 func (s txSettings) options() pgx.TxOptions {
 	var q strings.Builder
