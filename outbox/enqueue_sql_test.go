@@ -105,8 +105,8 @@ func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 			}
 			const key, body = "bestellung-äöü-☃", `{"a": [1, 2.50], "b": null}`
 			require.NoError(t, pgx.BeginFunc(t.Context(), viaGo.pool, func(tx pgx.Tx) error {
-				_, err := viaGo.EnqueueTx(t.Context(), tx, ledger.NewEffect{
-					EffectID: identity.EffectID{Key: key}, Destination: name,
+				_, err := viaGo.EnqueueTx(t.Context(), tx, Enqueue{
+					Key: key, Destination: name,
 					Request: ledger.Request{ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-A": {"b"}}},
 				})
 				return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
@@ -128,8 +127,8 @@ func ExampleOutbox_EnqueueTx() {
 
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		// ... your own writes with tx ...
-		isNew, err := box.EnqueueTx(ctx, tx, ledger.NewEffect{
-			EffectID:    identity.EffectID{Key: "order-1001"},
+		isNew, err := box.EnqueueTx(ctx, tx, outbox.Enqueue{
+			Key:         "order-1001",
 			Destination: "crm",
 			Request:     ledger.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})

@@ -249,7 +249,7 @@ func TestEnqueuedEffectsInOrder(t *testing.T) {
 	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			created, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: key}, Destination: "app", OrderKey: "user"})
+			created, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: key, Destination: "app", OrderKey: "user"})
 			require.True(t, created)
 			return err
 		}))

@@ -162,7 +162,7 @@ func TestEnqueueTx(t *testing.T) {
 	b := setup(t)
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "1"}}))
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "mail", Kind: "email", Queue: "dst_mail", Policy: ledger.AtMostOnce, ConfigHash: "2"}}))
-	effect := ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "mail", Request: ledger.Request{Body: []byte("hello")}}
+	effect := Enqueue{Key: "order-1", Destination: "mail", Request: ledger.Request{Body: []byte("hello")}}
 
 	boom := errors.New("boom")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -187,7 +187,7 @@ func TestEnqueueTx(t *testing.T) {
 	require.Equal(t, "hello", string(claimed.Request.Body))
 
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "k"}, Destination: "fax"})
+		_, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: "k", Destination: "fax"})
 		return err
 	}), ledger.ErrUnknownDestination)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -44,7 +43,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	_, err = enqueue("four")
 	require.ErrorContains(t, err, "unknown destination 'app'")
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		_, err := b.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "four"}, Destination: "app"})
+		_, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: "four", Destination: "app"})
 		return err
 	}), ledger.ErrUnknownDestination)
 	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)

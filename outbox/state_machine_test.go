@@ -16,7 +16,7 @@ var allStates = []ledger.EffectState{
 	ledger.EffectPending, ledger.EffectStarted, ledger.EffectDone, ledger.EffectFailed, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectCancelled,
 }
 
-// legal is the machine doc.go draws.
+// legal is the table in the documentation of package ledger.
 var legal = map[ledger.EffectState][]ledger.EffectState{
 	ledger.EffectPending:   {ledger.EffectStarted, ledger.EffectParked, ledger.EffectCancelled},
 	ledger.EffectInDoubt:   {ledger.EffectStarted, ledger.EffectParked, ledger.EffectCancelled},

@@ -51,8 +51,8 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.opts.Routes = nil
 	w := b.worker(t)
 	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ outbox.Event) error {
-		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{
-			EffectID: identity.EffectID{Key: "order-1001"}, Destination: "app", OrderKey: "orders",
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{
+			Key: "order-1001", Destination: "app", OrderKey: "orders",
 			Request: ledger.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
 		})
 		return err
@@ -84,8 +84,8 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	var runs atomic.Int32
 	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
 		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
-		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{
-			EffectID:    identity.EffectID{Key: "from-handler"},
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{
+			Key:         "from-handler",
 			Destination: "app",
 			Request:     ledger.Request{ContentType: "text/plain", Body: []byte("hello")},
 		})

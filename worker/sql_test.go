@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -109,8 +108,8 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					_, err = sound.EnqueueTx(t.Context(), tx, ledger.NewEffect{
-						EffectID: identity.EffectID{Key: id}, Destination: "books",
+					_, err = sound.EnqueueTx(t.Context(), tx, outbox.Enqueue{
+						Key: id, Destination: "books",
 						Request: ledger.Request{ContentType: destination.SQLContentType, Body: body},
 					})
 					return err

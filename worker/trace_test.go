@@ -251,7 +251,7 @@ func TestEnqueuedEffectIsLinkedToTheTraceOfTheApplication(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	ctx, span := b.opts.TracerProvider.Tracer("shop").Start(t.Context(), "take order")
 	require.NoError(t, pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
-		_, err := b.outbox.EnqueueTx(ctx, tx, ledger.NewEffect{EffectID: identity.EffectID{Key: "order-1"}, Destination: "app"})
+		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{Key: "order-1", Destination: "app"})
 		return err
 	}))
 	span.End()

@@ -144,7 +144,7 @@ func (l *scene) enqueue(t *testing.T, n int, request func(i int) ledger.Request)
 	require.NoError(t, pgx.BeginFunc(t.Context(), l.pool, func(tx pgx.Tx) error {
 		for i := range n {
 			id := effectID(i)
-			if _, err := l.EnqueueTx(t.Context(), tx, ledger.NewEffect{EffectID: id, Destination: destinationName, Request: request(i)}); err != nil {
+			if _, err := l.EnqueueTx(t.Context(), tx, outbox.Enqueue{Key: id.Key, Destination: destinationName, Request: request(i)}); err != nil {
 				return err
 			}
 			keys[i] = id.IdempotencyKey()

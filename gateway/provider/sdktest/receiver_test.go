@@ -185,8 +185,8 @@ func (r *receiver) enqueue(t *testing.T, key, contentType, body string) {
 	t.Helper()
 	tx, err := r.begin(t.Context())
 	require.NoError(t, err)
-	_, err = r.box.EnqueueTx(t.Context(), tx, ledger.NewEffect{
-		EffectID: identity.EffectID{Key: key}, Destination: "app", Request: ledger.Request{ContentType: contentType, Body: []byte(body)},
+	_, err = r.box.EnqueueTx(t.Context(), tx, outbox.Enqueue{
+		Key: key, Destination: "app", Request: ledger.Request{ContentType: contentType, Body: []byte(body)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
