@@ -1,5 +1,3 @@
-// Package commit is responsible for what a COMMIT means: it runs transactions,
-// alone or many in one, and tries them again until their outcome is known.
 package commit
 
 import (

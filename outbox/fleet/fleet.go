@@ -1,6 +1,3 @@
-// Package fleet is responsible for the destinations of all processes together:
-// which there are, whether attempts at them may start and how fast, and which
-// processes perform them.
 package fleet
 
 import (

@@ -50,7 +50,7 @@ const (
 	AtMostOnce Policy = "at_most_once"
 )
 
-// EffectState is the state of an effect. doc.go draws the machine.
+// EffectState is the state of an effect. doc.go has the table of its changes.
 type EffectState string
 
 // The states of an effect.

@@ -1,5 +1,3 @@
-// Package ledger is responsible for the account of every effect, of the attempts
-// at it, and of the destinations effects go to.
 package ledger
 
 import (

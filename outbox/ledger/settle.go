@@ -47,7 +47,7 @@ type Settled struct {
 	NextAttemptAt time.Time   // when State is pending or in_doubt
 }
 
-// next is the state machine of an attempt's end; doc.go draws it.
+// next is the state machine of an attempt's end; doc.go has its table.
 func (s Settlement) next() (state EffectState, applied string) {
 	doubt := !s.Effect.MaybeAppliedSince.IsZero()
 	switch s.Verdict {
