@@ -34,8 +34,8 @@ type keptKeys struct {
 	failure  error // of the last try
 }
 
-// Find returns a key that is kept. Its error is that the store does not answer.
-func (p *keptKeys) Find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
+// find returns a key that is kept. Its error is that the store does not answer.
+func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
 	if p.store == nil {
 		return accountKey{}, false, nil
 	}

@@ -153,7 +153,7 @@ func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, 
 	if known {
 		return key, true, nil
 	}
-	key, known, err := k.kept.Find(ctx, name.kept(), now)
+	key, known, err := k.kept.find(ctx, name.kept(), now)
 	if !known {
 		return accountKey{}, false, err
 	}

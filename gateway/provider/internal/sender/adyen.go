@@ -54,13 +54,13 @@ func Adyen(provider.Options) (*provider.Provider, error) {
 		Name:      "adyen",
 		Title:     "Adyen",
 		About:     aboutAdyen(),
-		Verify:    a.Verify,
+		Verify:    a.verify,
 		Events:    proof.EventRule(adyenEvents).Events,
 		Handshake: a.handshake,
 		// The older API wants this text, the newer one any 2xx.
 		Answer:      func(*provider.Request) *provider.Answer { return adyenAccepted() },
 		CheckSecret: a.platform.CheckSecret,
-		Sign:        a.Sign,
+		Sign:        a.sign,
 		Sample:      sampleAdyen,
 		Deadline:    10 * time.Second,
 		RetryWindow: 30 * proof.Day,
@@ -131,10 +131,10 @@ func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	return list.Array(), list.IsArray()
 }
 
-// Verify takes a payment webhook only if each of its items is proven, all by
+// verify takes a payment webhook only if each of its items is proven, all by
 // the same secret. It stops at the first item that no secret proves together
 // with those before it, and reads nothing behind.
-func (a *adyen) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
 		return a.platform.Verify(ctx, r, secrets, now)
 	}
@@ -300,9 +300,9 @@ func adyenKey(d *proof.Document) (string, error) {
 	return proof.Join(append(parts, outcome)...), nil
 }
 
-// Sign puts a signature into each item of a payment webhook, and into the
+// sign puts a signature into each item of a payment webhook, and into the
 // header for any other body.
-func (a *adyen) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+func (a *adyen) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	items, ok := adyenPayments(r)
 	if !ok || len(items) == 0 {
 		return a.platform.Sign(r, key, now)

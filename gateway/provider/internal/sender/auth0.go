@@ -48,7 +48,7 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists what failed, POST .../redeliver sends it again; GET /api/v2/logs for logs.",
 			Docs:     "https://auth0.com/docs/customize/events",
 		},
-		Verify:        a.Verify,
+		Verify:        a.verify,
 		Events:        auth0Events,
 		CheckSecret:   a.token.Check,
 		Sign:          a.token.Sign,
@@ -59,9 +59,9 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// Verify takes the secret in the spelling the stream is set to: behind Bearer,
+// verify takes the secret in the spelling the stream is set to: behind Bearer,
 // in base64 behind Basic, or as it is.
-func (a *auth0) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {
 		return provider.Verified{}, err

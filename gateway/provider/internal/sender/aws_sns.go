@@ -69,7 +69,7 @@ func SNS(o provider.Options) (*provider.Provider, error) {
 		Title:          "Amazon SNS",
 		HeaderFamilies: []string{"X-Amz-Sns-*"},
 		About:          aboutSNS(),
-		Verify:         s.Verify,
+		Verify:         s.verify,
 		Events:         f.Events,
 		Handshake:      s.handshake,
 		CheckSecret:    checkSNS,
@@ -130,7 +130,7 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 	if gjson.GetBytes(r.Body, "Type").String() != snsConfirmation {
 		return nil, nil
 	}
-	if _, err := s.Verify(ctx, r, secrets, now); err != nil {
+	if _, err := s.verify(ctx, r, secrets, now); err != nil {
 		return nil, err
 	}
 	d := &proof.Document{R: r}
@@ -147,7 +147,7 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 	return &provider.Answer{Status: http.StatusOK}, nil
 }
 
-func (s *sns) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if r.Header.Get("X-Amz-Sns-Rawdelivery") == "true" {
 		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "raw message delivery is not signed"}
 	}
@@ -164,7 +164,7 @@ func (s *sns) Verify(ctx context.Context, r *provider.Request, secrets []secret.
 	if err != nil || own {
 		return provider.Verified{SecretIndex: index}, err
 	}
-	key, err := s.Key(ctx, r.Client, m.certificate, now)
+	key, err := s.key(ctx, r.Client, m.certificate, now)
 	if err != nil {
 		return provider.Verified{}, err
 	}
@@ -273,10 +273,10 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	return signed, nil
 }
 
-// Key returns the key of the certificate at rawURL, which must be of SNS. That
+// key returns the key of the certificate at rawURL, which must be of SNS. That
 // it comes from the host of SNS vouches for it; where AWS serves the chain with
 // it, the authorities of the system must too.
-func (s *sns) Key(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+func (s *sns) key(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not that of a certificate"}
 	}

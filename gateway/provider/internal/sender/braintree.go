@@ -108,7 +108,7 @@ func (k braintreeKeys) mac(payload string) []byte {
 	return mac.Sum(nil)
 }
 
-func (k braintreeKeys) Sign(payload string) string {
+func (k braintreeKeys) sign(payload string) string {
 	return k.public + "|" + proof.Hex.Encode(k.mac(payload))
 }
 
@@ -127,7 +127,7 @@ func braintreeHandshake(_ context.Context, r *provider.Request, secrets []secret
 	if err != nil {
 		return nil, err
 	}
-	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(keys.Sign(challenge))}, nil
+	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(keys.sign(challenge))}, nil
 }
 
 func verifyBraintree(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
@@ -249,7 +249,7 @@ func signBraintree(r *provider.Request, key secret.Value, _ time.Time) error {
 	if err != nil || !proof.IsForm(r) || form.Get(braintreePayload) == "" {
 		return errBraintreeForm
 	}
-	form.Set(braintreeSignature, keys.Sign(form.Get(braintreePayload)))
+	form.Set(braintreeSignature, keys.sign(form.Get(braintreePayload)))
 	r.Body = []byte(form.Encode())
 	return nil
 }

@@ -74,7 +74,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 			Docs: "https://docs.discord.com/developers/events/webhook-events",
 		},
 		Verify:      d.scheme.Verify,
-		Events:      d.Events,
+		Events:      d.events,
 		Handshake:   d.handshake,
 		Answer:      discordAnswer,
 		CheckSecret: d.scheme.CheckSecret,
@@ -123,7 +123,7 @@ func discordAnswer(r *provider.Request) *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: []byte(deferred)}
 }
 
-func (d *discord) Events(r *provider.Request) ([]provider.Event, error) {
+func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
 	doc := &proof.Document{R: r}
 	kind, err := proof.At("/type").Text(doc)
 	if err != nil {

@@ -68,7 +68,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend sends one again (unconfirmed).",
 			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
 		},
-		Verify: g.Verify,
+		Verify: g.verify,
 		Events: gitlabEvents,
 		CheckSecret: func(s secret.Value) error {
 			if gitlabSigns(s) {
@@ -76,7 +76,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 			}
 			return g.token.Check(s)
 		},
-		Sign:          g.Sign,
+		Sign:          g.sign,
 		Sample:        sampleGitLab,
 		SecretHeaders: []string{g.token.Header},
 		ReplayToken:   g.signing.ReplayToken,
@@ -90,9 +90,9 @@ func gitlabSigns(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
 }
 
-// Verify proves a signature where there is one and a signing token to it, and
+// verify proves a signature where there is one and a signing token to it, and
 // else the secret token. A signing token is never taken as a secret token.
-func (g *gitlab) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var of [2]struct { // secret tokens, signing tokens
 		secrets []secret.Value
 		index   []int
@@ -154,7 +154,7 @@ func gitlabTime(s string) time.Time {
 	return time.Time{}
 }
 
-func (g *gitlab) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+func (g *gitlab) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	if !gitlabSigns(key) {
 		if err := g.token.Sign(r, key, now); err != nil {
 			return err

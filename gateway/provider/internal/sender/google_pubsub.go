@@ -96,8 +96,8 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 			Backfill: "gcloud pubsub subscriptions seek, to a time or a snapshot.",
 			Docs:     "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
 		},
-		Verify:        p.Verify,
-		Events:        p.Events,
+		Verify:        p.verify,
+		Events:        p.events,
 		SignsURL:      p.token.Audience == "",
 		CheckSecret:   p.token.Check,
 		Sign:          p.token.Sign,
@@ -111,9 +111,9 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// Verify proves a token by keys of the source's own, where it has some, and
+// verify proves a token by keys of the source's own, where it has some, and
 // else by those Google publishes.
-func (p *pubsub) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (p *pubsub) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	verified, err := p.token.ByOwnKeys(ctx, r, secrets, now)
 	if !proof.IsUnknownKey(err) {
 		return verified, err
@@ -121,7 +121,7 @@ func (p *pubsub) Verify(ctx context.Context, r *provider.Request, secrets []secr
 	return p.token.Verify(ctx, r, nil, now)
 }
 
-func (p *pubsub) Events(r *provider.Request) ([]provider.Event, error) {
+func (p *pubsub) events(r *provider.Request) ([]provider.Event, error) {
 	if r.Header.Get(pubsubID) == "" {
 		return p.wrapped.Events(r)
 	}

@@ -57,11 +57,11 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 		Title:          "HubSpot",
 		HeaderFamilies: []string{"X-Hubspot-*"},
 		About:          aboutHubSpot(),
-		Verify:         h.Verify,
+		Verify:         h.verify,
 		Events:         proof.Each("", f.Of).Events,
 		SignsURL:       true,
 		CheckSecret:    h.v3.CheckSecret,
-		Sign:           h.Sign,
+		Sign:           h.sign,
 		Sample:         sampleHubSpot,
 		Retry:          proof.RetrySigns{Number: proof.At("/0/attemptNumber")}.Of,
 		Deadline:       5 * time.Second,
@@ -98,7 +98,7 @@ func aboutHubSpot() provider.About {
 	}
 }
 
-func (h *hubspot) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (h *hubspot) verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[h.v3.Headers[0].Signature]) == 0 {
 		return h.verifyOld(r, secrets)
 	}
@@ -187,7 +187,7 @@ func (h *hubspot) verifyOld(r *provider.Request, secrets []secret.Value) (provid
 	return provider.Verified{SecretIndex: index}, err
 }
 
-func (h *hubspot) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+func (h *hubspot) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	k, err := h.v3.Secret.Key(key)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 		Name:        "mailgun",
 		Title:       "Mailgun",
 		About:       aboutMailgun(),
-		Verify:      m.Verify,
+		Verify:      m.verify,
 		Events:      mailgunEvents,
 		CheckSecret: mailgunSecret.Check,
 		Sign:        signMailgun,
@@ -112,7 +112,7 @@ func (p mailgunProof) mac(key []byte) []byte {
 	return mac.Sum(nil)
 }
 
-func (m *mailgun) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (m *mailgun) verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	given, err := mailgunProofOf(r)
 	if err != nil {
 		return provider.Verified{}, err

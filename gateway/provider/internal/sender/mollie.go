@@ -40,10 +40,10 @@ func Mollie(provider.Options) (*provider.Provider, error) {
 		Title:          "Mollie",
 		HeaderFamilies: []string{"X-Mollie-*"},
 		About:          aboutMollie(),
-		Verify:         m.Verify,
+		Verify:         m.verify,
 		Events:         mollieEvents,
 		CheckSecret:    m.scheme.CheckSecret,
-		Sign:           m.Sign,
+		Sign:           m.sign,
 		Sample:         sampleMollie,
 		SecretQuery:    []string{m.classic.Query},
 		Deadline:       15 * time.Second,
@@ -81,7 +81,7 @@ func aboutMollie() provider.About {
 	}
 }
 
-func (m *mollie) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (m *mollie) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	signatures := r.Header[mollieSignature]
 	if len(signatures) == 0 && proof.IsForm(r) {
 		return m.classic.Verify(ctx, r, secrets, now)
@@ -112,8 +112,8 @@ func mollieKind(id string) string {
 	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)
 }
 
-// Sign puts the secret into the URL of a form, and signs any other body.
-func (m *mollie) Sign(r *provider.Request, key secret.Value, now time.Time) error {
+// sign puts the secret into the URL of a form, and signs any other body.
+func (m *mollie) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	if !proof.IsForm(r) {
 		return m.scheme.Sign(r, key, now)
 	}

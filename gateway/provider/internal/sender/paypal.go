@@ -109,10 +109,10 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend sends one again.",
 			Docs:     "https://developer.paypal.com/api/rest/webhooks/rest/",
 		},
-		Verify:      p.Verify,
+		Verify:      p.verify,
 		Events:      f.Events,
 		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
-		Sign:        p.Sign,
+		Sign:        p.sign,
 		Sample:      samplePayPal,
 		// With them and a captured id and time, a row of the database or a forwarded
 		// delivery would do to sign another body.
@@ -163,7 +163,7 @@ func (c paypalClaim) message(webhook string, body []byte) []byte {
 	return []byte(c.id + "|" + c.time + "|" + webhook + "|" + sum)
 }
 
-func (p *paypal) Claim(r *provider.Request) (c paypalClaim, err error) {
+func (p *paypal) claim(r *provider.Request) (c paypalClaim, err error) {
 	header, err := proof.TheHeader(r.Header, paypalSignature, provider.ReasonMissingSignature)
 	if err != nil {
 		return c, err
@@ -207,11 +207,11 @@ func paypalReplayToken(r *provider.Request) string {
 	return id + "|" + at
 }
 
-func (p *paypal) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(secrets) == 0 {
 		return provider.Verified{}, proof.ErrNoSecret
 	}
-	c, err := p.Claim(r)
+	c, err := p.claim(r)
 	if err != nil {
 		return provider.Verified{}, err
 	}
@@ -297,8 +297,8 @@ func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([
 	return chain, nil
 }
 
-// Sign signs with the private key behind the webhook id.
-func (p *paypal) Sign(r *provider.Request, s secret.Value, now time.Time) error {
+// sign signs with the private key behind the webhook id.
+func (p *paypal) sign(r *provider.Request, s secret.Value, now time.Time) error {
 	webhook, key, err := paypalSecret(s)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 		},
 		keys: plaidkeys.New(o),
 	}
-	f := proof.Facts{Id: p.Key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
+	f := proof.Facts{Id: p.key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
 	return &provider.Provider{
 		Name:           "plaid",
 		Title:          "Plaid",
@@ -71,7 +71,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 			Backfill: "/transactions/sync with the cursor kept for each item; /transfer/event/sync.",
 			Docs:     "https://plaid.com/docs/api/webhooks/webhook-verification/",
 		},
-		Verify:      p.Verify,
+		Verify:      p.verify,
 		Events:      f.Events,
 		CheckSecret: checkPlaid,
 		Sign:        p.token.Sign,
@@ -81,9 +81,9 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// Verify proves the token by a key among the secrets, or by the keys Plaid
+// verify proves the token by a key among the secrets, or by the keys Plaid
 // gives to one of the accounts among them.
-func (p *plaid) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(secrets) == 0 {
 		return provider.Verified{}, proof.ErrNoSecret
 	}
@@ -141,9 +141,9 @@ func checkPlaid(s secret.Value) error {
 // noKeys finds none.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
-// Key makes the key of an event. A webhook with a timestamp is told by what it
+// key makes the key of an event. A webhook with a timestamp is told by what it
 // says; the others say the same each time, so that the signed time counts too.
-func (p *plaid) Key(d *proof.Document) (string, error) {
+func (p *plaid) key(d *proof.Document) (string, error) {
 	content := proof.Hashed(proof.At("/webhook_type"), proof.At("/webhook_code"), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {
 		return content(d)

@@ -60,7 +60,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			if s.Names(r.Header).Signature == events.signature {
 				names = events
 			}
-			return names.Events(r)
+			return names.events(r)
 		},
 		CheckSecret: s.Secret.Check,
 		Sign:        s.Sign,
@@ -94,7 +94,7 @@ func (n shopifyHeaders) all() []string {
 	return []string{n.topic, n.shop, n.event, n.webhook, n.triggered, n.version}
 }
 
-func (n shopifyHeaders) Events(r *provider.Request) ([]provider.Event, error) {
+func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
 	id := proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.InHeader(n.event))
 	if len(r.Header[n.event]) == 0 {
 		// Old deliveries have no event id. The extra part keeps the two kinds

@@ -60,7 +60,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 			Docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
 		},
 		Verify:    s.scheme.Verify,
-		Events:    s.Events,
+		Events:    s.events,
 		Handshake: s.handshake,
 		// The answer to a command or an interaction is shown to the person
 		// who made it, so it is empty.
@@ -92,7 +92,7 @@ func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []se
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge)}, nil
 }
 
-func (s *slack) Events(r *provider.Request) ([]provider.Event, error) {
+func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r, Payload: "payload"}
 	if proof.IsForm(r) {
 		return s.interaction(d)

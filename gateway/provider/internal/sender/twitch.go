@@ -69,7 +69,7 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 			Docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events/",
 		},
 		Verify:      t.scheme.Verify,
-		Events:      t.Events,
+		Events:      t.events,
 		Handshake:   t.handshake,
 		CheckSecret: t.scheme.Secret.Check,
 		Sign:        t.scheme.Sign,
@@ -96,7 +96,7 @@ func (t *twitch) handshake(ctx context.Context, r *provider.Request, secrets []s
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain", Body: []byte(challenge)}, nil
 }
 
-func (t *twitch) Events(r *provider.Request) ([]provider.Event, error) {
+func (t *twitch) events(r *provider.Request) ([]provider.Event, error) {
 	kind, version := proof.At("/subscription/type"), proof.At("/subscription/version")
 	d := &proof.Document{R: r}
 	notification := proof.Facts{Id: proof.Verbatim(proof.InHeader(twitchID)), Kind: kind, Version: version, NeedJSON: true}

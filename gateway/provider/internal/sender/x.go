@@ -62,8 +62,8 @@ func X(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://docs.x.com/x-api/webhooks/introduction",
 		},
 		Verify:      x.scheme.Verify,
-		Events:      x.Events,
-		Handshake:   x.Check,
+		Events:      x.events,
+		Handshake:   x.check,
 		Methods:     []string{http.MethodPost, http.MethodGet},
 		CheckSecret: x.scheme.Secret.Check,
 		Sign:        x.scheme.Sign,
@@ -73,11 +73,11 @@ func X(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// Check answers the challenge-response check, which is not signed itself. Its
+// check answers the challenge-response check, which is not signed itself. Its
 // answer is the signature of the token, which would be the signature of an
 // event, were the token one: so a token is taken only when it cannot be a JSON
 // object.
-func (x *x) Check(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
+func (x *x) check(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has("crc_token") {
 		return nil, nil
 	}
@@ -105,7 +105,7 @@ func notInToken(c rune) bool {
 	return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && !strings.ContainsRune("-_.~+/=", c)
 }
 
-func (x *x) Events(r *provider.Request) ([]provider.Event, error) {
+func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	root, err := d.JSON()
 	if err != nil {

@@ -95,7 +95,7 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 		if c.name == "call" && asksForTwiML(form) {
 			return nil, nil
 		}
-		return c.Events(d)
+		return c.events(d)
 	}
 	return nil, &provider.EventError{Message: "the form names no resource with a status (MessageSid and MessageStatus, CallSid and CallStatus, ...)"}
 }
@@ -118,7 +118,7 @@ func (c callback) describes(form url.Values) bool {
 	return c.without == "" || !form.Has(c.without)
 }
 
-func (c callback) Events(d *proof.Document) ([]provider.Event, error) {
+func (c callback) events(d *proof.Document) ([]provider.Event, error) {
 	status, err := firstOf(d, c.status)
 	if err != nil {
 		return nil, err
