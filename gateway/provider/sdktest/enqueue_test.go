@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -24,7 +25,7 @@ func TestEnqueueFromNode(t *testing.T) {
 	require.NoError(t, err)
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
-	require.NoError(t, box.RegisterDestinations(t.Context(), []ledger.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}))
+	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []fleet.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}))
 
 	place := func(args ...string) (string, error) {
 		command := exec.CommandContext(t.Context(), "node", append([]string{script}, args...)...)
@@ -47,7 +48,7 @@ func TestEnqueueFromNode(t *testing.T) {
 		(SELECT count(*) FROM hooklatch.effects),
 		(SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND queue = 'dst_crm')`).Scan(&orders, &effects, &jobs))
 	require.Equal(t, []int{1, 1, 1}, []int{orders, effects, jobs})
-	effect, err := box.Effect(t.Context(), identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: "order-1001", Generation: 1}.IdempotencyKey())
+	effect, err := box.Ledger().Effect(t.Context(), identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: "order-1001", Generation: 1}.IdempotencyKey())
 	require.NoError(t, err)
 	require.Equal(t, ledger.EffectPending, effect.State)
 	require.JSONEq(t, `{"order":1001,"total":99.9}`, string(effect.Request.Body))
