@@ -82,7 +82,7 @@ func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.Accept
 func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
 	attrs := append(eventAttrs(src, e), slog.Float64(logkey.Late, late.Seconds()))
 	if e.SameAs != "" {
-		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, e.SameAs))
+		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, string(e.SameAs)))
 	}
 	if e.BodyDiffers {
 		attrs = append(attrs, slog.String(logkey.Reason, "body_differs"))
@@ -104,7 +104,7 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 		reason = reasonForged
 	}
 	attrs := append(sourceAttrs(src),
-		slog.String(logkey.EventID, events[0].EventID),
+		slog.String(logkey.EventID, string(events[0].EventID)),
 		slog.String(logkey.Reason, reason),
 		slog.String(logkey.Remote, remote),
 	)
@@ -113,7 +113,7 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
 	return append(sourceAttrs(src),
-		slog.String(logkey.EventID, e.EventID),
+		slog.String(logkey.EventID, string(e.EventID)),
 		slog.String(logkey.EventType, e.Type),
 		slog.String(logkey.Status, string(e.Status)),
 	)

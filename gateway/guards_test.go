@@ -226,7 +226,7 @@ func TestRetriesAreSeen(t *testing.T) {
 		"provider=signer,reason=unstated,source=orders":     1,
 	}, b.counts(t, "hooklatch.provider.retries"), "what is not proven is not counted")
 	for id, want := range map[string]int{"0": 0, "1": 1, "2": 2, "3": 3, "4": 1} {
-		e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "orders", EventID: id})
+		e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "orders", EventID: identity.EventID(id)})
 		require.NoError(t, err)
 		require.Equal(t, want, e.RetryNumber, id)
 	}

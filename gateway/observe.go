@@ -22,7 +22,7 @@ func (rx *reception) observeReply(r *reply) {
 	rx.endSpan(r.result, r.answer.Status)
 	rx.span.SetAttributes(semconv.MessagingBatchMessageCount(len(events)))
 	if len(events) == 1 {
-		rx.span.SetAttributes(semconv.MessagingMessageID(events[0].EventID))
+		rx.span.SetAttributes(semconv.MessagingMessageID(string(events[0].EventID)))
 	}
 
 	took := g.opts.Now().Sub(rx.started)

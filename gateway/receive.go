@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
@@ -194,10 +195,12 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 func (rx *reception) delivery(request *provider.Request, events []provider.Event) outbox.Delivery {
 	incoming := make([]outbox.Incoming, len(events))
 	for i, e := range events {
-		incoming[i] = outbox.Incoming{ID: e.ID, Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item, Part: e.Part}
+		incoming[i] = outbox.Incoming{
+			ID: identity.EventID(e.ID), Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item, Part: e.Part,
+		}
 	}
 	return outbox.Delivery{
-		Source:        rx.source.Name,
+		Source:        identity.Source(rx.source.Name),
 		Provider:      rx.source.Provider.Name,
 		Headers:       rx.source.storedHeaders(request.Header),
 		ContentType:   request.Header.Get(echo.HeaderContentType),

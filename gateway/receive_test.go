@@ -114,7 +114,7 @@ func TestDeliveryAsGivenToAccepter(t *testing.T) {
 	deliveries := b.accepter.all()
 	require.Len(t, deliveries, 1)
 	d := deliveries[0]
-	require.Equal(t, "orders", d.Source)
+	require.EqualValues(t, "orders", d.Source)
 	require.Equal(t, "signer", d.Provider)
 	require.Equal(t, "application/json", d.ContentType)
 	require.Equal(t, []byte(body), d.Body, "byte for byte (I1)")

@@ -111,7 +111,7 @@ func benchDelivery() Delivery {
 		Headers:     map[string][]string{"User-Agent": {"Stripe/1.0"}, "Stripe-Signature": {"t=1,v1=00"}},
 		ContentType: "application/json",
 		Body:        benchBody,
-		Events:      []Incoming{{ID: "evt_" + uuid.NewString(), Type: "invoice.paid", OccurredAt: time.Now()}},
+		Events:      []Incoming{{ID: identity.EventID("evt_" + uuid.NewString()), Type: "invoice.paid", OccurredAt: time.Now()}},
 	}
 }
 

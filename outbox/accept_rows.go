@@ -39,7 +39,7 @@ type eventRow struct {
 // deliveryRow is what events came in.
 type deliveryRow struct {
 	DeliveryID  uuid.UUID
-	Source      string
+	Source      identity.Source
 	Headers     []byte
 	ContentType string
 	Body        []byte

@@ -111,7 +111,7 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 		"empty id":     {ID: "", Type: "x"},
 		"NUL in id":    {ID: "a\x00b", Type: "x"},
 		"invalid id":   {ID: "a\xffb", Type: "x"},
-		"long id":      {ID: strings.Repeat("a", 256), Type: "x"},
+		"long id":      {ID: identity.EventID(strings.Repeat("a", 256)), Type: "x"},
 		"empty type":   {ID: "a", Type: ""},
 		"NUL in type":  {ID: "a", Type: "a\x00"},
 		"long type":    {ID: "a", Type: strings.Repeat("a", 256)},
@@ -142,7 +142,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 		d.Events[0].OccurredAt = at
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err, name)
-		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: name})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: identity.EventID(name)})
 		require.NoError(t, err, name)
 		require.True(t, e.OccurredAt.IsZero(), "%s: %s", name, e.OccurredAt)
 
@@ -157,7 +157,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 		d.Events[0].OccurredAt = at
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err)
-		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: at.String()})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: identity.EventID(at.String())})
 		require.NoError(t, err)
 		require.True(t, at.Equal(e.OccurredAt), "%s", at)
 	}
@@ -201,7 +201,7 @@ func TestAcceptKeepsBodiesByteForByte(t *testing.T) {
 	}
 	all.Wait()
 	for name, body := range poisons() {
-		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "poison " + name})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: identity.EventID("poison " + name)})
 		require.NoError(t, err, name)
 		require.True(t, bytes.Equal(body, e.Body), name)
 		require.True(t, bytes.Equal(body, e.Payload()), name)
@@ -227,7 +227,7 @@ func TestAcceptConcurrentDuplicatesInTwoGateways(t *testing.T) {
 		all.Go(func() {
 			d := delivery("stripe")
 			for _, n := range rand.Perm(ids) {
-				d.Events = append(d.Events, Incoming{ID: fmt.Sprintf("evt_%d", n), Type: "x"})
+				d.Events = append(d.Events, Incoming{ID: identity.EventID(fmt.Sprintf("evt_%d", n)), Type: "x"})
 			}
 			a, err := o.Accept(context.Background(), d)
 			mu.Lock()
@@ -237,7 +237,7 @@ func TestAcceptConcurrentDuplicatesInTwoGateways(t *testing.T) {
 			}
 			for _, e := range a.Events {
 				if e.Status == Accepted {
-					accepted[e.EventID]++
+					accepted[string(e.EventID)]++
 				}
 			}
 		})

@@ -45,7 +45,7 @@ type AcceptedEvent struct {
 	BodyDiffers bool
 	// SameAs is the id of the event it repeats when not its own id but its
 	// content made it a duplicate.
-	SameAs string
+	SameAs identity.EventID
 	// ReplaySuspect tells that the proof of the delivery had come before, under
 	// another id.
 	ReplaySuspect bool

@@ -53,14 +53,14 @@ func (b *bundle) count(t testing.TB, query string, args ...any) int {
 // delivery carries one event for each id.
 func delivery(source string, ids ...string) Delivery {
 	d := Delivery{
-		Source:      source,
+		Source:      identity.Source(source),
 		Provider:    "stripe",
 		Headers:     map[string][]string{"X-Test": {"one", "two"}},
 		ContentType: "application/json",
 		Body:        []byte(`{"id":"x","type":"invoice.paid"}`),
 	}
 	for _, id := range ids {
-		d.Events = append(d.Events, Incoming{ID: id, Type: "invoice.paid"})
+		d.Events = append(d.Events, Incoming{ID: identity.EventID(id), Type: "invoice.paid"})
 	}
 	return d
 }
@@ -70,7 +70,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 	t.Helper()
 	_, err := b.Accept(t.Context(), delivery(source, id))
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), identity.EventRef{Source: source, EventID: id})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)})
 	require.NoError(t, err)
 	return e
 }
@@ -78,7 +78,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 // planned is an effect of e at the destination app.
 func planned(e *Event, key string) ledger.NewEffect {
 	return ledger.NewEffect{
-		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: key, Generation: e.EffectGeneration},
+		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: identity.Key(key), Generation: e.EffectGeneration},
 		Route:       "everything",
 		Destination: "app",
 		Queue:       "dst_app",

@@ -27,7 +27,7 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 			continue
 		}
 		if !o.duplicates.Offer(duplicateNote{ref: identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
-			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, e.Source), slog.String(logkey.EventID, e.EventID))
+			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, string(e.Source)), slog.String(logkey.EventID, string(e.EventID)))
 		}
 	}
 }

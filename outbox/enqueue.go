@@ -17,7 +17,7 @@ type Enqueue struct {
 	// Destination is where it goes: one that a worker has registered. Required.
 	Destination string
 	// Key is unique for the destination, 1 to 255 bytes. Required.
-	Key string
+	Key identity.Key
 	// Request is what it sends. It must be complete.
 	Request ledger.Request
 	// Policy is what happens when an attempt may have been applied. Empty: the

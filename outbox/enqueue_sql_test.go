@@ -141,7 +141,7 @@ func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	role := "shop_" + strings.TrimPrefix(identity.EffectID{Scope: pgtest.URL(t, b.pool)}.IdempotencyKey(), "hl_")
+	role := "shop_" + strings.TrimPrefix(identity.EffectID{Scope: identity.Scope(pgtest.URL(t, b.pool))}.IdempotencyKey(), "hl_")
 	run := func(script string) error { return psql(t, b.pool, script) }
 	require.NoError(t, run(`CREATE ROLE `+role+`; GRANT USAGE ON SCHEMA hooklatch TO `+role))
 	t.Cleanup(func() {

@@ -19,7 +19,7 @@ const (
 // Delivery is one verified request of a provider, on its way in. It carries
 // zero, one or many events.
 type Delivery struct {
-	Source      string
+	Source      identity.Source
 	Provider    string
 	Headers     map[string][]string // without anything that is itself a secret
 	ContentType string
@@ -86,7 +86,7 @@ const (
 // Incoming is one event of a Delivery as the provider's rules found it.
 type Incoming struct {
 	// ID is the dedup key: 1 to 255 bytes of valid UTF-8 without NUL.
-	ID string
+	ID identity.EventID
 	// Type is the provider's name for what happened, under the same limits.
 	Type string
 	// APIVersion is the version of the payload's format, or empty.

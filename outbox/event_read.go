@@ -45,7 +45,7 @@ func (o *Outbox) event(ctx context.Context, db statement.DB, ref identity.EventR
 
 // EventFilter selects events. Empty fields take all.
 type EventFilter struct {
-	Source  string
+	Source  identity.Source
 	Type    string
 	Outcome EventOutcome
 	Since   time.Time // received at or after

@@ -10,11 +10,13 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // guardKey names a row of replay_guards or content_guards.
 type guardKey struct {
-	source string
+	source identity.Source
 	hash   [sha256.Size]byte
 }
 
@@ -56,7 +58,7 @@ func hashed(content []byte) []byte {
 
 // repeated is the event whose content another one repeats.
 type repeated struct {
-	id           string
+	id           identity.EventID
 	acceptanceID uuid.UUID
 	acceptedAt   time.Time
 }
@@ -77,7 +79,7 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 
 // contentKey is what a guard remembers, a proof or the content of an event.
 type contentKey struct {
-	Source string
+	Source identity.Source
 	Hash   []byte
 }
 
@@ -93,7 +95,7 @@ type replayGuard struct{ Proofs []proofRow }
 type windowRow struct {
 	contentKey
 
-	EventID       string
+	EventID       identity.EventID
 	AcceptanceID  uuid.UUID
 	WindowSeconds float64
 }
@@ -127,7 +129,7 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 		return nil, fmt.Errorf("guard against replays: %w", err)
 	}
 	known := make(map[guardKey]knownProof, len(proofs))
-	var source string
+	var source identity.Source
 	var hash []byte
 	var p knownProof
 	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &p.deliveryID, &p.content}, func() error {
@@ -209,7 +211,7 @@ func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, r
 		return nil, fmt.Errorf("look up repeated content: %w", err)
 	}
 	repeats := make(map[[2]int]repeated)
-	var source string
+	var source identity.Source
 	var hash []byte
 	var r repeated
 	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &r.id, &r.acceptanceID, &r.acceptedAt}, func() error {
@@ -237,7 +239,7 @@ type sameContent struct {
 
 func collectGuards(rows pgx.Rows) (map[guardKey]bool, error) {
 	found := make(map[guardKey]bool)
-	var source string
+	var source identity.Source
 	var hash []byte
 	_, err := pgx.ForEachRow(rows, []any{&source, &hash}, func() error {
 		found[guardKey{source: source, hash: [sha256.Size]byte(hash)}] = true

@@ -173,7 +173,7 @@ func TestHeldEventsOpenNoContentWindow(t *testing.T) {
 	copied, err := b.Accept(t.Context(), guarded("b"))
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, copied.Events[0].Status)
-	require.Equal(t, "a", copied.Events[0].SameAs)
+	require.EqualValues(t, "a", copied.Events[0].SameAs)
 
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.content_guards SET expires_at = now()`)
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestContentWindow(t *testing.T) {
 	copied, err := b.Accept(t.Context(), content(time.Minute, "b", "same"))
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, copied.Events[0].Status)
-	require.Equal(t, "a", copied.Events[0].SameAs)
+	require.EqualValues(t, "a", copied.Events[0].SameAs)
 	require.Equal(t, first.Events[0].AcceptanceID, copied.Events[0].AcceptanceID)
 
 	other, err := b.Accept(t.Context(), content(time.Minute, "c", "other"))
@@ -221,7 +221,7 @@ func TestContentWindow(t *testing.T) {
 	require.Equal(t, 1, later.New(), "after the window it is a new event")
 	copied, err = b.Accept(t.Context(), content(time.Minute, "e", "same"))
 	require.NoError(t, err)
-	require.Equal(t, "d", copied.Events[0].SameAs, "and opens a window of its own")
+	require.EqualValues(t, "d", copied.Events[0].SameAs, "and opens a window of its own")
 }
 
 func TestContentWindowThroughTwoGateways(t *testing.T) {

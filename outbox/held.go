@@ -75,10 +75,10 @@ func (o *Outbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRe
 
 // HeldFilter selects events that replay guards hold. Empty fields take all.
 type HeldFilter struct {
-	Source string    `json:"source,omitempty"`
-	Type   string    `json:"type,omitempty"`
-	From   time.Time `json:"from,omitzero"`  // received at or after
-	Until  time.Time `json:"until,omitzero"` // received before
+	Source identity.Source `json:"source,omitempty"`
+	Type   string          `json:"type,omitempty"`
+	From   time.Time       `json:"from,omitzero"`  // received at or after
+	Until  time.Time       `json:"until,omitzero"` // received before
 }
 
 func (f HeldFilter) replayable() ReplayFilter {

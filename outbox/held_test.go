@@ -17,7 +17,7 @@ func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 		_, err := b.Accept(t.Context(), d)
 		require.NoError(t, err)
 	}
-	return identity.EventRef{Source: "github", EventID: id}
+	return identity.EventRef{Source: "github", EventID: identity.EventID(id)}
 }
 
 // Nothing but a person makes a held event move: no dispatch, no reconciler, no

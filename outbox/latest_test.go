@@ -17,7 +17,7 @@ func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.Ef
 	d.Events[0].OccurredAt = at
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: eventID})
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: identity.EventID(eventID)})
 	require.NoError(t, err)
 	effect := planned(e, eventID)
 	effect.LatestKey = "sub_1"

@@ -121,7 +121,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 			return func(ctx context.Context, tx pgx.Tx) error {
 				var plans []ledger.Plan
 				for _, i := range places {
-					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: lineKey(i)}, Generation: 1, EffectGeneration: 1}
+					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: identity.EventID(lineKey(i))}, Generation: 1, EffectGeneration: 1}
 					plans = append(plans, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, lineKey(i))}}.plan())
 				}
 				_, err := b.ledger.CreateTx(ctx, tx, plans, true)

@@ -249,11 +249,11 @@ func TestEnqueuedEffectsInOrder(t *testing.T) {
 	var ids []identity.EffectID
 	for _, key := range []string{"z", "a"} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			created, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: key, Destination: "app", OrderKey: "user"})
+			created, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: identity.Key(key), Destination: "app", OrderKey: "user"})
 			require.True(t, created)
 			return err
 		}))
-		ids = append(ids, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1})
+		ids = append(ids, identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: identity.Key(key), Generation: 1})
 	}
 	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictDone})

@@ -49,7 +49,7 @@ func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 
 // ordered is an effect of e in an order.
 func ordered(e *Event, order string) ledger.NewEffect {
-	n := planned(e, e.EventID)
+	n := planned(e, string(e.EventID))
 	n.OrderKey = order
 	return n
 }
@@ -191,7 +191,7 @@ func TestOrderIsKeptPerKey(t *testing.T) {
 	r := &receiver{expected: make(map[string][]identity.EffectID), atWork: make(map[string]identity.EffectID)}
 	dispatches := make([]Dispatch, 0, events)
 	for i, id := range ids {
-		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: id})
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: identity.EventID(id)})
 		require.NoError(t, err)
 		effect := ordered(e, fmt.Sprintf("customer_%d", i%keys))
 		r.expected[effect.OrderKey] = append(r.expected[effect.OrderKey], effect.EffectID)

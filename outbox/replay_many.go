@@ -25,7 +25,7 @@ const replaySample = 5
 // ReplayFilter selects events to replay. Empty fields take all. An event that
 // waits for its dispatch, or that a replay guard held, is never among them.
 type ReplayFilter struct {
-	Source string
+	Source identity.Source
 	Type   string
 	State  EventOutcome // dispatched, skipped or failed
 	From   time.Time    // received at or after
@@ -37,7 +37,7 @@ type ReplayFilter struct {
 
 // replayable are the events of a filter, Match aside.
 type replayable struct {
-	Source       string
+	Source       identity.Source
 	EventType    string
 	Outcome      EventOutcome
 	Since, Until *time.Time

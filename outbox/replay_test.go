@@ -59,7 +59,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	b := setup(t)
 	replayed := func(id string) *Event {
 		t.Helper()
-		ref := identity.EventRef{Source: "stripe", EventID: id}
+		ref := identity.EventRef{Source: "stripe", EventID: identity.EventID(id)}
 		_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{})
 		require.NoError(t, err)
 		e, err := b.Event(t.Context(), ref)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -18,7 +19,7 @@ const senderKeysOfSource = 8
 
 // SenderKey is a public key that has proven a delivery of a source.
 type SenderKey struct {
-	Source string
+	Source identity.Source
 	ID     string // what the provider calls it; unique in the source
 	// Document is the key as the sender gave it. Nil: the sender has no such key
 	// any more.
@@ -27,7 +28,7 @@ type SenderKey struct {
 }
 
 // SenderKeys returns the keys that are kept of a source, the newest first.
-func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, error) {
+func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]SenderKey, error) {
 	var keys []SenderKey
 	err := o.acceptDB.Statement("sender_keys", func(pool *pgxpool.Pool) error {
 		rows, err := o.sql.SenderKeys.With(senderKeys{Source: source}).Query(ctx, pool)
@@ -54,30 +55,34 @@ func (o *Outbox) SenderKeys(ctx context.Context, source string) ([]SenderKey, er
 func (o *Outbox) KeepSenderKey(k SenderKey) {
 	go func() {
 		if _, err := o.senderKeys.Submit(context.Background(), k); err != nil {
-			o.logger.Warn("key of the sender not kept", slog.String(logkey.Source, k.Source), slog.Any(logkey.Err, err))
+			o.logger.Warn("key of the sender not kept", slog.String(logkey.Source, string(k.Source)), slog.Any(logkey.Err, err))
 		}
 	}()
 }
 
-type senderKeys struct{ Source string }
+type senderKeys struct{ Source identity.Source }
 
 type senderKeyRow struct {
-	Source, KeyID string
-	Document      []byte
+	Source   identity.Source
+	KeyID    string
+	Document []byte
 }
 
 type keepSenderKeys struct{ Keys []senderKeyRow }
 
 type forgetSenderKeys struct {
-	Sources []string
+	Sources []identity.Source
 	Kept    int // of each source
 }
 
 func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []SenderKey) ([]struct{}, error) {
-	type name struct{ source, id string }
+	type name struct {
+		source identity.Source
+		id     string
+	}
 	index := make(map[name]int, len(batch))
 	var keys []senderKeyRow
-	var sources []string
+	var sources []identity.Source
 	for _, k := range batch {
 		i, seen := index[name{k.Source, k.ID}]
 		if !seen {

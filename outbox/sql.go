@@ -67,7 +67,7 @@ type failDispatch struct {
 }
 
 type listEvents struct {
-	Source    string
+	Source    identity.Source
 	EventType string
 	Outcome   EventOutcome
 	Since     *time.Time

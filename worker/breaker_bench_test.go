@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -103,7 +104,7 @@ func (s *latencySide) run(b *testing.B, n int) {
 		s.sent++
 		_, err := s.outbox.Accept(b.Context(), outbox.Delivery{
 			Source: testSource, Provider: "stripe", ContentType: "application/json", Body: []byte(`{}`),
-			Events: []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+			Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "invoice.paid"}},
 		})
 		require.NoError(b, err)
 		s.mu.Lock()

@@ -128,7 +128,7 @@ func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 		ContentType: "application/json",
 		Headers:     map[string][]string{"X-Test": {"1"}},
 		Body:        []byte(`{"id":"` + id + `","amount":5}`),
-		Events:      []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+		Events:      []outbox.Incoming{{ID: identity.EventID(id), Type: "invoice.paid"}},
 		Handlers:    handlers,
 		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	})
@@ -137,7 +137,7 @@ func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 
 func (b *bundle) event(t *testing.T, id string) *outbox.Event {
 	t.Helper()
-	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: testSource, EventID: id})
+	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: testSource, EventID: identity.EventID(id)})
 	require.NoError(t, err)
 	return e
 }

@@ -65,9 +65,9 @@ func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
 // attrs are what every log line about the event carries.
 func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
 	return []slog.Attr{
-		slog.String(logkey.Source, e.Source),
+		slog.String(logkey.Source, string(e.Source)),
 		slog.String(logkey.Provider, e.Provider),
-		slog.String(logkey.EventID, oneLine(e.EventID)),
+		slog.String(logkey.EventID, oneLine(string(e.EventID))),
 		slog.String(logkey.EventType, oneLine(e.Type)),
 		slog.Int(logkey.Attempt, r.job.Attempt),
 		slog.Bool(logkey.FirstAttempt, r.first()),
@@ -78,7 +78,7 @@ func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
 // work describes the run for its span.
 func (r dispatchRun) work(e *outbox.Event) work {
 	return work{
-		name: "process dispatch", queue: r.job.Queue, messageID: e.EventID,
+		name: "process dispatch", queue: r.job.Queue, messageID: string(e.EventID),
 		from: e.Traceparent, receivedAt: e.ReceivedAt, again: !r.first() || e.Generation > 1,
 	}
 }
@@ -106,8 +106,8 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	defer leave()
 
 	ctx, span := d.telemetry.startSpan(ctx, run.work(event),
-		tracing.Source.String(event.Source),
-		tracing.EventID.String(event.EventID),
+		tracing.Source.String(string(event.Source)),
+		tracing.EventID.String(string(event.EventID)),
 		tracing.EventType.String(event.Type),
 		tracing.Attempt.Int(job.Attempt))
 	dispatched, err := d.dispatch(ctx, run, event)
@@ -125,7 +125,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		outcome = outcomeAlready
 	}
 	endSpan(span, outcome, err)
-	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, event.Source, outcome, run.first()))
+	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
 	d.telemetry.logger.LogAttrs(ctx, levelOf(err), "event dispatched", append(run.attrs(event),
 		slog.String(logkey.Outcome, outcome),
 		slog.Int(logkey.Count, len(dispatched.Created)),
@@ -151,7 +151,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *o
 		return outbox.Dispatched{}, err
 	}
 	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.ConfigHash(), Traceparent: tracing.Parent(ctx)}
-	if handlers := d.handlers.matching(event.Source, event.Type); len(handlers) > 0 {
+	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
 	if dispatched, err = d.outbox.Dispatch(ctx, planned); err != nil {

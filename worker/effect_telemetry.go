@@ -28,8 +28,8 @@ func (t *telemetry) startAttempt(ctx context.Context, effect *ledger.Effect) (co
 	}
 	if effect.Event != (identity.EventRef{}) {
 		attrs = append(attrs,
-			tracing.Source.String(effect.Event.Source),
-			tracing.EventID.String(effect.Event.EventID),
+			tracing.Source.String(string(effect.Event.Source)),
+			tracing.EventID.String(string(effect.Event.EventID)),
 			tracing.EventType.String(effect.EventType))
 	}
 	return t.startSpan(ctx, attempt, attrs...)
@@ -52,8 +52,8 @@ func (t *telemetry) logAttempt(ctx context.Context, asked task, made call, outco
 		slog.String(logkey.Destination, effect.Destination),
 		slog.String(logkey.EffectKey, effect.IdempotencyKey),
 		slog.String(logkey.Route, effect.Route),
-		slog.String(logkey.Source, effect.Event.Source),
-		slog.String(logkey.EventID, oneLine(effect.Event.EventID)),
+		slog.String(logkey.Source, string(effect.Event.Source)),
+		slog.String(logkey.EventID, oneLine(string(effect.Event.EventID))),
 		slog.String(logkey.EventType, oneLine(effect.EventType)),
 		slog.String(logkey.Outcome, outcome),
 		slog.Int(logkey.Attempt, effect.Attempt),

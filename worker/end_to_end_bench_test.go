@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -101,10 +102,10 @@ func (s *benchSide) run(b *testing.B, n int) {
 	ctx := context.Background()
 	const each = 100
 	for left := n; left > 0; left -= each {
-		d := outbox.Delivery{Source: s.name, Provider: "stripe", ContentType: "application/json", Body: []byte(`{"id":"evt","padding":"` + strings.Repeat("x", 900) + `"}`)}
+		d := outbox.Delivery{Source: identity.Source(s.name), Provider: "stripe", ContentType: "application/json", Body: []byte(`{"id":"evt","padding":"` + strings.Repeat("x", 900) + `"}`)}
 		for range min(left, each) {
 			s.sent++
-			d.Events = append(d.Events, outbox.Incoming{ID: fmt.Sprint("evt_", s.sent), Type: "invoice.paid"})
+			d.Events = append(d.Events, outbox.Incoming{ID: identity.EventID(fmt.Sprint("evt_", s.sent)), Type: "invoice.paid"})
 		}
 		_, err := s.outbox.Accept(ctx, d)
 		require.NoError(b, err)

@@ -141,7 +141,7 @@ func ExampleWorker_Handle() {
 		if _, err := tx.Exec(ctx, `INSERT INTO payments (invoice) VALUES ($1)`, e.EventID); err != nil {
 			return fmt.Errorf("record payment: %w", err)
 		}
-		handled <- e.Type + " " + e.EventID
+		handled <- e.Type + " " + string(e.EventID)
 		return nil
 	})
 	check(w.Start(ctx))

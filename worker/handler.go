@@ -80,7 +80,7 @@ func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *outbox.Event, run dis
 			outcome = outcomeError
 			err = fmt.Errorf("handler of %s %s: %w", r.source, r.types, err)
 		}
-		t.handlers.Add(ctx, 1, runAttributes(attrSource, e.Source, outcome, run.first()))
+		t.handlers.Add(ctx, 1, runAttributes(attrSource, string(e.Source), outcome, run.first()))
 		attrs := append(run.attrs(e),
 			slog.String(logkey.Outcome, outcome),
 			slog.Float64(logkey.Duration, time.Since(start).Seconds()),

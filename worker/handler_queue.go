@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -46,7 +47,7 @@ type statements struct {
 // snooze, which counts as no attempt: the event belongs to another process, or
 // all slots for handlers are taken. leave gives the slot back.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
-	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.serves(event.Source) {
+	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.serves(string(event.Source)) {
 		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
 			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
 				slog.String(logkey.Queue, run.job.Queue),
@@ -58,7 +59,7 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outb
 		}
 		return nil, river.JobSnooze(wait + rand.N(wait)) //nolint:gosec // no secret depends on it
 	}
-	if len(d.handlers.matching(event.Source, event.Type)) == 0 {
+	if len(d.handlers.matching(string(event.Source), event.Type)) == 0 {
 		return func() {}, nil
 	}
 	timer := time.NewTimer(handlerSlotWait)
@@ -85,7 +86,7 @@ func (s handlerSet) queues() (known []string, all bool) {
 			all = true
 			continue
 		}
-		known = append(known, riverjob.HandlersQueue(r.source))
+		known = append(known, riverjob.HandlersQueue(identity.Source(r.source)))
 	}
 	return known, all
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -122,8 +123,8 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 		w.Handle(source, "*", handle)
 		for i := range 2 {
 			_, err := b.outbox.Accept(t.Context(), outbox.Delivery{
-				Source: source, Provider: "hmac", Body: []byte(`{}`), Handlers: true,
-				Events: []outbox.Incoming{{ID: fmt.Sprintf("evt_%d", i), Type: "x"}},
+				Source: identity.Source(source), Provider: "hmac", Body: []byte(`{}`), Handlers: true,
+				Events: []outbox.Incoming{{ID: identity.EventID(fmt.Sprintf("evt_%d", i)), Type: "x"}},
 			})
 			require.NoError(t, err)
 		}

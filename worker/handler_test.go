@@ -63,10 +63,10 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.accept(t, "evt_2", true)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND outcome = 'dispatched'`)
 	for id, suppressed := range map[string]bool{"evt_1": false, "evt_2": true} {
-		links, err := b.outbox.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: id})
+		links, err := b.outbox.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: testSource, EventID: identity.EventID(id)})
 		require.NoError(t, err)
 		require.Len(t, links, 1, id)
-		require.Equal(t, "order-1001", links[0].Key)
+		require.EqualValues(t, "order-1001", links[0].Key)
 		require.Equal(t, suppressed, links[0].Suppressed)
 	}
 	line := b.lines(t, "effect attempted")[0]
@@ -89,10 +89,10 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 			Destination: "app",
 			Request:     ledger.Request{ContentType: "text/plain", Body: []byte("hello")},
 		})
-		return errors.Join(err, write(ctx, tx, e.EventID, "first"))
+		return errors.Join(err, write(ctx, tx, string(e.EventID), "first"))
 	})
 	w.Handle("*", "invoice.paid", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
-		if err := write(ctx, tx, e.EventID, "second"); err != nil {
+		if err := write(ctx, tx, string(e.EventID), "second"); err != nil {
 			return err
 		}
 		if runs.Add(1) == 1 {
@@ -145,7 +145,7 @@ func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
 		if err := tx.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&setting); err != nil {
 			return err
 		}
-		return write(ctx, tx, e.EventID, setting)
+		return write(ctx, tx, string(e.EventID), setting)
 	})
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
@@ -205,7 +205,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			var runs atomic.Int32
 			handle := func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
 				run := runs.Add(1)
-				if err := write(ctx, tx, e.EventID, fmt.Sprint("run ", run)); err != nil {
+				if err := write(ctx, tx, string(e.EventID), fmt.Sprint("run ", run)); err != nil {
 					return err
 				}
 				if run == 1 {

@@ -33,7 +33,7 @@ func (b *bundle) take(t *testing.T, in incoming) {
 		Provider:    "stripe",
 		ContentType: "application/json",
 		Body:        []byte(in.body),
-		Events:      []outbox.Incoming{{ID: in.id, Type: in.eventType, OccurredAt: in.occurredAt}},
+		Events:      []outbox.Incoming{{ID: identity.EventID(in.id), Type: in.eventType, OccurredAt: in.occurredAt}},
 	})
 	require.NoError(t, err)
 }

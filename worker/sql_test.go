@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -109,7 +110,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 						return err
 					}
 					_, err = sound.EnqueueTx(t.Context(), tx, outbox.Enqueue{
-						Key: id, Destination: "books",
+						Key: identity.Key(id), Destination: "books",
 						Request: ledger.Request{ContentType: destination.SQLContentType, Body: body},
 					})
 					return err

@@ -65,7 +65,7 @@ func (c *cli) newEffectsList() *cobra.Command {
 	cmd.Flags().StringVar(&filter.Destination, "destination", "", "only those to this `destination`")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled")
 	cmd.Flags().StringVar(&filter.Route, "route", "", "only those of this `route`")
-	cmd.Flags().StringVar(&filter.Source, "source", "", "only those of events of this `source`")
+	cmd.Flags().StringVar((*string)(&filter.Source), "source", "", "only those of events of this `source`")
 	cmd.Flags().StringVar(&since, "since", "", "only those made at this `time` or later, like 2026-11-21 or 36h")
 	cmd.Flags().StringVar(&event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
 	limitFlag(cmd, &filter.Limit)

@@ -60,7 +60,7 @@ func viewOfMany(a effectAction, v ledger.EffectsPreview) manyView {
 	}
 	for _, e := range v.Sample {
 		view.Sample = append(view.Sample, sampleView{
-			IdempotencyKey: e.IdempotencyKey, Destination: e.Destination, Route: e.Route, Source: e.Event.Source, EventID: e.Event.EventID,
+			IdempotencyKey: e.IdempotencyKey, Destination: e.Destination, Route: e.Route, Source: string(e.Event.Source), EventID: string(e.Event.EventID),
 			State: e.State, Attempt: e.Attempt, CreatedAt: e.CreatedAt, ResponseStatus: e.ResponseStatus, Error: e.Error,
 		})
 	}

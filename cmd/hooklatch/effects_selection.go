@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -53,7 +54,7 @@ func statesInWords(a effectAction) string {
 }
 
 func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Time) (ledger.EffectSelection, error) {
-	s := ledger.EffectSelection{Destination: f.destination, Route: f.route, Source: f.source, InDoubt: f.inDoubt, When: f.when}
+	s := ledger.EffectSelection{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), InDoubt: f.inDoubt, When: f.when}
 	if !f.given() {
 		return s, misused("name an effect by its key, or select effects with --state and other flags")
 	}

@@ -109,7 +109,7 @@ func (c *cli) printEffect(d effectDetail) {
 		}
 	}
 	field("effect", e.IdempotencyKey)
-	field("of", e.Scope+" / "+e.Key+generation(e.Generation))
+	field("of", string(e.Scope)+" / "+string(e.Key)+generation(e.Generation))
 	if e.Event != (identity.EventRef{}) {
 		field("event", e.Event.String()+"  "+e.EventType)
 	}

@@ -86,7 +86,7 @@ func (c *cli) newEventsList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&filter.Source, "source", "", "only those of this `source`")
+	cmd.Flags().StringVar((*string)(&filter.Source), "source", "", "only those of this `source`")
 	cmd.Flags().StringVar(&filter.Type, "type", "", "only those of this `type`")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held or dropped")
 	cmd.Flags().StringVar(&since, "since", "", "only those received at this `time` or later, like 2026-11-21 or 36h")
@@ -105,7 +105,7 @@ func (c *cli) printEvents(events []*outbox.Event, asJSON bool) error {
 	}
 	t := newTable(c.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
 	for _, e := range events {
-		t.row(shown(e.ReceivedAt), e.Source, e.EventID, e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
+		t.row(shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
 	}
 	return t.flush()
 }
@@ -113,13 +113,13 @@ func (c *cli) printEvents(events []*outbox.Event, asJSON bool) error {
 // eventRef reads SOURCE EVENT_ID, or both in one with a slash between.
 func eventRef(args []string) (identity.EventRef, error) {
 	if len(args) == 2 {
-		return identity.EventRef{Source: args[0], EventID: args[1]}, nil
+		return identity.EventRef{Source: identity.Source(args[0]), EventID: identity.EventID(args[1])}, nil
 	}
 	source, id, ok := strings.Cut(args[0], "/")
 	if !ok || source == "" || id == "" {
 		return identity.EventRef{}, misused("%q names no event: give SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
 	}
-	return identity.EventRef{Source: source, EventID: id}, nil
+	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}, nil
 }
 
 // loadEffects loads the effects of an event with their attempts.

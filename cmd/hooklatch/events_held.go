@@ -62,7 +62,7 @@ func (s *heldSelection) empty() bool { return *s == heldSelection{} }
 
 func (s *heldSelection) filter(now time.Time) (outbox.HeldFilter, error) {
 	from, until, err := s.times(now)
-	return outbox.HeldFilter{Source: s.source, Type: s.eventType, From: from, Until: until}, err
+	return outbox.HeldFilter{Source: identity.Source(s.source), Type: s.eventType, From: from, Until: until}, err
 }
 
 func (c *cli) newDecision(d decision) *cobra.Command {

@@ -38,7 +38,7 @@ func (s *replaySelection) register(cmd *cobra.Command) {
 func (s *replaySelection) empty() bool { return *s == replaySelection{} }
 
 func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
-	f := outbox.ReplayFilter{Source: s.source, Type: s.eventType}
+	f := outbox.ReplayFilter{Source: identity.Source(s.source), Type: s.eventType}
 	if s.empty() {
 		return f, misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
 	}

@@ -9,18 +9,20 @@ import (
 // EffectID is the primary key of an effect. (Scope, Key, Generation) has at
 // most one effect (I4).
 type EffectID struct {
-	Scope      string `json:"scope"` // ScopeOfRoute, or ScopeOfEnqueue
-	Key        string `json:"key"`
-	Generation int    `json:"generation"`
+	Scope      Scope `json:"scope"` // ScopeOfRoute, or ScopeOfEnqueue
+	Key        Key   `json:"key"`
+	Generation int   `json:"generation"`
 }
 
-func (id EffectID) String() string { return id.Scope + "/" + id.Key }
+func (id EffectID) String() string { return string(id.Scope) + "/" + string(id.Key) }
 
 // ScopeOfRoute is the scope of the effects one route makes of one source.
-func ScopeOfRoute(source, route string) string { return "route:" + source + ":" + route }
+func ScopeOfRoute(source Source, route string) Scope {
+	return Scope("route:" + string(source) + ":" + route)
+}
 
 // ScopeOfEnqueue is the scope of the effects an application enqueues itself.
-func ScopeOfEnqueue(destination string) string { return "enqueue:" + destination }
+func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
 
 // IdempotencyKey is the key every attempt of the effect carries on the wire
 // (I7): "hl_" and 40 hex digits of a SHA-256 of the primary key, which neither
@@ -28,7 +30,7 @@ func ScopeOfEnqueue(destination string) string { return "enqueue:" + destination
 func (id EffectID) IdempotencyKey() string {
 	h := sha256.New()
 	var length [8]byte
-	for _, part := range []string{id.Scope, id.Key} {
+	for _, part := range []string{string(id.Scope), string(id.Key)} {
 		// The length before each part keeps ("a", "bc") apart from ("ab", "c").
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])

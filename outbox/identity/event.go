@@ -4,8 +4,8 @@ package identity
 
 // EventRef names one event: every key is scoped to its source.
 type EventRef struct {
-	Source  string `json:"source"`
-	EventID string `json:"event_id"`
+	Source  Source  `json:"source"`
+	EventID EventID `json:"event_id"`
 }
 
-func (r EventRef) String() string { return r.Source + "/" + r.EventID }
+func (r EventRef) String() string { return string(r.Source) + "/" + string(r.EventID) }

@@ -36,10 +36,10 @@ type listEffects struct {
 	State         EffectState
 	Destination   string
 	Route         string
-	Source        string
+	Source        identity.Source
 	Since         *time.Time
-	LinkedSource  string // with LinkedEventID: an event the effects belong to
-	LinkedEventID string
+	LinkedSource  identity.Source // with LinkedEventID: an event the effects belong to
+	LinkedEventID identity.EventID
 	Limit         int
 }
 
@@ -77,7 +77,7 @@ type selectEffects struct {
 	FinishedUntil time.Time
 	Destination   string
 	Route         string
-	Source        string
+	Source        identity.Source
 }
 
 type effectsWithoutJob struct {

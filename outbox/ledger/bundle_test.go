@@ -80,7 +80,7 @@ func (b *ledgerBundle) added(t testing.TB, key string, policy Policy) identity.E
 	t.Helper()
 	var id identity.EffectID
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, Policy: policy})
+		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: identity.Key(key)}, Policy: policy})
 		return nil
 	}))
 	return id

@@ -23,7 +23,7 @@ func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.Effec
 	require.NoError(t, err)
 	var id identity.EffectID
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, Request: Request{Body: body}})
+		id = b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: identity.Key(key)}, Request: Request{Body: body}})
 		return nil
 	}))
 	return id, body

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // orderKey names one order of effects.
 type orderKey struct {
-	Scope    string
+	Scope    identity.Scope
 	OrderKey string
 }
 

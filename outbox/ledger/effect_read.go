@@ -52,7 +52,7 @@ type EffectFilter struct {
 	State       EffectState
 	Destination string
 	Route       string
-	Source      string            // of the event that made it
+	Source      identity.Source   // of the event that made it
 	Event       identity.EventRef // effects the event is linked to
 	Since       time.Time         // made at or after
 	Limit       int               // defaults to 50

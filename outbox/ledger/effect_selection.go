@@ -24,7 +24,7 @@ type EffectSelection struct {
 	States      []EffectState
 	Destination string
 	Route       string
-	Source      string
+	Source      identity.Source
 	From        time.Time // made at or after
 	Until       time.Time // made before
 	// AsOf leaves out what was made later, and what came to its state later: a
@@ -78,7 +78,7 @@ func (s EffectSelection) record() json.RawMessage {
 		When        string        `json:"when,omitempty"`
 		InDoubt     bool          `json:"in_doubt,omitempty"`
 	}{
-		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(s.Source),
+		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(string(s.Source)),
 		column.TimeOrNull(s.From), column.TimeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
 	})
 	if err != nil { // a year beyond 9999

@@ -17,7 +17,7 @@ func TestOrderIsAskedUnderItsLock(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
 	enqueue := func(tx pgx.Tx, key string) identity.EffectID {
-		return b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: key}, OrderKey: "one"})
+		return b.add(t, tx, NewEffect{EffectID: identity.EffectID{Key: identity.Key(key)}, OrderKey: "one"})
 	}
 	slow, quick := b.begin(t), b.begin(t)
 	first, second := enqueue(slow, "first"), enqueue(quick, "second")

@@ -21,9 +21,9 @@ const MaxDispatchAttempts = 25
 
 // DispatchArgs are the arguments of a dispatch job: a reference, never a payload.
 type DispatchArgs struct {
-	EventID    string    `json:"event_id"`
-	ReceivedAt time.Time `json:"received_at"`
-	Source     string    `json:"source"`
+	EventID    identity.EventID `json:"event_id"`
+	ReceivedAt time.Time        `json:"received_at"`
+	Source     identity.Source  `json:"source"`
 }
 
 // Kind implements river.JobArgs.
@@ -36,10 +36,10 @@ func (a DispatchArgs) Ref() identity.EventRef {
 
 // EffectArgs are the arguments of an effect job: a reference, never a payload.
 type EffectArgs struct {
-	Destination string `json:"destination"`
-	Generation  int    `json:"generation"`
-	Key         string `json:"key"`
-	Scope       string `json:"scope"`
+	Destination string         `json:"destination"`
+	Generation  int            `json:"generation"`
+	Key         identity.Key   `json:"key"`
+	Scope       identity.Scope `json:"scope"`
 }
 
 // Kind implements river.JobArgs.

@@ -23,11 +23,11 @@ const (
 // metadata is what a person, and the span of the work, need to know of a
 // job. River UI shows it.
 type metadata struct {
-	DedupKey       string `json:"dedup_key,omitempty"`
-	EffectURL      string `json:"effect_url,omitempty"`
-	EventURL       string `json:"event_url,omitempty"`
-	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	Traceparent    string `json:"traceparent,omitempty"`
+	DedupKey       identity.EventID `json:"dedup_key,omitempty"`
+	EffectURL      string           `json:"effect_url,omitempty"`
+	EventURL       string           `json:"event_url,omitempty"`
+	IdempotencyKey string           `json:"idempotency_key,omitempty"`
+	Traceparent    string           `json:"traceparent,omitempty"`
 }
 
 // DispatchJob is what the job of one event is made of.
@@ -50,7 +50,7 @@ func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
 				Traceparent: j.Traceparent,
 			}),
 			Queue: j.Queue,
-			Tags:  tags("src-"+j.Event.Source, "type-"+j.EventType),
+			Tags:  tags("src-"+string(j.Event.Source), "type-"+j.EventType),
 		},
 	}
 }
@@ -74,7 +74,7 @@ func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
 	labels := []string{"dst-" + j.Destination}
 	if j.Event != (identity.EventRef{}) {
 		about.DedupKey, about.EventURL = j.Event.EventID, in.eventURL(j.Event)
-		labels = append(labels, "src-"+j.Event.Source, "type-"+j.EventType)
+		labels = append(labels, "src-"+string(j.Event.Source), "type-"+j.EventType)
 	}
 	return river.InsertManyParams{
 		Args: EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation},
@@ -91,7 +91,7 @@ func (in *Inserter) eventURL(ref identity.EventRef) string {
 	if in.consoleURL == "" {
 		return ""
 	}
-	return in.consoleURL + "/events/" + url.PathEscape(ref.Source) + "/" + url.PathEscape(ref.EventID)
+	return in.consoleURL + "/events/" + url.PathEscape(string(ref.Source)) + "/" + url.PathEscape(string(ref.EventID))
 }
 
 func (in *Inserter) effectURL(id identity.EffectID) string {

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // The queues every deployment has, besides one for each destination and one for
@@ -36,11 +38,11 @@ func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueNa
 
 // HandlersQueue is the queue of events whose source has handlers. Programs with
 // handlers of other sources do not work it.
-func HandlersQueue(source string) string {
-	if queue := handlersPrefix + source; IsQueueName(queue) {
+func HandlersQueue(source identity.Source) string {
+	if queue := handlersPrefix + string(source); IsQueueName(queue) {
 		return queue
 	}
-	return HashedQueue(handlersPrefix, source)
+	return HashedQueue(handlersPrefix, string(source))
 }
 
 // IsHandlersQueue tells whether the queue holds events that wait for handlers.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 func TestEverySourceHasAQueueOfItsOwn(t *testing.T) {
@@ -20,7 +22,7 @@ func TestEverySourceHasAQueueOfItsOwn(t *testing.T) {
 		"Été":                   "handlers-t_adca3dd5",
 		"\u00e9":                "handlers-x_4a99557e",
 	} {
-		queue := HandlersQueue(source)
+		queue := HandlersQueue(identity.Source(source))
 		require.True(t, IsQueueName(queue), queue)
 		require.True(t, IsHandlersQueue(queue), queue)
 		require.True(t, IsReservedQueue(queue), queue)

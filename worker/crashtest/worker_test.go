@@ -60,7 +60,7 @@ type setting struct {
 
 // effectID is the id of effect i of a test.
 func effectID(i int) identity.EffectID {
-	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: fmt.Sprintf("order_%04d", i), Generation: 1}
+	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }
 
 // runWorker is the worker process. It ends by a signal, or with its parent.

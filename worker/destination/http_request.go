@@ -149,9 +149,9 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 	header.Set(h.idempotencyHeader, wireKey)
 	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
 	if e.Event != (identity.EventRef{}) {
-		header.Set(headerEventID, headerText(e.Event.EventID))
+		header.Set(headerEventID, headerText(string(e.Event.EventID)))
 		header.Set(headerEventType, headerText(e.EventType))
-		header.Set(headerEventSource, headerText(e.Event.Source))
+		header.Set(headerEventSource, headerText(string(e.Event.Source)))
 	}
 	if h.signsWebhooks() {
 		if err := h.checkSigned(target); err != nil {

@@ -44,9 +44,9 @@ var _ cel.Activation = (*eventScope)(nil)
 
 func newEventScope(ctx context.Context, e *outbox.Event) *eventScope {
 	view := &eventView{
-		ID:         e.EventID,
+		ID:         string(e.EventID),
 		Type:       e.Type,
-		Source:     e.Source,
+		Source:     string(e.Source),
 		Provider:   e.Provider,
 		OccurredAt: e.OccurredAt,
 		ReceivedAt: e.ReceivedAt,

@@ -90,7 +90,7 @@ func (e pageExample) with(t *testing.T, block string) pageExample {
 	require.NoError(t, decoder.Decode(&given))
 	if given.Event != nil {
 		v := given.Event
-		e.event = &outbox.Event{EventRef: identity.EventRef{Source: v.Source, EventID: v.ID}, Type: v.Type, Provider: v.Provider,
+		e.event = &outbox.Event{EventRef: identity.EventRef{Source: identity.Source(v.Source), EventID: identity.EventID(v.ID)}, Type: v.Type, Provider: v.Provider,
 			OccurredAt: v.OccurredAt, ReceivedAt: v.ReceivedAt}
 		e.current = given.Current
 	}

@@ -118,7 +118,7 @@ func (f *forwardRequest) build(scope *eventScope) (ledger.Request, error) {
 	named := connectionOptions(e.Headers)
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		canonical := http.CanonicalHeaderKey(name)
-		if f.taken[canonical] || named[canonical] || ofTheWay(canonical) || !f.allows(e.Source, canonical) {
+		if f.taken[canonical] || named[canonical] || ofTheWay(canonical) || !f.allows(string(e.Source), canonical) {
 			continue
 		}
 		for _, value := range e.Headers[name] {

@@ -33,7 +33,7 @@ func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]ledger.NewEffect, 
 	scope := t.scope(ctx, e)
 	var effects []ledger.NewEffect
 	for _, r := range t.routes {
-		if !r.wants(e.Source, e.Type) {
+		if !r.wants(string(e.Source), e.Type) {
 			continue
 		}
 		effect, wanted, err := r.plan(scope)
@@ -54,10 +54,11 @@ func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]ledger.NewEffect, 
 // plan returns the effect also with an error, as far as it is known: it is parked
 // under its key.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
+	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{
 		EffectID: identity.EffectID{
 			Scope:      identity.ScopeOfRoute(scope.event.Source, r.Name),
-			Key:        ledgerKey(scope.event.EventID),
+			Key:        identity.Key(own),
 			Generation: scope.event.EffectGeneration,
 		},
 		Route:       r.Name,
@@ -80,7 +81,7 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 		field string
 		from  *expression
 		into  *string
-	}{{"key", r.key, &effect.Key}, {"order_by", r.orderBy, &effect.OrderKey}, {"latest_by", r.latestBy, &effect.LatestKey}} {
+	}{{"key", r.key, &own}, {"order_by", r.orderBy, &effect.OrderKey}, {"latest_by", r.latestBy, &effect.LatestKey}} {
 		if k.from == nil {
 			continue
 		}
@@ -92,6 +93,7 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 			return effect, false, fmt.Errorf("%s: %w", k.field, err)
 		}
 		*k.into = ledgerKey(key)
+		effect.Key = identity.Key(own)
 	}
 	if r.refetch != nil {
 		effect.Request = ledger.Request{Late: true}

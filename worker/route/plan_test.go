@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 			var got []planned
 			for _, e := range effects {
 				got = append(got, planned{
-					Route: e.Route, Scope: e.Scope, Key: e.Key, Generation: e.Generation,
+					Route: e.Route, Scope: string(e.Scope), Key: string(e.Key), Generation: e.Generation,
 					Destination: e.Destination, Queue: e.Queue, Policy: string(e.Policy),
 					Method: e.Request.Method, URL: e.Request.URL, Headers: e.Request.Headers,
 					ContentType: e.Request.ContentType, Body: string(e.Request.Body), Forward: e.Request.FromDelivery, Late: e.Request.Late,
@@ -124,7 +124,7 @@ func TestPlan(t *testing.T) {
 
 func (c *planCase) event() *outbox.Event {
 	return &outbox.Event{
-		EventRef:         identity.EventRef{Source: c.Event.Source, EventID: c.Event.ID},
+		EventRef:         identity.EventRef{Source: identity.Source(c.Event.Source), EventID: identity.EventID(c.Event.ID)},
 		Provider:         c.Event.Provider,
 		Type:             c.Event.Type,
 		Item:             c.Event.Item,

@@ -82,7 +82,7 @@ func (t *Table) scope(ctx context.Context, e *outbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
 	scope.timeout = t.timeout
 	if t.maxBody != nil {
-		scope.maxBody = t.maxBody(e.Source)
+		scope.maxBody = t.maxBody(string(e.Source))
 	}
 	return scope
 }

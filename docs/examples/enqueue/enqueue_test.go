@@ -117,7 +117,7 @@ func TestPsql(t *testing.T) {
 		"text/csv daily id;total\n1001;99.90\n",
 	}, seen.calls)
 	for _, key := range []string{"order-1001", "order-1003", "export-1"} {
-		id := identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: key, Generation: 1}
+		id := identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: identity.Key(key), Generation: 1}
 		require.Contains(t, seen.keys, id.IdempotencyKey())
 	}
 }

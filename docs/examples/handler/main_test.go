@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -83,7 +84,7 @@ func acceptAll(t *testing.T, box *outbox.Outbox, events int) {
 			Provider: "stripe",
 			Handlers: true,
 			Body:     fmt.Appendf(nil, `{"id":%q,"data":{"object":{"id":"in_%d","amount_paid":4200}}}`, id, i),
-			Events:   []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+			Events:   []outbox.Incoming{{ID: identity.EventID(id), Type: "invoice.paid"}},
 		})
 		require.NoError(t, err)
 	}

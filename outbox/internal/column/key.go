@@ -9,15 +9,15 @@ import (
 
 // ValidateKey refuses what a key column cannot hold. Its error continues the
 // name of the key.
-func ValidateKey(s string, limit int) error {
+func ValidateKey[T ~string](s T, limit int) error {
 	switch {
 	case s == "":
 		return errors.New("is empty")
 	case len(s) > limit:
 		return fmt.Errorf("has %d bytes, at most %d are allowed", len(s), limit)
-	case !utf8.ValidString(s):
+	case !utf8.ValidString(string(s)):
 		return errors.New("is not valid UTF-8")
-	case strings.ContainsRune(s, 0):
+	case strings.ContainsRune(string(s), 0):
 		return errors.New("contains a NUL character")
 	}
 	return nil
