@@ -55,6 +55,7 @@ var layers = []layer{
 		"database/sql":                 "a lost COMMIT answer makes database/sql run a statement twice; pgx only",
 	}},
 	{packages: "outbox/commit", must: map[string]string{
+		module + "/outbox/fleet":      commitIsBlind,
 		module + "/outbox/ledger":     commitIsBlind,
 		module + "/outbox/identity":   commitIsBlind,
 		module + "/outbox/riverjob":   commitIsBlind,
@@ -65,6 +66,11 @@ var layers = []layer{
 	}},
 	{packages: "outbox/ledger", exactly: map[string]string{
 		module + "/outbox": "the ledger keeps account of effects; it does not know how events come in",
+	}, must: map[string]string{
+		module + "/outbox/fleet": "the ledger keeps account of effects; who performs them is the fleet's",
+	}},
+	{packages: "outbox/fleet", exactly: map[string]string{
+		module + "/outbox": "the fleet keeps account of destinations; it does not know how events come in",
 	}},
 	{packages: "gateway", must: map[string]string{
 		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
@@ -159,7 +165,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
-var parts = []string{"outbox", "outbox/commit", "outbox/ledger", "outbox/riverjob"}
+var parts = []string{"outbox", "outbox/commit", "outbox/fleet", "outbox/ledger", "outbox/riverjob"}
 
 func TestLeavesImportLeavesOnly(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type SQLOptions struct {
 	// be a member. Defaults to that of database.url.
 	Role string `yaml:"role,omitempty"`
 	// Schemas in which the statements find names without one, in that order.
-	// The search_path of the connection or its role is not used: whoever may
+	// The search_path of the connection or its role is not used: a role that may
 	// create objects in a schema of the path decides what such a name means.
 	// Defaults to public.
 	SearchPath []string `yaml:"search_path,omitempty"`
