@@ -22,12 +22,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Defaults of Options.
+// Bounds of Options, and what runs may take beside their work.
 const (
-	defaultDispatchWorkers = 50
-	defaultHandlerWorkers  = 20
-	defaultSoftStop        = 20 * time.Second
-	minJobTimeout          = 30 * time.Second
+	minJobTimeout = 30 * time.Second
 	// rescueSlack is what a rescue waits beyond the time-out of a run, so that
 	// a run that honours its context has ended before it is rescued.
 	rescueSlack = 30 * time.Second
@@ -45,64 +42,81 @@ type Options struct {
 	// Pool is the migrated database. River keeps one connection of it for
 	// LISTEN, and each running handler holds one; effects in the same Postgres
 	// hold one of the pool of Outbox. See ConnsNeeded. Required.
-	Pool *pgxpool.Pool
+	Pool *pgxpool.Pool `yaml:"-"`
 	// Schema holds our tables and River's. Defaults to schema.Default.
-	Schema schema.Name
+	Schema schema.Name `yaml:"-"`
 	// Outbox is the ledger, on the same database and schema. Required.
-	Outbox *outbox.Outbox
+	Outbox *outbox.Outbox `yaml:"-"`
 
 	// Routes say which events lead to which effects.
-	Routes []route.Route
+	Routes []route.Route `yaml:"-"`
 	// Destinations are where effects go. Every name a route gives must be here.
-	Destinations []DestinationOptions
+	Destinations []DestinationOptions `yaml:"-"`
 	// ConfigHash names the configuration the routes are from. It is stored with
 	// every event they dispatch or skip.
-	ConfigHash string
+	ConfigHash string `yaml:"-"`
 
 	// MaxBody is how many bytes of payload expressions and templates see of an
 	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
 	// for every source.
-	MaxBody func(source string) int64
+	MaxBody func(source string) int64 `yaml:"-"`
 
 	// Logger defaults to a logger that discards.
-	Logger *slog.Logger
+	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
-	TracerProvider trace.TracerProvider
-	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider `yaml:"-"`
+	MeterProvider  metric.MeterProvider `yaml:"-"`
 
-	// DispatchWorkers is how many events without handlers are dispatched at
-	// once. Defaults to 50.
-	DispatchWorkers int
-	// HandlerWorkers is how many events with handlers are dispatched at once,
-	// of all sources together; each holds a connection. Defaults to 20.
-	HandlerWorkers int
-
-	// SoftStop is how long Stop lets running jobs finish before it cancels
-	// their contexts. Below the time-out of a destination, a stop can leave
-	// effects in doubt. Defaults to 20 seconds.
-	SoftStop time.Duration
+	// Events without handlers that are dispatched at once. Defaults to 50.
+	DispatchWorkers int `yaml:"dispatch_workers,omitempty"`
+	// Events in handlers at once, of all sources together; each holds a
+	// transaction and so a connection. Defaults to 20.
+	HandlerWorkers int `yaml:"handler_workers,omitempty"`
+	// How long a stopping worker lets its jobs finish before it cancels them.
+	// Below the time-out of a destination, a stop can leave effects in doubt.
+	// Defaults to 20s.
+	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
 	// JobTimeout bounds one run of a job, waiting for a rate token included.
 	// Defaults to what the slowest destination needs, and at least 30 seconds.
-	JobTimeout time.Duration
+	JobTimeout time.Duration `yaml:"-"`
 	// RescueAfter is when a job that still counts as running is taken for
 	// dead and run again. Defaults to JobTimeout and 30 seconds.
-	RescueAfter time.Duration
+	RescueAfter time.Duration `yaml:"-"`
 
 	// ID names this process in River's records; at most 100 characters, unique
 	// among running processes. Defaults to the host name, the process id and a
 	// random part.
-	ID string
+	ID string `yaml:"-"`
+}
+
+// WithDefaults returns a copy in which what was left out has its default, of
+// what a file can set.
+func (o Options) WithDefaults() Options {
+	o.DispatchWorkers = cmp.Or(o.DispatchWorkers, 50)
+	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, 20)
+	o.SoftStop = cmp.Or(o.SoftStop, 20*time.Second)
+	return o
+}
+
+// Validate finds what is wrong with options that have their defaults, of what a
+// file can set. Its error is option.Faults.
+func (o Options) Validate() error {
+	var c option.Check
+	c.AtLeast("dispatch_workers", int64(o.DispatchWorkers), 1)
+	c.AtMost("dispatch_workers", int64(o.DispatchWorkers), maxQueueWorkers)
+	c.AtLeast("handler_workers", int64(o.HandlerWorkers), 1)
+	c.AtMost("handler_workers", int64(o.HandlerWorkers), maxQueueWorkers)
+	c.Positive("soft_stop", o.SoftStop)
+	return c.Err()
 }
 
 // withDefaults returns a copy with every default filled in.
 func (o Options) withDefaults() Options {
+	o = o.WithDefaults()
 	o.Schema = o.Schema.OrDefault()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
 	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
-	o.DispatchWorkers = cmp.Or(o.DispatchWorkers, defaultDispatchWorkers)
-	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, defaultHandlerWorkers)
-	o.SoftStop = cmp.Or(o.SoftStop, defaultSoftStop)
 	o.Destinations = slices.Clone(o.Destinations)
 	for i, d := range o.Destinations {
 		o.Destinations[i] = d.WithDefaults()
@@ -155,9 +169,9 @@ func (o Options) validate() error {
 	if err := o.Schema.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	check(inRange(o.DispatchWorkers, 1, maxQueueWorkers), "DispatchWorkers is %d, allowed are 1 to %d", o.DispatchWorkers, maxQueueWorkers)
-	check(inRange(o.HandlerWorkers, 1, maxQueueWorkers), "HandlerWorkers is %d, allowed are 1 to %d", o.HandlerWorkers, maxQueueWorkers)
-	check(o.SoftStop > 0, "SoftStop is %s, it must be positive", o.SoftStop)
+	for _, fault := range option.FaultsOf("", o.Validate()) {
+		errs = append(errs, fault)
+	}
 	check(o.JobTimeout > 0, "JobTimeout is %s, it must be positive", o.JobTimeout)
 	check(o.RescueAfter > o.JobTimeout, "RescueAfter is %s, it must be longer than JobTimeout (%s)", o.RescueAfter, o.JobTimeout)
 	check(len(o.ID) <= maxClientID, "ID has %d characters, at most %d are allowed", len(o.ID), maxClientID)
@@ -174,5 +188,3 @@ func (o Options) validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-func inRange(n, low, high int) bool { return n >= low && n <= high }

@@ -142,7 +142,7 @@ func TestOptionsRefused(t *testing.T) {
 	require.Equal(t, `worker: Pool is required
 Outbox is required
 schema name "Bad" must consist of lower-case letters, digits and underscores and must not begin with a digit
-SoftStop is -1ns, it must be positive
+soft_stop: -1ns is too short; it must be longer than 0s
 RescueAfter is 1s, it must be longer than JobTimeout (1m0s)
 ID has 101 characters, at most 100 are allowed
 destination "a": Sender is required

@@ -36,13 +36,12 @@ func (a *App) makeWorker() error {
 		return err
 	}
 	a.teardown.Add("destinations", adminTimeout, made.close)
-	a.worker, err = worker.New(worker.Options{
-		Pool: a.pools.direct, Schema: schema.Name(cfg.Database.Schema), Outbox: a.outbox,
-		Routes: routesOf(cfg), Destinations: made.list, ConfigHash: cfg.Hash(),
-		Logger: a.opts.Logger, TracerProvider: a.telemetry.TracerProvider, MeterProvider: a.telemetry.MeterProvider,
-		DispatchWorkers: cfg.Worker.DispatchWorkers, HandlerWorkers: cfg.Worker.HandlerWorkers, SoftStop: cfg.Worker.SoftStop,
-		MaxBody: func(source string) int64 { return a.config.Load().MaxBodyOf(source) },
-	})
+	opts := cfg.Worker
+	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox
+	opts.Routes, opts.Destinations, opts.ConfigHash = routesOf(cfg), made.list, cfg.Hash()
+	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
+	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
+	a.worker, err = worker.New(opts)
 	if err != nil {
 		return routeProblems(cfg, err)
 	}

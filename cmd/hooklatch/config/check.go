@@ -29,7 +29,7 @@ func (c *Config) check(d *decoder) {
 	d.faults("gateway", c.Gateway.validate())
 	c.Gateway.TLS.check(d, "gateway.tls")
 	c.Admin.check(d, c.Gateway)
-	c.Worker.check(d)
+	d.faults("worker", c.Worker.Validate())
 	for n, source := range c.Sources {
 		source.check(d, n, c.Gateway.PublicURL)
 	}
@@ -91,12 +91,6 @@ func (k *KeyPair) check(d *decoder, at string) {
 	case k.KeyFile == "":
 		d.missingf(at, "key_file", "has no key_file, the PEM file of the private key")
 	}
-}
-
-func (w Worker) check(d *decoder) {
-	d.positive("worker.dispatch_workers", int64(w.DispatchWorkers))
-	d.positive("worker.handler_workers", int64(w.HandlerWorkers))
-	d.duration("worker.soft_stop", w.SoftStop)
 }
 
 // missingf reports that a mapping lacks a field it must have, unless the field

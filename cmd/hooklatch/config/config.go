@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -32,7 +33,7 @@ type Config struct {
 	// The listener for people and probes: console, API, metrics, health.
 	Admin Admin `yaml:"admin,omitempty"`
 	// How much this process works on at once.
-	Worker Worker `yaml:"worker,omitempty"`
+	Worker worker.Options `yaml:"worker,omitempty"`
 	// How long things are kept.
 	Retention Retention `yaml:"retention,omitempty"`
 	// The inbound endpoints by name: POST /webhooks/{name}. A name is 1 to 63

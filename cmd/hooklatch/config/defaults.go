@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -22,12 +23,10 @@ func (c *Config) fillIn() {
 
 	c.Gateway = c.Gateway.withDefaults()
 
-	c.Admin.Listen = cmp.Or(c.Admin.Listen, "127.0.0.1:8081")
+	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)
 	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
 
-	c.Worker.DispatchWorkers = cmp.Or(c.Worker.DispatchWorkers, 50)
-	c.Worker.HandlerWorkers = cmp.Or(c.Worker.HandlerWorkers, 20)
-	c.Worker.SoftStop = cmp.Or(c.Worker.SoftStop, 20*time.Second)
+	c.Worker = c.Worker.WithDefaults()
 
 	for name, s := range c.Sources {
 		c.Sources[name] = s.withDefaults()

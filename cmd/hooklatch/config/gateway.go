@@ -61,18 +61,6 @@ type Admin struct {
 	ConsoleURL string `yaml:"console_url,omitempty"`
 }
 
-// Worker says how much one process works on at once.
-type Worker struct {
-	// Events dispatched at once. Defaults to 50.
-	DispatchWorkers int `yaml:"dispatch_workers,omitempty"`
-	// Events in handlers at once; each holds a transaction and so a
-	// connection. Defaults to 20.
-	HandlerWorkers int `yaml:"handler_workers,omitempty"`
-	// How long a stopping worker lets its jobs finish before it cancels them.
-	// Defaults to 20s.
-	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
-}
-
 // KeyPair names the certificate of a listener. Both files are read again at
 // each reload.
 type KeyPair struct {
