@@ -2,13 +2,8 @@ package config
 
 import (
 	"maps"
-	"net"
-	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,10 +13,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/size"
 	"github.com/hooklatch/hooklatch/schema"
 )
-
-var namePattern = regexp.MustCompile(option.NamePattern)
-
-const nameRule = "allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit"
 
 // check reports everything that a type cannot say.
 func (c *Config) check(d *decoder) {
@@ -57,7 +48,9 @@ func (db Database) check(d *decoder) {
 	if schema.Name(db.Schema).Validate() != nil {
 		d.reportf("database.schema", "%s is not a schema name; allowed: 1 to 46 lower-case letters, digits and underscores, not beginning with a digit", d.show("database.schema", db.Schema))
 	}
-	d.notNegative("database.max_conns", db.MaxConns)
+	var c option.Check
+	c.AtLeast("max_conns", int64(db.MaxConns), 0)
+	d.faults("database", c.Err())
 }
 
 // checkMemory wants room for at least one body of every source.
@@ -72,7 +65,12 @@ func (c *Config) checkMemory(d *decoder) {
 }
 
 func (a Admin) check(d *decoder, g Gateway) {
-	host, ok := d.address("admin.listen", a.Listen)
+	var c option.Check
+	host, ok := c.Address("listen", a.Listen)
+	if a.ConsoleURL != "" {
+		c.URL("console_url", a.ConsoleURL)
+	}
+	d.faults("admin", c.Err())
 	if ok && !loopback.Is(host) && a.Token.IsZero() && !d.reported("admin.token") && !d.reported("admin.token_file") {
 		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token or admin.token_file, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
 	}
@@ -80,7 +78,6 @@ func (a Admin) check(d *decoder, g Gateway) {
 		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
 	}
 	a.TLS.check(d, "admin.tls")
-	d.webURL("admin.console_url", a.ConsoleURL)
 }
 
 func (k *KeyPair) check(d *decoder, at string) {
@@ -105,79 +102,7 @@ func (d *decoder) missingf(mapping, field, format string, args ...any) {
 	}
 }
 
-// element is the path of an element of a list, or that of the list itself
-// where one value stands for a list of one.
-func (d *decoder) element(path string, i int) string {
-	element := path + "[" + strconv.Itoa(i) + "]"
-	if _, ok := d.origin.lines[element]; ok {
-		return element
-	}
-	return path
-}
-
 // reported reports whether the field has a problem already.
 func (d *decoder) reported(path string) bool {
 	return d.problems.about(path)
-}
-
-func (d *decoder) name(path, given string) {
-	if !namePattern.MatchString(given) {
-		d.reportf(path, "%s is not a name; %s", d.show(path, given), nameRule)
-	}
-}
-
-func (d *decoder) positive(path string, value int64) {
-	if value < 1 && !d.reported(path) {
-		d.reportf(path, "%d is too small; it must be at least 1", value)
-	}
-}
-
-func (d *decoder) notNegative(path string, value int) {
-	if value < 0 {
-		d.reportf(path, "%d is too small; it must be at least 0", value)
-	}
-}
-
-func (d *decoder) duration(path string, value time.Duration) {
-	if value <= 0 && !d.reported(path) {
-		d.reportf(path, "%s is too short; it must be longer than 0s", value)
-	}
-}
-
-func (d *decoder) durationFrom0(path string, value time.Duration) {
-	if value < 0 && !d.reported(path) {
-		d.reportf(path, "%s is too short; it must be longer than 0s", value)
-	}
-}
-
-// address checks a host:port to listen on and returns its host.
-func (d *decoder) address(path, given string) (string, bool) {
-	host, port, err := net.SplitHostPort(given)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil && !d.reported(path) {
-		d.reportf(path, "%s is not an address to listen on; allowed: host:port or :port, like 127.0.0.1:8081", d.show(path, given))
-	}
-	return host, err == nil
-}
-
-// webURL checks an absolute http or https URL, if one is given. Its text is
-// repeated only when it has no user and password.
-func (d *decoder) webURL(path, given string) {
-	if given == "" {
-		return
-	}
-	const allowed = "allowed: an http:// or https:// URL with a host"
-	u, err := url.Parse(given)
-	switch {
-	case err != nil:
-		d.reportf(path, "is not a URL; %s", allowed)
-	case u.User != nil:
-		d.reportf(path, "has a user or password; give them in fields of their own")
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		d.reportf(path, "%s is not a URL of the web; %s", d.show(path, given), allowed)
-	case u.Fragment != "":
-		d.reportf(path, "%s has a fragment, which no server sees", d.show(path, given))
-	}
 }

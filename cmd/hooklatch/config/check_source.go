@@ -6,24 +6,29 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 func (s Source) check(d *decoder, sourceName, publicURL string) {
 	at := join("sources", sourceName)
-	d.name(at, sourceName)
+	var c option.Check
+	c.Name("", sourceName)
+	if s.PublicURL != "" {
+		c.URL("public_url", s.PublicURL)
+	}
 	if s.MaxBody < 0 {
 		d.reportf(at+".max_body", "%s is less than nothing", s.MaxBody)
 	}
-	d.webURL(at+".public_url", s.PublicURL)
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
 	d.among(at+".dedup", "rule of dedup", s.Dedup, dedups)
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
-		d.duration(at+".dedup_window", s.DedupWindow)
+		c.Positive("dedup_window", s.DedupWindow)
 		if s.Dedup == DedupID {
 			d.reportf(at+".dedup_window", "%s means nothing without dedup: content", FormatDuration(s.DedupWindow))
 		}
 	}
+	d.faults(at, c.Err())
 	p := s.checkProvider(d, at)
 	if len(s.Secrets) == 0 && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")

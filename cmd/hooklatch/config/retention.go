@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
 // Retention says how long things are kept.
@@ -65,8 +66,10 @@ const (
 )
 
 func (c *Config) checkRetention(d *decoder) {
-	d.duration(dedupField, c.Retention.Dedup)
-	d.duration(payloadsField, c.Retention.Payloads)
+	var check option.Check
+	check.Positive(dedupField, c.Retention.Dedup)
+	check.Positive(payloadsField, c.Retention.Payloads)
+	d.faults("", check.Err())
 	if c.Retention.Payloads > c.Retention.Dedup && c.Retention.Dedup > 0 {
 		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is of no use",
 			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
@@ -85,7 +88,9 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 		return
 	}
 	if hasOwn {
-		d.duration(own, s.Retention.Dedup)
+		var check option.Check
+		check.Positive(own, s.Retention.Dedup)
+		d.faults("", check.Err())
 		if s.Retention.Dedup > 0 && s.Retention.Dedup < c.Retention.Payloads {
 			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is of no use",
 				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
