@@ -116,6 +116,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 	t.Helper()
 	c := b.claim(t, id, lease)
 	require.Equal(t, ledger.ClaimGranted, c.Status)
+	require.NoError(t, b.ledger.LoadBody(t.Context(), &c.Effect))
 	return c.Effect
 }
 

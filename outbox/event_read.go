@@ -119,7 +119,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 
 // Matching lets a condition on events select effects: by the event that made
 // them, its body included. An event that is gone matches nothing.
-func (o *Outbox) Matching(match func(*Event) (bool, error)) ledger.MatchFunc {
+func (o *Outbox) Matching(match func(*Event) (bool, error)) func(context.Context, identity.EventRef) (yes bool, unclear, err error) {
 	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
 		e, err := o.event(ctx, o.readPool, ref)
 		if errors.Is(err, ledger.ErrNotFound) {

@@ -59,9 +59,10 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
-	if claimed.Status != ledger.ClaimGranted {
+	if err != nil || claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
+	err = a.ledger.LoadBody(ctx, &claimed.Effect)
 	ctx, span := a.telemetry.startAttempt(ctx, &claimed.Effect)
 	made := call{effect: claimed.Effect}
 	if err != nil {

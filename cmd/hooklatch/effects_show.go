@@ -90,14 +90,14 @@ func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Ef
 	if e.Request.Late {
 		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
 	}
-	body, err := o.Ledger().EffectBody(ctx, e)
+	err := o.Ledger().LoadBody(ctx, &e)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("the body of %s is that of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = c.stdout.Write(body)
+	_, err = c.stdout.Write(e.Request.Body)
 	return err
 }
 

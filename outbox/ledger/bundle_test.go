@@ -103,6 +103,7 @@ func (b *ledgerBundle) granted(t testing.TB, id identity.EffectID) Effect {
 	t.Helper()
 	c := b.claim(t, id)
 	require.Equal(t, ClaimGranted, c.Status)
+	require.NoError(t, b.LoadBody(t.Context(), &c.Effect))
 	return c.Effect
 }
 

@@ -61,9 +61,7 @@ const (
 // Claimed is the answer to a Claim.
 type Claimed struct {
 	Status ClaimStatus
-	// Effect has its Request.Body filled in when Status is ClaimGranted,
-	// whatever FromDelivery says, except when Request.Late tells that it is
-	// still to be rendered.
+	// Effect lacks the Request.Body that LoadBody fills in.
 	Effect Effect
 	// OwnFault is true when another effect of the destination succeeded after this
 	// one had failed, or while it was refused again and again.
@@ -97,13 +95,14 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
 	}
-	if claimed.Status == ClaimGranted {
-		err := l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, &claimed.Effect) })
-		if err != nil {
-			return claimed, fmt.Errorf("claim effect: %w", err)
-		}
-	}
 	return claimed, nil
+}
+
+// LoadBody fills in the body that the attempts of e send, where Claim or Effect
+// left it out. It does nothing while the request is still to be rendered. Errors:
+// ErrNotFound when e sends a delivery that is no longer stored, ErrUnavailable.
+func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
+	return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
 }
 
 // loadBody fills in a body that claim.sql left out. A transaction that 64 effects

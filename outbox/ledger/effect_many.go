@@ -165,7 +165,10 @@ func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, see
 			return nil, err
 		}
 		if s.Match != nil {
-			yes, unclear, err := l.matches(ctx, e.Event, s.Match)
+			if e.Event == (identity.EventRef{}) {
+				continue
+			}
+			yes, unclear, err := s.Match(ctx, e.Event)
 			if err != nil {
 				return nil, err
 			}
@@ -195,13 +198,6 @@ func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, see
 		taken = append(taken, e)
 	}
 	return taken, nil
-}
-
-func (l *Ledger) matches(ctx context.Context, ref identity.EventRef, match MatchFunc) (yes bool, unclear, err error) {
-	if ref == (identity.EventRef{}) {
-		return false, nil, nil
-	}
-	return match(ctx, ref)
 }
 
 // errNothingLeft rolls a batch back that changed nothing, with its record.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
@@ -21,18 +22,6 @@ func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, err
 		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
 	}
 	return e, nil
-}
-
-// EffectBody is the body that the attempts of e send. Nil: it is rendered at
-// the first attempt. Errors: ErrNotFound when it sends a delivery that is no
-// longer stored.
-func (l *Ledger) EffectBody(ctx context.Context, e Effect) ([]byte, error) {
-	if e.Request.FromDelivery {
-		if err := l.loadDelivery(ctx, l.read, &e); err != nil {
-			return nil, err
-		}
-	}
-	return e.Request.Body, nil
 }
 
 func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey string) (Effect, error) {
@@ -138,4 +127,49 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
 	}
 	return links, nil
+}
+
+// OldestDue is the effect that waits longest for its attempt at a destination,
+// for a probe to send. It is false when none is due. Errors: ErrUnavailable.
+func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
+	var id identity.EffectID
+	err := l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
+		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, pool).Scan(&id.Scope, &id.Key, &id.Generation)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return identity.EffectID{}, false, nil
+	}
+	if err != nil {
+		return identity.EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
+	}
+	return id, true, nil
+}
+
+// Transition is one step of an effect through its states.
+type Transition struct {
+	From    EffectState `json:"from,omitzero"` // empty for its creation
+	To      EffectState `json:"to"`
+	Attempt int         `json:"attempt"` // attempts started so far
+	At      time.Time   `json:"at"`
+	Reason  string      `json:"reason,omitzero"` // empty for what needs none
+	JobID   int64       `json:"job_id,omitzero"`
+}
+
+// Transitions lists what an effect went through, its creation first. The
+// database itself records them and refuses illegal ones.
+func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
+	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, l.read)
+	if err != nil {
+		return nil, fmt.Errorf("list transitions: %w", err)
+	}
+	transitions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Transition, error) {
+		var t Transition
+		var order int64
+		err := row.Scan(&t.From, &t.To, &t.Attempt, &t.At, &t.Reason, &t.JobID, &order)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list transitions: %w", err)
+	}
+	return transitions, nil
 }

@@ -36,15 +36,12 @@ type EffectSelection struct {
 	InDoubt bool
 	// Match decides by the event of an effect, its body included. An effect that
 	// no event made is left out, and so is one for which Match fails.
-	Match MatchFunc
+	// unclear is why it cannot be decided: the effect is left out then, and counted.
+	// An error ends the walk.
+	Match func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error)
 	// When is how Match was written, for the record.
 	When string
 }
-
-// MatchFunc decides by an event, its body included, whether what belongs to it is
-// selected. unclear is why that cannot be decided: it is left out then, and
-// counted. An error ends the walk.
-type MatchFunc func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error)
 
 func (s EffectSelection) validate(action Action) error {
 	allowed := StatesFor(action)
