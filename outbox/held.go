@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
@@ -50,7 +51,7 @@ func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Oper
 func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String(), Filter: filter}
 	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		tag, err := o.sql.DropEvent.With(dropEvent{EventRef: ref, Error: by.Did("dropped")}).Exec(ctx, tx)
+		tag, err := o.sql.DropEvent.With(dropEvent{EventRef: ref, Error: column.Done("dropped", by.Who, by.Reason)}).Exec(ctx, tx)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}

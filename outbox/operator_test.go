@@ -3,6 +3,7 @@ package outbox
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,7 @@ import (
 // actions lists what was ordered, without what differs from run to run.
 func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
-	log, err := b.ledger.OperatorLog(t.Context(), ledger.OperatorFilter{})
+	log, err := b.ledger.OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	for i := range log {
 		require.NotZero(t, log[i].At)

@@ -64,7 +64,7 @@ func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, b
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = o.ledger.ReopenTx(ctx, tx, ref, by.Did("replayed"))
+		r.Reopened, err = o.ledger.ReopenTx(ctx, tx, ref, column.Done("replayed", by.Who, by.Reason))
 	}
 	return r, err
 }

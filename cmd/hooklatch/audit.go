@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) newAudit() *cobra.Command {
-	var filter ledger.OperatorFilter
+	var limit int
 	var since string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -23,15 +23,15 @@ replays and pauses, each with who ordered it, when, why, and what came of it. Ea
 was recorded in the transaction that did it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if filter.Since, err = timeFlag("since", since, time.Now()); err != nil {
+			from, err := timeFlag("since", since, time.Now())
+			if err != nil {
 				return err
 			}
-			if err := checkLimit(filter.Limit); err != nil {
+			if err := checkLimit(limit); err != nil {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				actions, err := o.Ledger().OperatorLog(cmd.Context(), filter)
+				actions, err := o.Ledger().OperatorLog(cmd.Context(), from, limit)
 				if err != nil {
 					return err
 				}
@@ -41,7 +41,7 @@ was recorded in the transaction that did it.`,
 	}
 	c.database.register(cmd.Flags())
 	cmd.Flags().StringVar(&since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
-	limitFlag(cmd, &filter.Limit)
+	limitFlag(cmd, &limit)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

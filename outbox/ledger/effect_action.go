@@ -134,13 +134,13 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 	switch action {
 	case ActionRetryEffect:
 		result = "tried again"
-		affected, err = l.reopen(ctx, tx, chosen, by.Did("retried"))
+		affected, err = l.reopen(ctx, tx, chosen, by.did("retried"))
 	case ActionCancelEffect:
 		result = "cancelled"
-		affected, err = l.putAside(ctx, tx, putAside{State: EffectCancelled, orderedEffects: orderedEffects{chosen, by.Did(result)}})
+		affected, err = l.putAside(ctx, tx, putAside{State: EffectCancelled, orderedEffects: orderedEffects{chosen, by.did(result)}})
 	case ActionParkEffect:
 		result = "parked"
-		affected, err = l.putAside(ctx, tx, putAside{State: EffectParked, orderedEffects: orderedEffects{chosen, by.Did(result)}})
+		affected, err = l.putAside(ctx, tx, putAside{State: EffectParked, orderedEffects: orderedEffects{chosen, by.did(result)}})
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}

@@ -53,14 +53,8 @@ func (by Operator) validate() error {
 	return nil
 }
 
-// Did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
-func (by Operator) Did(what string) string {
-	text := what + " by " + by.Who
-	if by.Reason != "" {
-		text += ": " + by.Reason
-	}
-	return column.Reason(text)
-}
+// did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
+func (by Operator) did(what string) string { return column.Done(what, by.Who, by.Reason) }
 
 // Action is what a person can order.
 type Action string

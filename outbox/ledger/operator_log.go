@@ -24,15 +24,10 @@ type OperatorAction struct {
 	Affected int64           `json:"affected"` // effects, events or destinations that were changed
 }
 
-// OperatorFilter selects actions. Empty fields take all.
-type OperatorFilter struct {
-	Since time.Time
-	Limit int // defaults to 50
-}
-
-// OperatorLog lists what people ordered, the newest first.
-func (l *Ledger) OperatorLog(ctx context.Context, f OperatorFilter) ([]OperatorAction, error) {
-	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(f.Since), Limit: column.Limit(f.Limit)}).Query(ctx, l.read)
+// OperatorLog lists what people ordered at since or later, the newest first: limit
+// actions, or 50 when it is 0. A since of zero is no bound.
+func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int) ([]OperatorAction, error) {
+	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Limit: column.Limit(limit)}).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}
