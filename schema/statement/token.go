@@ -3,6 +3,7 @@ package statement
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -28,15 +29,32 @@ type token struct {
 	text string
 }
 
+// Positionals is the highest n of the parameters $n of a text; 0 without one.
+// What stands after a literal without an end is not looked at.
+func Positionals(text string) int {
+	tokens, _ := tokenize(text) // Postgres refuses the text, and says why
+	highest := 0
+	for _, t := range tokens {
+		if t.kind != positional {
+			continue
+		}
+		if n, err := strconv.Atoi(t.text[1:]); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
 // tokenize cuts SQL as Postgres does with standard_conforming_strings on, as far
-// as that decides where a parameter can stand.
+// as that decides where a parameter can stand. With an error it returns what
+// stands before.
 func tokenize(text string) ([]token, error) {
 	var all []token
 	for at := 0; at < len(text); {
 		kind, length := scan(text[at:])
 		if length < 0 {
 			begin, _, _ := strings.Cut(text[at:], "\n")
-			return nil, fmt.Errorf("%.20q in line %d has no end", begin, 1+strings.Count(text[:at], "\n"))
+			return all, fmt.Errorf("%.20q in line %d has no end", begin, 1+strings.Count(text[:at], "\n"))
 		}
 		all = append(all, token{kind: kind, text: text[at : at+length]})
 		at += length

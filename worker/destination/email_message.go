@@ -1,15 +1,14 @@
 package destination
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/mail"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // EmailContentType is the content type of a request that holds a Message.
@@ -40,26 +39,18 @@ func (m Message) Encode() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("encode email: %w", err)
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // The ledger is read by people.
-	if err := encoder.Encode(m); err != nil {
+	body, err := plainjson.Marshal(m)
+	if err != nil {
 		return nil, fmt.Errorf("encode email: %w", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return body, nil
 }
 
-// DecodeMessage reads the body of a request. Unknown fields are refused, because
-// they would be lost silently.
+// DecodeMessage reads the body of a request.
 func DecodeMessage(body []byte) (Message, error) {
 	var m Message
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&m); err != nil {
+	if err := decodeStrictly(body, &m); err != nil {
 		return Message{}, fmt.Errorf("decode email: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Message{}, errors.New("decode email: something follows the message")
 	}
 	if err := m.Validate(); err != nil {
 		return Message{}, fmt.Errorf("decode email: %w", err)

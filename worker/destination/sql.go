@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // SQL runs effects of kind "sql". The body of the request is a Statement.
@@ -49,7 +50,7 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 		timeout: o.Timeout, tracer: newTracer(o.TracerProvider),
 	}
 	for name, text := range o.Statements {
-		s.statements[name] = sqlText{text: text, params: countParams(text)}
+		s.statements[name] = sqlText{text: text, params: statement.Positionals(text)}
 	}
 	for _, name := range o.SearchPath {
 		s.searchPath += pgx.Identifier{name}.Sanitize() + ", "

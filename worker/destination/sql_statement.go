@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // SQLContentType is the content type of a request that holds a Statement.
@@ -33,82 +34,32 @@ func (s Statement) Encode() ([]byte, error) {
 	if s.Params == nil {
 		s.Params = []*string{}
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // The ledger is read by people.
-	if err := encoder.Encode(s); err != nil {
+	body, err := plainjson.Marshal(s)
+	if err != nil {
 		return nil, fmt.Errorf("encode statement: %w", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return body, nil
 }
 
-// DecodeStatement reads the body of a request. Unknown fields are refused, because
-// they would be lost silently.
+// DecodeStatement reads the body of a request.
 func DecodeStatement(body []byte) (Statement, error) {
 	var s Statement
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
+	if err := decodeStrictly(body, &s); err != nil {
 		return Statement{}, fmt.Errorf("decode statement: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Statement{}, errors.New("decode statement: something follows it")
 	}
 	return s, nil
 }
 
-// countParams is the highest $n of a statement outside of its literals,
-// quoted names and comments.
-func countParams(text string) int {
-	highest := 0
-	for text != "" {
-		switch {
-		case strings.HasPrefix(text, "--"):
-			_, text, _ = strings.Cut(text, "\n")
-		case strings.HasPrefix(text, "/*"):
-			text = after(text[2:], "*/")
-		case strings.HasPrefix(text, "E'") || strings.HasPrefix(text, "e'"):
-			text = afterEscaped(text[2:])
-		case text[0] == '\'' || text[0] == '"':
-			text = after(text[1:], text[:1]) // a doubled quote begins another literal, with the same effect
-		case text[0] == '$':
-			digits := len(text[1:]) - len(strings.TrimLeft(text[1:], "0123456789"))
-			if digits > 0 {
-				n, err := strconv.Atoi(text[1 : 1+digits])
-				if err == nil {
-					highest = max(highest, n)
-				}
-				text = text[1+digits:]
-				continue
-			}
-			end := strings.IndexByte(text[1:], '$')
-			if end < 0 {
-				return highest
-			}
-			tag := text[:end+2]
-			text = after(text[len(tag):], tag)
-		default:
-			text = text[1:]
-		}
+// decodeStrictly reads the body of a request that is JSON. Unknown fields are
+// refused, because they would be lost silently.
+func decodeStrictly(body []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
 	}
-	return highest
-}
-
-// afterEscaped is what follows a literal in which a backslash escapes a quote.
-func afterEscaped(text string) string {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '\'':
-			return text[i+1:]
-		}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
 	}
-	return ""
-}
-
-// after is what follows the first end in text, or nothing.
-func after(text, end string) string {
-	_, rest, _ := strings.Cut(text, end)
-	return rest
+	return nil
 }

@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // readyTimeout is how long Options.Ready may take.
@@ -128,15 +127,11 @@ func (s *readiness) report(logger *slog.Logger, err error) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // it is read by people too, and never as HTML
-	if err := encoder.Encode(value); err != nil {
-		status = http.StatusInternalServerError
-		body.Reset()
-		body.WriteString(`{"error":"internal error"}`)
+	body, err := plainjson.Marshal(value)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = body.WriteTo(w)
+	_, _ = w.Write(append(body, '\n'))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // overviewTimeout bounds the counting of the tables.
@@ -55,7 +56,7 @@ type count struct {
 }
 
 func newTables(o outbox.Overview) *tables {
-	t := &tables{DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: timeOrNil(o.OldestReceived), OldestDue: timeOrNil(o.OldestDue)}
+	t := &tables{DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: plainjson.OrNull(o.OldestReceived), OldestDue: plainjson.OrNull(o.OldestDue)}
 	for _, outcome := range []outbox.EventOutcome{
 		outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed, outbox.EventHeld, outbox.EventDropped,
 	} {
@@ -72,13 +73,6 @@ func newTables(o outbox.Overview) *tables {
 		t.Effects = append(t.Effects, count{State: string(state), Count: n, Bad: bad})
 	}
 	return t
-}
-
-func timeOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // status counts at each call; an error is part of it, so that the page still
