@@ -124,14 +124,14 @@ func (c *Check) URL(field, given string) (*url.URL, bool) {
 
 // WebURL is URL for one that was read already; given is its text.
 func (c *Check) WebURL(field, given string, u *url.URL) bool {
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {
 	case u.User != nil:
 		c.Fail(field, nil, "has a user or password; give them in fields of their own")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		c.Fail(field, given, "is not a URL of the web; %s", allowedURL)
-	case u.Port() != "" && (err != nil || port == 0):
-		c.Fail(field, given, "has port %s; allowed: 1 to 65535", u.Port())
+	case u.Port() != "" && err != nil:
+		c.Fail(field, given, "has port %s; allowed: up to 65535", u.Port())
 	case u.Fragment != "":
 		c.Fail(field, given, "has a fragment, which no server sees")
 	default:
