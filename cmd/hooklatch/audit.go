@@ -14,7 +14,6 @@ import (
 func (c *cli) newAudit() *cobra.Command {
 	var limit int
 	var since string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List what people ordered, the newest first",
@@ -35,19 +34,19 @@ was recorded in the transaction that did it.`,
 				if err != nil {
 					return err
 				}
-				return c.printActions(actions, asJSON)
+				return c.printActions(actions)
 			})
 		},
 	}
 	c.database.register(cmd.Flags())
 	cmd.Flags().StringVar(&since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
 	limitFlag(cmd, &limit)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) printActions(actions []ledger.OperatorAction, asJSON bool) error {
-	if asJSON {
+func (c *cli) printActions(actions []ledger.OperatorAction) error {
+	if c.asJSON {
 		return printJSON(c.stdout, listed(actions))
 	}
 	if len(actions) == 0 {

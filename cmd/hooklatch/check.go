@@ -40,7 +40,6 @@ func (c *checkup) count(level doctor.Level) int {
 }
 
 func (c *cli) newCheck() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
@@ -52,7 +51,7 @@ problem; warnings alone leave it 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := &checkup{cli: c}
 			found.database(cmd.Context(), found.configuration())
-			if err := found.print(asJSON); err != nil {
+			if err := found.print(); err != nil {
 				return err
 			}
 			if found.count(doctor.Problem) > 0 {
@@ -62,7 +61,7 @@ problem; warnings alone leave it 0.`,
 		},
 	}
 	c.database.register(cmd.Flags())
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -261,8 +260,8 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 	}
 }
 
-func (c *checkup) print(asJSON bool) error {
-	if asJSON {
+func (c *checkup) print() error {
+	if c.asJSON {
 		return printJSON(c.stdout, struct {
 			Problems int              `json:"problems"`
 			Warnings int              `json:"warnings"`

@@ -20,6 +20,7 @@ type cli struct {
 	logLevel   string
 	logFormat  string
 	database   databaseFlag
+	asJSON     bool // what is printed is for machines
 }
 
 // connsOfCommand bounds the connections of a command for people.

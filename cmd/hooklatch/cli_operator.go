@@ -51,7 +51,7 @@ type orderView struct {
 	Result string        `json:"result"`
 }
 
-func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by ledger.Operator, asJSON bool) error {
+func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by ledger.Operator) error {
 	err := what.do(o, ctx, target, by)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
 		return what.unknown(target)
@@ -59,7 +59,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.asJSON {
 		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: what.done})
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", target, what.done)

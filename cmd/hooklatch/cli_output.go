@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-func jsonFlag(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "json", false, "print JSON, for machines")
+func (c *cli) jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON, for machines")
 }
 
 func printJSON(w io.Writer, value any) error {

@@ -29,7 +29,6 @@ func (c *cli) newDestinations() *cobra.Command {
 }
 
 func (c *cli) newDestinationsList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List destinations, and which are paused and why",
@@ -48,16 +47,16 @@ what paused them.`,
 				if err != nil {
 					return err
 				}
-				return c.printDestinations(destinations, counts, asJSON)
+				return c.printDestinations(destinations, counts)
 			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) printDestinations(destinations []fleet.DestinationState, counts map[string]fleet.Unsuccessful, asJSON bool) error {
-	if asJSON {
+func (c *cli) printDestinations(destinations []fleet.DestinationState, counts map[string]fleet.Unsuccessful) error {
+	if c.asJSON {
 		all := make([]plainjson.Joined, 0, len(destinations))
 		for _, d := range destinations {
 			all = append(all, plainjson.Joined{d, counts[d.Name]})
@@ -155,14 +154,13 @@ func (c *cli) noSuchDestination(name string) error {
 // destination.
 func (c *cli) newDestinationsOrder(what order, cmd *cobra.Command) *cobra.Command {
 	var by operatorFlags
-	var asJSON bool
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-			return c.carryOut(cmd.Context(), o, what, args[0], by.operator(), asJSON)
+			return c.carryOut(cmd.Context(), o, what, args[0], by.operator())
 		})
 	}
 	by.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }

@@ -20,7 +20,6 @@ type retiredView struct {
 
 func (c *cli) newDestinationsRetire() *cobra.Command {
 	var by operatorFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "retire NAME",
 		Short: "Park what waits for a destination that is gone for good",
@@ -47,7 +46,7 @@ into the configuration is known again when a worker starts with it.`,
 						safetext.Shown(name), c.name)
 				case err != nil:
 					return err
-				case asJSON:
+				case c.asJSON:
 					return printJSON(c.stdout, retiredView{Destination: name, Parked: parked})
 				}
 				_, err = fmt.Fprintf(c.stdout, "%s is retired; %s parked\n", name, counted(int(parked), "effect"))
@@ -56,6 +55,6 @@ into the configuration is known again when a worker starts with it.`,
 		},
 	}
 	by.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }

@@ -32,7 +32,6 @@ var effectStates = []ledger.EffectState{
 func (c *cli) newEffectsList() *cobra.Command {
 	var filter ledger.EffectFilter
 	var state, event, since string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List effects, the newest first",
@@ -58,7 +57,7 @@ func (c *cli) newEffectsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printEffects(effects, asJSON)
+				return c.printEffects(effects)
 			})
 		},
 	}
@@ -69,12 +68,12 @@ func (c *cli) newEffectsList() *cobra.Command {
 	cmd.Flags().StringVar(&since, "since", "", "only those made at this `time` or later, like 2026-11-21 or 36h")
 	cmd.Flags().StringVar(&event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
 	limitFlag(cmd, &filter.Limit)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) printEffects(effects []ledger.Effect, asJSON bool) error {
-	if asJSON {
+func (c *cli) printEffects(effects []ledger.Effect) error {
+	if c.asJSON {
 		return printJSON(c.stdout, listed(effects))
 	}
 	if len(effects) == 0 {

@@ -66,7 +66,6 @@ func reasonSuffix(reason string) string {
 func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 	var by operatorFlags
 	var selected effectsFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   a.verb + " (KEY | FLAGS)",
 		Short: a.short,
@@ -87,23 +86,23 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.orderMany(cmd, a, &selected, by.operator(), asJSON)
+				return c.orderMany(cmd, a, &selected, by.operator())
 			}
 			if selected.given() {
 				return misused("a key and a selection by flags exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				return c.carryOut(cmd.Context(), o, a.order, args[0], by.operator(), asJSON)
+				return c.carryOut(cmd.Context(), o, a.order, args[0], by.operator())
 			})
 		},
 	}
 	selected.register(cmd, a)
 	by.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by ledger.Operator, asJSON bool) error {
+func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by ledger.Operator) error {
 	s, err := f.selection(a, by, time.Now())
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by 
 		if f.match != nil {
 			s.Match = o.Matching(f.match)
 		}
-		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s, asJSON: asJSON}
+		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s}
 		if !f.yes {
 			return run.preview(cmd.Context(), o)
 		}

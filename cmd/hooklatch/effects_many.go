@@ -21,7 +21,6 @@ type effectsRun struct {
 	cmd       *cobra.Command
 	action    effectAction
 	selection ledger.EffectSelection
-	asJSON    bool
 }
 
 // manyView is an order about many effects as --json prints it.

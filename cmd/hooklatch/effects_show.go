@@ -52,7 +52,7 @@ func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail
 }
 
 func (c *cli) newEffectsShow() *cobra.Command {
-	var asJSON, body bool
+	var body bool
 	cmd := &cobra.Command{
 		Use:   "show KEY",
 		Short: "Show one effect, its attempts and its transitions",
@@ -61,7 +61,7 @@ was changed, with all its attempts: whether each was applied, what the receiver
 answered, and what follows; and with every change of its state.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if body && asJSON {
+			if body && c.asJSON {
 				return misused("--body and --json exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
@@ -72,7 +72,7 @@ answered, and what follows; and with every change of its state.`,
 				if body {
 					return c.printEffectBody(cmd.Context(), o, detail.Effect)
 				}
-				if asJSON {
+				if c.asJSON {
 					return printJSON(c.stdout, plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}})
 				}
 				c.printEffect(detail)
@@ -81,7 +81,7 @@ answered, and what follows; and with every change of its state.`,
 		},
 	}
 	cmd.Flags().BoolVar(&body, "body", false, "write the exact bytes of the body that its attempts send, and nothing else")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 

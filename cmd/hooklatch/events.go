@@ -61,7 +61,6 @@ func checkLimit(limit int) error {
 func (c *cli) newEventsList() *cobra.Command {
 	var filter outbox.EventFilter
 	var state, since string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List events, the newest first",
@@ -82,7 +81,7 @@ func (c *cli) newEventsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printEvents(events, asJSON)
+				return c.printEvents(events)
 			})
 		},
 	}
@@ -91,12 +90,12 @@ func (c *cli) newEventsList() *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held or dropped")
 	cmd.Flags().StringVar(&since, "since", "", "only those received at this `time` or later, like 2026-11-21 or 36h")
 	limitFlag(cmd, &filter.Limit)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) printEvents(events []*outbox.Event, asJSON bool) error {
-	if asJSON {
+func (c *cli) printEvents(events []*outbox.Event) error {
+	if c.asJSON {
 		return printJSON(c.stdout, listed(events))
 	}
 	if len(events) == 0 {

@@ -60,7 +60,7 @@ func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
 func (c *cli) newEventsReplay() *cobra.Command {
 	var selected replaySelection
 	var rate float64
-	var newKeys, yes, asJSON bool
+	var newKeys, yes bool
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
@@ -92,7 +92,7 @@ effects retry. Times are like
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.replayOne(cmd.Context(), o, ref, by.operator(), opts, asJSON)
+					return c.replayOne(cmd.Context(), o, ref, by.operator(), opts)
 				})
 			}
 			filter, err := selected.filter(time.Now())
@@ -101,15 +101,15 @@ effects retry. Times are like
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if !yes {
-					return c.previewReplay(cmd.Context(), o, filter, asJSON)
+					return c.previewReplay(cmd.Context(), o, filter)
 				}
-				return c.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate, asJSON)
+				return c.replayMany(cmd.Context(), o, filter, by.operator(), opts, rate)
 			})
 		},
 	}
 	selected.register(cmd)
 	by.register(cmd)
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	cmd.Flags().Float64Var(&rate, "rate", 0, "replay at most this many `events` of the selection in a second (default no limit)")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	cmd.Flags().BoolVar(&yes, "yes", false, "replay the selected events; without it they are only counted")
@@ -161,7 +161,7 @@ type replayView struct {
 	Sample     []string      `json:"sample,omitempty"`
 }
 
-func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions, asJSON bool) error {
+func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions) error {
 	done, err := o.Replay(ctx, ref, by, opts)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("there is no event %s", ref)
@@ -169,7 +169,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.asJSON {
 		return printJSON(c.stdout, replayView{
 			Action: ledger.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
@@ -178,13 +178,13 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	return err
 }
 
-func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, asJSON bool) error {
+func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter) error {
 	progress := c.eachSecond()
 	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) { progress("%d of %d looked at\n", seen, total) })
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.asJSON {
 		view := replayView{Action: ledger.ActionReplayEvent, Preview: true, Selected: v.Selected, Unclear: v.Unclear, WhyUnclear: inWords(v.WhyUnclear)}
 		for _, e := range v.Sample {
 			view.Sample = append(view.Sample, e.String())
@@ -225,12 +225,12 @@ func inWords(err error) string {
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64, asJSON bool) error {
+func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64) error {
 	progress := c.eachSecond()
 	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		progress("%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 	}})
-	if asJSON {
+	if c.asJSON {
 		return errors.Join(err, printJSON(c.stdout, replayView{
 			Action: ledger.ActionReplayEvent, Selected: done.Total, Replayed: done.Replayed, Reopened: done.Reopened,
 			Unclear: done.Unclear, WhyUnclear: inWords(done.WhyUnclear), Stopped: err != nil,

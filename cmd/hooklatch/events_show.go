@@ -18,7 +18,7 @@ import (
 )
 
 func (c *cli) newEventsShow() *cobra.Command {
-	var asJSON, raw bool
+	var raw bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE EVENT_ID",
 		Short: "Show one event, its effects and what happened when",
@@ -28,7 +28,7 @@ func (c *cli) newEventsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if raw && asJSON {
+			if raw && c.asJSON {
 				return misused("--raw and --json exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
@@ -42,12 +42,12 @@ func (c *cli) newEventsShow() *cobra.Command {
 				if raw {
 					return c.printBody(e)
 				}
-				return c.showEvent(cmd.Context(), o, e, asJSON)
+				return c.showEvent(cmd.Context(), o, e)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "write the exact bytes of the delivery's body, and nothing else")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -65,12 +65,12 @@ type eventEffects struct {
 	Effects []ledger.EventEffect `json:"effects,omitempty"`
 }
 
-func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event, asJSON bool) error {
+func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event) error {
 	links, err := o.Ledger().EffectsOfEvent(ctx, e.EventRef)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.asJSON {
 		return printJSON(c.stdout, plainjson.Joined{e, eventEffects{links}})
 	}
 	effects, err := loadEffects(ctx, o, links)

@@ -23,7 +23,6 @@ func (c *cli) newMigrate() *cobra.Command {
 }
 
 func (c *cli) newMigrateUp() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Apply the migrations that are pending, River's and ours",
@@ -35,16 +34,16 @@ func (c *cli) newMigrateUp() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printSteps(steps, asJSON, "the schema is up to date: nothing to do")
+				return c.printSteps(steps, "the schema is up to date: nothing to do")
 			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 func (c *cli) newMigrateDown() *cobra.Command {
-	var asJSON, all, yes bool
+	var all, yes bool
 	var steps int
 	cmd := &cobra.Command{
 		Use:   "down (--steps N | --all) --yes",
@@ -66,19 +65,18 @@ func (c *cli) newMigrateDown() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printSteps(done, asJSON, "there was nothing to remove")
+				return c.printSteps(done, "there was nothing to remove")
 			})
 		},
 	}
 	cmd.Flags().IntVar(&steps, "steps", 0, "how many of the newest migrations of ours to remove")
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything: ours, River's, and the schema")
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm that the data is lost")
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
 func (c *cli) newMigrateStatus() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell which migrations are applied",
@@ -89,14 +87,14 @@ func (c *cli) newMigrateStatus() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if c.asJSON {
 					return printJSON(c.stdout, status)
 				}
 				return c.printStatus(status)
 			})
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -118,8 +116,8 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 	return f(m)
 }
 
-func (c *cli) printSteps(steps []schema.Step, asJSON bool, nothing string) error {
-	if asJSON {
+func (c *cli) printSteps(steps []schema.Step, nothing string) error {
+	if c.asJSON {
 		if steps == nil {
 			steps = []schema.Step{}
 		}

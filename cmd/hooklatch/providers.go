@@ -15,7 +15,6 @@ import (
 )
 
 func (c *cli) newProviders() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "providers [NAME]",
 		Short: "Show what is known of the senders of webhooks",
@@ -30,12 +29,12 @@ configured sources, where there are any.`,
 				return err
 			}
 			if len(args) == 0 {
-				return c.listProviders(cfg, asJSON)
+				return c.listProviders(cfg)
 			}
-			return c.showProvider(args[0], cfg, asJSON)
+			return c.showProvider(args[0], cfg)
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -159,7 +158,7 @@ func snippetOf(p catalog.Description) string {
 	return b.String()
 }
 
-func (c *cli) listProviders(cfg *config.Config, asJSON bool) error {
+func (c *cli) listProviders(cfg *config.Config) error {
 	all := []described{}
 	for _, name := range catalog.Names() {
 		d, err := describe(name, cfg)
@@ -168,7 +167,7 @@ func (c *cli) listProviders(cfg *config.Config, asJSON bool) error {
 		}
 		all = append(all, d)
 	}
-	if asJSON {
+	if c.asJSON {
 		return printJSON(c.stdout, all)
 	}
 	t := newTable(c.stdout, "NAME", "SENDER", "SIGNATURE BY", "WAITS", "RETRIES", "RESENDS", "FLOOR", "SOURCES")

@@ -17,7 +17,7 @@ import (
 // pageWidth is where lines of prose are broken, in characters.
 const pageWidth = 96
 
-func (c *cli) showProvider(name string, cfg *config.Config, asJSON bool) error {
+func (c *cli) showProvider(name string, cfg *config.Config) error {
 	if !slices.Contains(catalog.Names(), name) {
 		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, c.name)
 	}
@@ -25,7 +25,7 @@ func (c *cli) showProvider(name string, cfg *config.Config, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if c.asJSON {
 		return printJSON(c.stdout, d)
 	}
 	c.printDescribed(d)

@@ -26,7 +26,6 @@ type sendOptions struct {
 	times, parallel int
 	headers         []string
 	newIDs, show    bool
-	asJSON          bool
 }
 
 func (c *cli) newSend() *cobra.Command {
@@ -76,7 +75,7 @@ signed, every delivery but the first looks like a replay, and is marked so.`,
 	flags.StringArrayVar(&opts.headers, "header", nil, "set a header, as `name=value`; may be repeated")
 	flags.BoolVar(&opts.newIDs, "new-ids", false, "make each delivery an event of its own")
 	flags.BoolVar(&opts.show, "show", false, "print the first request before it is sent")
-	jsonFlag(cmd, &opts.asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -204,10 +203,10 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	report.EventID = s.idOf(event)
-	if err := report.print(s.stdout, s.opts.asJSON); err != nil {
+	if err := report.print(s.stdout, s.asJSON); err != nil {
 		return err
 	}
-	if report.EventID != "" && report.Accepted > 0 && !s.opts.asJSON {
+	if report.EventID != "" && report.Accepted > 0 && !s.asJSON {
 		fmt.Fprintf(s.stdout, "look at it with: %s events show %s %s%s\n", s.name, s.source, quoted(report.EventID), s.configFlag)
 	}
 	if ctx.Err() != nil {

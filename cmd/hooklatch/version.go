@@ -56,20 +56,19 @@ func (b build) String() string {
 }
 
 func (c *cli) newVersion() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
-			if asJSON {
+			if c.asJSON {
 				return printJSON(c.stdout, b)
 			}
 			_, err := fmt.Fprintln(c.stdout, b)
 			return err
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	c.jsonFlag(cmd)
 	return cmd
 }
