@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -128,7 +129,7 @@ func freshCluster(ctx context.Context, cache string, bin binaries, own owner, pr
 		}
 		defer os.Remove(password.Name())
 		_, err = password.WriteString(rand.Text())
-		if err := firstOf(err, password.Close(), own.take(password.Name())); err != nil {
+		if err := errors.Join(err, password.Close(), own.take(password.Name())); err != nil {
 			return err
 		}
 		args := append(initArgs(), "--pgdata="+dir, "--pwfile="+password.Name())
@@ -179,7 +180,7 @@ func copyFile(from, to string, mode fs.FileMode, own owner, sync bool) error {
 	if err == nil && sync {
 		err = out.Sync()
 	}
-	return firstOf(err, out.Close(), own.take(to))
+	return errors.Join(err, out.Close(), own.take(to))
 }
 
 // removeAll removes everything a pattern matches.
@@ -199,13 +200,4 @@ func removeAll(pattern string) error {
 func hash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

