@@ -131,14 +131,17 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	limitMemory(cfg, d.env, d.logger)
-	return app.Run(ctx, app.Options{
-		Config: cfg, Gateway: true, Worker: true, Migrate: true,
-		Version:     readBuild().Version,
-		GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
-		GlobalTelemetry: true,
-		Logger:          d.logger,
-	}, nil, d.announce)
+	return d.serve(ctx, app.Options{
+		Config: cfg, GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
+	}, d.announce)
+}
+
+// serve runs gateway and worker, with what is the same for every configuration.
+func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
+	limitMemory(opts.Config, d.env, d.logger)
+	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
+	opts.Version, opts.Logger = readBuild().Version, d.logger
+	return app.Run(ctx, opts, nil, announce)
 }
 
 // devConfig is where the configuration is that dev writes.

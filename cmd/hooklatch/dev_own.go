@@ -43,14 +43,9 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	limitMemory(cfg, d.env, d.logger)
-	return app.Run(ctx, app.Options{
-		Config: cfg, DatabaseURL: database, Gateway: true, Worker: true, Migrate: true,
-		Version:     readBuild().Version,
-		GatewayHint: gatewayHint, AdminHint: adminHint,
-		GlobalTelemetry: true,
-		Logger:          d.logger,
-	}, nil, func(a *app.App) { d.announceOwn(a, cfg, database) })
+	return d.serve(ctx, app.Options{
+		Config: cfg, DatabaseURL: database, GatewayHint: gatewayHint, AdminHint: adminHint,
+	}, func(a *app.App) { d.announceOwn(a, cfg, database) })
 }
 
 // loadOwn reads the configuration with the flags put into effect.
