@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -46,16 +45,8 @@ was recorded in the transaction that did it.`,
 }
 
 func (c *cli) printActions(actions []ledger.OperatorAction) error {
-	if c.asJSON {
-		return printJSON(c.stdout, listed(actions))
-	}
-	if len(actions) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "nothing was ordered")
-		return err
-	}
-	t := newTable(c.stdout, "AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON")
-	for _, a := range actions {
-		t.row(shown(a.At), a.Who, a.Via, string(a.Action), a.Target, strconv.FormatInt(a.Affected, 10), a.Result, a.Reason)
-	}
-	return t.flush()
+	header := []string{"AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON"}
+	return printList(c, actions, "nothing was ordered", header, func(a ledger.OperatorAction) []string {
+		return []string{shown(a.At), a.Who, a.Via, string(a.Action), a.Target, strconv.FormatInt(a.Affected, 10), a.Result, a.Reason}
+	})
 }

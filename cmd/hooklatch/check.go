@@ -164,9 +164,11 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	at := pool.Config().ConnConfig
 	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
 	c.findings = append(c.findings, found...)
-	if c.schema(ctx, pool, schema.Name(cfg.Database.Schema)) {
-		c.invariants(ctx, pool, schema.Name(cfg.Database.Schema))
-		c.waiting(ctx, pool, schema.Name(cfg.Database.Schema))
+	if name := schema.Name(cfg.Database.Schema); c.schema(ctx, pool, name) {
+		found, err = doctor.Invariants(ctx, pool, name)
+		c.rows("invariants", found, err)
+		found, err = doctor.Waiting(ctx, pool, name)
+		c.rows("waiting", found, err)
 		c.statements(ctx, pool, cfg)
 		if c.configuredBy != nil {
 			c.unserved(ctx, pool, c.configuredBy)
@@ -226,20 +228,10 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	return true
 }
 
-func (c *checkup) invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) {
-	found, err := doctor.Invariants(ctx, pool, name)
+// rows adds what a check of the rows found.
+func (c *checkup) rows(check string, found []doctor.Finding, err error) {
 	if err != nil {
-		c.add(doctor.Problem, "invariants", err.Error(), "give this role the right to read the tables")
-		return
-	}
-	c.findings = append(c.findings, found...)
-}
-
-// waiting finds what waits for a worker or for a person.
-func (c *checkup) waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) {
-	found, err := doctor.Waiting(ctx, pool, name)
-	if err != nil {
-		c.add(doctor.Problem, "waiting", err.Error(), "give this role the right to read the tables")
+		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
 		return
 	}
 	c.findings = append(c.findings, found...)

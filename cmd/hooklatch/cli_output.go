@@ -34,6 +34,22 @@ func listed[T any](list []T) []T {
 	return list
 }
 
+// printList prints what was found, as a row for each, or that nothing was.
+func printList[T any](c *cli, list []T, nothing string, header []string, cells func(T) []string) error {
+	if c.asJSON {
+		return printJSON(c.stdout, listed(list))
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.stdout, nothing)
+		return err
+	}
+	t := newTable(c.stdout, header...)
+	for _, one := range list {
+		t.row(cells(one)...)
+	}
+	return t.flush()
+}
+
 // table writes columns that line up. Its cells are made safe for a terminal.
 type table struct{ w *tabwriter.Writer }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -73,22 +72,18 @@ func (c *cli) newEffectsList() *cobra.Command {
 }
 
 func (c *cli) printEffects(effects []ledger.Effect) error {
-	if c.asJSON {
-		return printJSON(c.stdout, listed(effects))
+	header := []string{"CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST"}
+	return printList(c, effects, "no effects", header, func(e ledger.Effect) []string {
+		return []string{shown(e.CreatedAt), e.IdempotencyKey, e.Destination, causeOf(e.Event), string(e.State), strconv.Itoa(e.Attempt), lastOf(e)}
+	})
+}
+
+// causeOf is the event an effect is because of, or a dash.
+func causeOf(event identity.EventRef) string {
+	if event == (identity.EventRef{}) {
+		return "-"
 	}
-	if len(effects) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "no effects")
-		return err
-	}
-	t := newTable(c.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST")
-	for _, e := range effects {
-		event := "-"
-		if e.Event != (identity.EventRef{}) {
-			event = e.Event.String()
-		}
-		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State), strconv.Itoa(e.Attempt), lastOf(e))
-	}
-	return t.flush()
+	return event.String()
 }
 
 // lastOf is what the last attempt came to, in a word.

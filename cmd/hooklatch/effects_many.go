@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -95,11 +94,7 @@ func (r *effectsRun) preview(ctx context.Context, o *outbox.Outbox) error {
 	fmt.Fprintln(r.stdout)
 	t := newTable(r.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "LAST")
 	for _, e := range v.Sample {
-		event := "-"
-		if e.Event != (identity.EventRef{}) {
-			event = e.Event.String()
-		}
-		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, event, string(e.State),
+		t.row(shown(e.CreatedAt), e.IdempotencyKey, e.Destination, causeOf(e.Event), string(e.State),
 			lastOf(ledger.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
 	}
 	if err := t.flush(); err != nil {

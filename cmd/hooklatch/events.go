@@ -95,18 +95,10 @@ func (c *cli) newEventsList() *cobra.Command {
 }
 
 func (c *cli) printEvents(events []*outbox.Event) error {
-	if c.asJSON {
-		return printJSON(c.stdout, listed(events))
-	}
-	if len(events) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "no events")
-		return err
-	}
-	t := newTable(c.stdout, "RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES")
-	for _, e := range events {
-		t.row(shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10))
-	}
-	return t.flush()
+	header := []string{"RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES"}
+	return printList(c, events, "no events", header, func(e *outbox.Event) []string {
+		return []string{shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10)}
+	})
 }
 
 // eventRef reads SOURCE EVENT_ID, or both in one with a slash between.

@@ -118,10 +118,7 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 
 func (c *cli) printSteps(steps []schema.Step, nothing string) error {
 	if c.asJSON {
-		if steps == nil {
-			steps = []schema.Step{}
-		}
-		return printJSON(c.stdout, steps)
+		return printJSON(c.stdout, listed(steps))
 	}
 	if len(steps) == 0 {
 		_, err := fmt.Fprintln(c.stdout, nothing)

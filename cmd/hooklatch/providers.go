@@ -103,7 +103,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 		Keyless: p.Keyless, Methods: p.Methods, Handshake: p.Handshake != nil, OwnAnswer: p.Answer != nil,
 		UnsignedID: p.UnsignedID, AnyBody: p.UnsignedBody, ReplayGuard: p.ReplayToken != nil,
 		Floor: config.FormatDuration(p.Floor()), FloorReason: config.WhyFloor(p.Provider), OldSecrets: p.OldSecretRetries,
-		MaxBody: p.MaxBody, OwnHeaders: nonNilList(p.HeaderFamilies), Options: nonNilList(p.Options), Notes: nonNilList(about.Notes),
+		MaxBody: p.MaxBody, OwnHeaders: listed(p.HeaderFamilies), Options: listed(p.Options), Notes: listed(about.Notes),
 		Backfill: about.Backfill, Docs: about.Docs, Snippet: snippetOf(p), Setup: []string{}, Sources: []describedSource{},
 	}
 	if p.Deadline > 0 {
@@ -133,13 +133,6 @@ func describe(name string, cfg *config.Config) (described, error) {
 		d.Setup = append(d.Setup, strings.ReplaceAll(step, "{url}", url))
 	}
 	return d, nil
-}
-
-func nonNilList(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // snippetOf is a source of the provider as it stands in a configuration.
