@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -111,6 +112,14 @@ func eventRef(args []string) (identity.EventRef, error) {
 		return identity.EventRef{}, misused("%q names no event: give SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
 	}
 	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}, nil
+}
+
+// orNoSuchEvent says which event it is that was not found.
+func orNoSuchEvent(err error, ref identity.EventRef) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("there is no event %s", ref)
+	}
+	return err
 }
 
 // loadEffects loads the effects of an event with their attempts.

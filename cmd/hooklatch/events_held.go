@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -45,18 +44,7 @@ again and has no effect. Its row and its body stay.`,
 }
 
 // heldSelection are the flags that select held events.
-type heldSelection struct {
-	span
-
-	source, eventType string
-}
-
-func (s *heldSelection) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.source, "source", "", "those of this `source`")
-	cmd.Flags().StringVar(&s.eventType, "type", "", "those of this `type`")
-	cmd.Flags().StringVar(&s.since, "since", "", "those received at this `time` or later")
-	cmd.Flags().StringVar(&s.until, "until", "", "those received before this `time`")
-}
+type heldSelection struct{ eventSelection }
 
 func (s *heldSelection) empty() bool { return *s == heldSelection{} }
 
@@ -109,7 +97,7 @@ A selection is only counted until --yes is given. Times are like
 			})
 		},
 	}
-	selected.register(cmd)
+	selected.register(cmd, "")
 	by.register(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, d.name+" the selected events; without it they are only counted")
 	return cmd
@@ -117,11 +105,8 @@ A selection is only counted until --yes is given. Times are like
 
 func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by ledger.Operator) error {
 	err := d.one(o, ctx, ref, by)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no event %s", ref)
-	}
 	if err != nil {
-		return err
+		return orNoSuchEvent(err, ref)
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
 	return err

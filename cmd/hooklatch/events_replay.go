@@ -21,17 +21,14 @@ var replayStates = []outbox.EventOutcome{outbox.EventDispatched, outbox.EventSki
 
 // replaySelection are the flags that select events to replay.
 type replaySelection struct {
-	span
+	eventSelection
 
-	source, eventType, state, when string
+	state, when string
 }
 
 func (s *replaySelection) register(cmd *cobra.Command) {
+	s.eventSelection.register(cmd, "replay ")
 	cmd.Flags().StringVar(&s.state, "state", "", "replay those in this `state`: dispatched, skipped or failed")
-	cmd.Flags().StringVar(&s.source, "source", "", "replay those of this `source`")
-	cmd.Flags().StringVar(&s.eventType, "type", "", "replay those of this `type`")
-	cmd.Flags().StringVar(&s.since, "since", "", "replay those received at this `time` or later")
-	cmd.Flags().StringVar(&s.until, "until", "", "replay those received before this `time`")
 	cmd.Flags().StringVar(&s.when, "when", "", "replay those for which this CEL `expression` is true, as in a route")
 }
 
@@ -130,6 +127,21 @@ func (s span) times(now time.Time) (from, until time.Time, err error) {
 	return from, until, err
 }
 
+// eventSelection are the flags that select events, whatever is done to them.
+type eventSelection struct {
+	span
+
+	source, eventType string
+}
+
+// register declares them; doing is what their help begins with: "replay ".
+func (s *eventSelection) register(cmd *cobra.Command, doing string) {
+	cmd.Flags().StringVar(&s.source, "source", "", doing+"those of this `source`")
+	cmd.Flags().StringVar(&s.eventType, "type", "", doing+"those of this `type`")
+	cmd.Flags().StringVar(&s.since, "since", "", doing+"those received at this `time` or later")
+	cmd.Flags().StringVar(&s.until, "until", "", doing+"those received before this `time`")
+}
+
 // timeFlag reads a flag that is a point in time; empty is the zero time.
 func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 	if given == "" {
@@ -163,11 +175,8 @@ type replayView struct {
 
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions) error {
 	done, err := o.Replay(ctx, ref, by, opts)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no event %s", ref)
-	}
 	if err != nil {
-		return err
+		return orNoSuchEvent(err, ref)
 	}
 	if c.asJSON {
 		return printJSON(c.stdout, replayView{

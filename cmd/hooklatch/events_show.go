@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,11 +32,8 @@ func (c *cli) newEventsShow() *cobra.Command {
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				e, err := o.Event(cmd.Context(), ref)
-				if errors.Is(err, ledger.ErrNotFound) {
-					return fmt.Errorf("there is no event %s", ref)
-				}
 				if err != nil {
-					return err
+					return orNoSuchEvent(err, ref)
 				}
 				if raw {
 					return c.printBody(e)
