@@ -15,6 +15,8 @@ func TestParametersAreCounted(t *testing.T) {
 		"SELECT $1, $1, $12::jsonb":         12,
 		"SELECT '$2', \"$3\", $1 -- $4":     1,
 		"SELECT /* $9 */ $1 -- $4\n, $2":    2,
+		"SELECT /* /* $9 */ $8 */ $1":       1,
+		"SELECT a$2, $1":                    1,
 		"SELECT 'it''s $5', $1":             1,
 		`SELECT E'it\'s $5', $1`:            1,
 		"SELECT $$ $7 $$, $1":               1,
