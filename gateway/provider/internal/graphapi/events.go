@@ -26,7 +26,7 @@ func events() proof.EventRule {
 		}
 		// An app that does not ask for values gets the names of the changed
 		// fields only.
-		return proof.Facts{Id: proof.Hashed(proof.At("")), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
+		return proof.Facts{ID: proof.Hashed(proof.At("")), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
 	})
 }
 
@@ -55,7 +55,7 @@ func update(d *proof.Document) ([]provider.Event, error) {
 		return nil, d.Blame(err)
 	}
 	return proof.Facts{
-		Id:       proof.HashedSome([]proof.Field{proof.At("/field")}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
+		ID:       proof.HashedSome([]proof.Field{proof.At("/field")}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
 		Kind:     proof.Fixed(objectPart(d, 2) + name),
 		Occurred: proof.Clock{Pointer: "/time"}.Up(1),
 	}.Of(d)
@@ -70,7 +70,7 @@ func conversation(channel string) proof.EventRule {
 			return nil, d.Blame(err)
 		}
 		rule := proof.Facts{
-			Id: proof.HashedSome(
+			ID: proof.HashedSome(
 				[]proof.Field{proof.At("/" + proof.EscapePointer.Replace(kind))},
 				proof.At("/sender"), proof.At("/recipient"), proof.At("/timestamp"), proof.At("/id").Up(1), proof.Fixed(channel+kind),
 			),
@@ -90,9 +90,9 @@ func conversation(channel string) proof.EventRule {
 		}
 		rule.Kind.Fixed += mark
 		if mid := proof.At("/message/mid"); mid.Optional(d) != "" {
-			rule.Id = proof.Composite(mid)
+			rule.ID = proof.Composite(mid)
 			if what := channel + mark; what != "" {
-				rule.Id = proof.Composite(mid, proof.Fixed(strings.Trim(what, ".")))
+				rule.ID = proof.Composite(mid, proof.Fixed(strings.Trim(what, ".")))
 			}
 		}
 		return rule.Of(d)

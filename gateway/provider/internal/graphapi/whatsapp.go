@@ -24,10 +24,10 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	sent := proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds}
 	return proof.AllOf(
 		proof.EachIfAny("/value/messages", proof.Facts{
-			Id: proof.Composite(proof.At("/id")), Kind: proof.Fixed("message"), Detail: proof.At("/type"), Occurred: sent,
+			ID: proof.Composite(proof.At("/id")), Kind: proof.Fixed("message"), Detail: proof.At("/type"), Occurred: sent,
 		}.Of),
 		proof.EachIfAny("/value/statuses", proof.Facts{
-			Id: whatsAppStatus, Kind: proof.Fixed("status"), Detail: proof.At("/status"), Occurred: sent,
+			ID: whatsAppStatus, Kind: proof.Fixed("status"), Detail: proof.At("/status"), Occurred: sent,
 		}.Of),
 	)(d)
 }

@@ -64,12 +64,12 @@ type Keys struct {
 
 type Name struct {
 	Account Account
-	Id      string
+	ID      string
 }
 
 // kept is what the key is called where it outlives us. That says nothing of the
 // account: Plaid signs for all its customers with the same keys.
-func (n Name) kept() string { return n.Account.host + "/" + n.Id }
+func (n Name) kept() string { return n.Account.host + "/" + n.ID }
 
 type accountKey struct {
 	keys      []proof.PublishedKey // none: it is not valid any more
@@ -209,7 +209,7 @@ func (k *Keys) Proven(name Name) {
 
 // post returns what Plaid says of a key; nil when it has none of that id.
 func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
-	body, err := json.Marshal(proof.Object{"client_id": name.Account.client, "secret": name.Account.secret, "key_id": name.Id})
+	body, err := json.Marshal(proof.Object{"client_id": name.Account.client, "secret": name.Account.secret, "key_id": name.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Content-Type", proof.JsonType)
+	request.Header.Set("Content-Type", proof.JSONType)
 	request.Header.Set("User-Agent", "hooklatch")
 	response, err := k.transport.RoundTrip(request) // follows no redirect
 	if err != nil {

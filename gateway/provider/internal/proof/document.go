@@ -134,7 +134,7 @@ func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Cont
 
 const (
 	FormType = payload.FormType
-	JsonType = "application/json"
+	JSONType = "application/json"
 )
 
 // Lookup returns what a JSON pointer points to, if anything does.

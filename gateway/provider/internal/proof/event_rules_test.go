@@ -15,10 +15,10 @@ import (
 // statuses is how a delivery of nested lists is described: WhatsApp's shape.
 func statuses() EventRule {
 	status := Facts{
-		Id: Composite(At("/id"), At("/status")), Kind: At("/status"), Version: At("/version").Up(3),
+		ID: Composite(At("/id"), At("/status")), Kind: At("/status"), Version: At("/version").Up(3),
 		Occurred: Clock{Pointer: "/time"}.Up(2),
 	}
-	message := Facts{Id: Verbatim(At("/id")), Kind: Fixed("message"), Occurred: Clock{Pointer: "/at"}}
+	message := Facts{ID: Verbatim(At("/id")), Kind: Fixed("message"), Occurred: Clock{Pointer: "/at"}}
 	return Each("/entry", Each("/changes", AllOf(
 		EachIfAny("/value/messages", message.Of),
 		EachIfAny("/value/statuses", status.Of),
@@ -107,7 +107,7 @@ func batch(n int) *provider.Request {
 
 func TestFieldsOfOuterItems(t *testing.T) {
 	t.Parallel()
-	rule := Each("/a", Each("/b", Facts{Id: Hashed(At("/k").Up(1), At("/k").Up(2), At("")), Kind: At("/k").Up(9)}.Of))
+	rule := Each("/a", Each("/b", Facts{ID: Hashed(At("/k").Up(1), At("/k").Up(2), At("")), Kind: At("/k").Up(9)}.Of))
 	first, err := rule.Events(request(`{"a":[{"b":[1,2,1],"k":"x"}],"k":"y"}`))
 	require.NoError(t, err)
 	require.Equal(t, first[0].ID, first[2].ID)
@@ -127,7 +127,7 @@ func FuzzEach(f *testing.F) {
 	f.Add(`{"entry":[{"changes":[{"value":{"statuses":[{"id":1,"status":"b"}, {"id":"\ud800"}]}}]}],"entry":[]}`)
 	f.Add(` [ {"id":"a"} , [1] ,{"id":"b","id":{}}]`)
 	f.Add(`[[{"id":"x"}],[],[{"id":-7}]]`)
-	item := Facts{Id: Verbatim(At("/id")), Kind: At("/status"), Fallback: Fixed(UnknownType)}
+	item := Facts{ID: Verbatim(At("/id")), Kind: At("/status"), Fallback: Fixed(UnknownType)}
 	rules := []EventRule{statuses(), Each("", item.Of), Each("", Each("", item.Of)), EachIfAny("/entry", item.Of)}
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, rule := range rules {

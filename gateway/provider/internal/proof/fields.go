@@ -162,7 +162,7 @@ func (f Field) Holds(d *Document) bool {
 // Facts declares how one event is described: that of a whole delivery, or of
 // an item of a list (see each).
 type Facts struct {
-	Id       KeyRule
+	ID       KeyRule
 	Kind     Field // the type
 	Fallback Field // the type where kind has none; zero: the type is required
 	Detail   Field // appended to the type after a dot, where it is there
@@ -191,7 +191,7 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 			return provider.Event{}, err
 		}
 	}
-	id, err := f.Id(d)
+	id, err := f.ID(d)
 	if err != nil {
 		return provider.Event{}, err
 	}

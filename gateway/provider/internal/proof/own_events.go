@@ -44,7 +44,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*ownEvents, error) {
 			return nil, err
 		}
 	}
-	g.facts = Facts{Id: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
+	g.facts = Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
 	if err := g.oneBody(); err != nil {
 		return nil, err
 	}

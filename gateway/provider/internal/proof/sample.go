@@ -26,7 +26,7 @@ func SampleJSON(body any, headers ...string) *provider.Request {
 	if err != nil { // a sample is made of texts, numbers and objects only
 		panic(fmt.Sprintf("sample: %v", err))
 	}
-	return Sample(text, JsonType, headers...)
+	return Sample(text, JSONType, headers...)
 }
 
 // Sample makes an unsigned delivery.

@@ -51,7 +51,7 @@ type Scheme struct {
 
 // HeaderNames is one family of header names, in canonical form.
 type HeaderNames struct {
-	Signature, Timestamp, Id string
+	Signature, Timestamp, ID string
 }
 
 // Pairs is a header that lists key and value pairs, of which several may be
@@ -209,7 +209,7 @@ func (s *Scheme) Claim(r *provider.Request) (claim, error) {
 		}
 	}
 	if s.Template.Has(InID) {
-		if c.id, err = TheHeader(r.Header, names.Id, provider.ReasonMissingID); err != nil {
+		if c.id, err = TheHeader(r.Header, names.ID, provider.ReasonMissingID); err != nil {
 			return c, err
 		}
 		if next := s.Template.after(InID); next != "" && strings.Contains(c.id, next) {
@@ -310,9 +310,9 @@ func (s *Scheme) Sign(r *provider.Request, key secret.Value, now time.Time) erro
 		}
 	}
 	if s.Template.Has(InID) {
-		if id = r.Header.Get(names.Id); id == "" {
+		if id = r.Header.Get(names.ID); id == "" {
 			id = FreshID("msg_")
-			r.Header.Set(names.Id, id)
+			r.Header.Set(names.ID, id)
 		}
 	}
 	made, err := s.make(key, r, timestamp, id)

@@ -18,11 +18,11 @@ import (
 
 // WebhookNames and svixNames are the two families of headers of the scheme.
 func WebhookNames() HeaderNames {
-	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", Id: "Webhook-Id"}
+	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", ID: "Webhook-Id"}
 }
 
 func SvixNames() HeaderNames {
-	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", Id: "Svix-Id"}
+	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", ID: "Svix-Id"}
 }
 
 // StandardScheme declares the scheme of the specification for some families of
@@ -100,8 +100,8 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		Verify: s.verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			// The id of the family whose signature was verified.
-			id := Verbatim(Field{Header: s.shared.Names(r.Header).Id})
-			return Facts{Id: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
+			id := Verbatim(Field{Header: s.shared.Names(r.Header).ID})
+			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},
 		CheckSecret: s.checkSecret,
 		Sign:        s.sign,
@@ -111,7 +111,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			d.put(At("/timestamp"), now.UTC().Format(time.RFC3339Nano))
 			d.put(At("/type"), cmp.Or(eventType, "user.created"))
 			d.put(kind, cmp.Or(eventType, "user.created"))
-			d.put(InHeader(headers[0].Id), cmp.Or(id, FreshID("msg_")))
+			d.put(InHeader(headers[0].ID), cmp.Or(id, FreshID("msg_")))
 			d.putTime(occurred, now)
 			return d.request()
 		},

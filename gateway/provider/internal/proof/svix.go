@@ -33,5 +33,5 @@ func ViaSvix(o provider.Options) (*provider.Provider, error) {
 
 // SampleSvix makes a delivery with the id of the message in its header.
 func SampleSvix(id string, body Object) *provider.Request {
-	return SampleJSON(body, SvixNames().Id, cmp.Or(id, FreshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
+	return SampleJSON(body, SvixNames().ID, cmp.Or(id, FreshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
 }

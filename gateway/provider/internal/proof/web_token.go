@@ -27,8 +27,8 @@ type WebToken struct {
 	Keys       KeyFinder // nil: the secrets of the source
 
 	Issuers     []string // the token has one of them; empty: any
-	Audience    string   // empty: any, unless urlAudience
-	UrlAudience bool     // where audience is empty, it is the URL of the endpoint
+	Audience    string   // empty: any, unless URLAudience
+	URLAudience bool     // where audience is empty, it is the URL of the endpoint
 	Claims      map[string]string
 	BodyHash    string        // claim with the SHA-256 of the body in hex; empty: none
 	MaxAge      time.Duration // since iat; 0: what exp says
@@ -238,7 +238,7 @@ func MadeFor(claims jwt.MapClaims, audience string) bool {
 
 // fits checks what a token says of its request.
 func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
-	if w.Audience == "" && w.UrlAudience {
+	if w.Audience == "" && w.URLAudience {
 		if r.URL == nil {
 			return ErrNoURL
 		}
@@ -298,9 +298,9 @@ func (w *WebToken) Sign(r *provider.Request, s secret.Value, now time.Time) erro
 	switch {
 	case w.Audience != "":
 		claims["aud"] = w.Audience
-	case w.UrlAudience && r.URL == nil:
+	case w.URLAudience && r.URL == nil:
 		return ErrNoURL
-	case w.UrlAudience:
+	case w.URLAudience:
 		claims["aud"] = endpoint(r)
 	}
 	if w.BodyHash != "" {

@@ -44,7 +44,7 @@ func TestKeySetPassesOver(t *testing.T) {
 func TestURLAudience(t *testing.T) {
 	t.Parallel()
 	w := &WebToken{
-		Header: Authorization, Prefix: Bearer, Algorithms: []string{"HS256"}, UrlAudience: true,
+		Header: Authorization, Prefix: Bearer, Algorithms: []string{"HS256"}, URLAudience: true,
 		Issuers: []string{"https://a.example.com", "a.example.com"},
 	}
 	verify := func(rawURL string, claims jwt.MapClaims) error {

@@ -264,7 +264,7 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 	}
 	if proof.Lookup(root, adyenItems).Exists() {
 		return proof.Each(adyenItems, proof.Facts{
-			Id: adyenKey, Kind: proof.At(adyenItem + "/eventCode"), Occurred: proof.Clock{Pointer: adyenItem + "/eventDate"},
+			ID: adyenKey, Kind: proof.At(adyenItem + "/eventCode"), Occurred: proof.Clock{Pointer: adyenItem + "/eventDate"},
 		}.Of)(d)
 	}
 	id := proof.HashedSome([]proof.Field{proof.At("/type"), proof.At("/data")}, proof.At("/timestamp"), proof.At("/createdAt"), proof.At("/eventId"), proof.At("/environment"))
@@ -275,7 +275,7 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 	if occurred.Time(d).IsZero() {
 		occurred.Pointer = "/createdAt"
 	}
-	return proof.Facts{Id: id, Kind: proof.At("/type"), Occurred: occurred}.Of(d)
+	return proof.Facts{ID: id, Kind: proof.At("/type"), Occurred: occurred}.Of(d)
 }
 
 // adyenKey joins only what is signed. The names of reports, which are their

@@ -83,7 +83,7 @@ func auth0Events(r *provider.Request) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := proof.Facts{Id: proof.Verbatim(proof.At("/log_id")), Kind: proof.At("/data/type"), Fallback: proof.Fixed("log"), Occurred: proof.Clock{Pointer: "/data/date"}}
+	log := proof.Facts{ID: proof.Verbatim(proof.At("/log_id")), Kind: proof.At("/data/type"), Fallback: proof.Fixed("log"), Occurred: proof.Clock{Pointer: "/data/date"}}
 	switch {
 	case root.IsArray():
 		return proof.Each("", log.Of)(d)
@@ -93,7 +93,7 @@ func auth0Events(r *provider.Request) ([]provider.Event, error) {
 		return log.Of(d)
 	}
 	return proof.Facts{
-		Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"},
+		ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"},
 	}.Of(d)
 }
 

@@ -63,7 +63,7 @@ var (
 func SNS(o provider.Options) (*provider.Provider, error) {
 	s := &sns{fetcher: proof.NewFetcherFor(o, snsHost.MatchString), roots: o.Roots}
 	s.fetcher.Budget = &proof.FetchBudget{}
-	f := proof.Facts{Id: proof.Verbatim(proof.At("/MessageId")), Kind: proof.At("/Type"), Occurred: proof.Clock{Pointer: "/Timestamp", Unit: proof.RFC3339}}
+	f := proof.Facts{ID: proof.Verbatim(proof.At("/MessageId")), Kind: proof.At("/Type"), Occurred: proof.Clock{Pointer: "/Timestamp", Unit: proof.RFC3339}}
 	return &provider.Provider{
 		Name:           "aws-sns",
 		Title:          "Amazon SNS",

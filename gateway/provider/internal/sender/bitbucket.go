@@ -63,7 +63,7 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 				// The extra part keeps the two kinds of key apart.
 				id = proof.Composite(proof.Fixed("request"), dataCenter)
 			}
-			return proof.Facts{Id: id, Kind: event, NeedJSON: true}.Events(r)
+			return proof.Facts{ID: id, Kind: event, NeedJSON: true}.Events(r)
 		},
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,

@@ -13,7 +13,7 @@ import (
 func Calendly(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Calendly-Webhook-Signature", proof.Seconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{
-		Id:       proof.Hashed(proof.At("/event"), proof.At("/payload/uri"), proof.At("/created_at")),
+		ID:       proof.Hashed(proof.At("/event"), proof.At("/payload/uri"), proof.At("/created_at")),
 		Kind:     proof.At("/event"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}

@@ -26,7 +26,7 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/happened_at"},
 	}

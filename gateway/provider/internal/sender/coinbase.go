@@ -24,7 +24,7 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id: proof.Verbatim(proof.At("/event/id")), Kind: proof.At("/event/type"), Version: proof.At("/event/api_version"),
+		ID: proof.Verbatim(proof.At("/event/id")), Kind: proof.At("/event/type"), Version: proof.At("/event/api_version"),
 		Occurred: proof.Clock{Pointer: "/event/created_at"},
 	}
 	return &provider.Provider{

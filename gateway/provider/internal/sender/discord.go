@@ -96,7 +96,7 @@ func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []
 		if body.Get("event").Exists() {
 			return nil, nil
 		}
-		answer = &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: []byte(`{"type":1}`)}
+		answer = &provider.Answer{Status: http.StatusOK, ContentType: proof.JSONType, Body: []byte(`{"type":1}`)}
 	default:
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func discordAnswer(r *provider.Request) *provider.Answer {
 	default:
 		return &provider.Answer{Status: http.StatusNoContent}
 	}
-	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: []byte(deferred)}
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JSONType, Body: []byte(deferred)}
 }
 
 func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
@@ -140,7 +140,7 @@ func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
 		return discordInteraction(doc, cmp.Or(names[kind], kind))
 	}
 	events, err := proof.Facts{
-		Id: proof.HashedSome(
+		ID: proof.HashedSome(
 			[]proof.Field{proof.At("/application_id"), proof.At("/event/type"), proof.At("/event/timestamp")},
 			proof.At("/event/data"),
 		),
@@ -154,7 +154,7 @@ func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
 }
 
 func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error) {
-	events, err := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.Fixed("interaction." + kind), Detail: proof.At("/data/name")}.Of(d)
+	events, err := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.Fixed("interaction." + kind), Detail: proof.At("/data/name")}.Of(d)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 	envelope := proof.HashedSome(append(when, proof.At("/data/accountId"), proof.At("/data/envelopeId")), proof.At("/data/recipientId"))
 	other := proof.Hashed(append(when, proof.At("/data"))...) // templates, clickwraps, ...
 	f := proof.Facts{
-		Id: func(d *proof.Document) (string, error) {
+		ID: func(d *proof.Document) (string, error) {
 			if proof.At("/data/envelopeId").Optional(d) == "" {
 				return other(d)
 			}

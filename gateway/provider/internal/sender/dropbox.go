@@ -23,7 +23,7 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 		Template: proof.Template{proof.InBody},
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
-	account := proof.Facts{Id: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
+	account := proof.Facts{ID: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
 	rule := proof.Each("/list_folder/accounts", account.Of)
 	return &provider.Provider{
 		Name:           "dropbox",

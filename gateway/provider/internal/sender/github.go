@@ -26,7 +26,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		Single:   []string{delivery.Header, event.Header, "Content-Type"},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(delivery),
+		ID:       proof.Verbatim(delivery),
 		Kind:     event,
 		Detail:   proof.At("/action"),
 		Payload:  "payload",

@@ -34,7 +34,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 		token:   &proof.StaticToken{Header: "X-Gitlab-Token"},
 	}
 	g.signing.Single = []string{gitlabKey.Header, gitlabEvent.Header}
-	g.token.Single = append([]string{proof.WebhookNames().Id}, g.signing.Single...)
+	g.token.Single = append([]string{proof.WebhookNames().ID}, g.signing.Single...)
 	return &provider.Provider{
 		Name:           "gitlab",
 		Title:          "GitLab",
@@ -124,7 +124,7 @@ func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secr
 
 func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
-	signed := proof.InHeader(proof.WebhookNames().Id)
+	signed := proof.InHeader(proof.WebhookNames().ID)
 	id := proof.Hashed(gitlabEvent, proof.At("")) // resent as it was
 	switch {
 	case len(r.Header[proof.WebhookNames().Signature]) > 0 && len(r.Header[signed.Header]) > 0:
@@ -136,7 +136,7 @@ func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	if kind.Optional(d) == "" {
 		kind = proof.At("/event_name") // of system hooks
 	}
-	events, err := proof.Facts{Id: id, Kind: kind, Fallback: gitlabEvent, Detail: proof.At("/object_attributes/action"), NeedJSON: true}.Of(d)
+	events, err := proof.Facts{ID: id, Kind: kind, Fallback: gitlabEvent, Detail: proof.At("/object_attributes/action"), NeedJSON: true}.Of(d)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (g *gitlab) sign(r *provider.Request, key secret.Value, now time.Time) erro
 	}
 	r.Header.Del(g.token.Header)
 	if id := r.Header.Get(gitlabKey.Header); id != "" {
-		r.Header.Set(proof.WebhookNames().Id, id)
+		r.Header.Set(proof.WebhookNames().ID, id)
 	}
 	return g.signing.Sign(r, key, now)
 }

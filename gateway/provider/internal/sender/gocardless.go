@@ -22,7 +22,7 @@ func GoCardless(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	rule := proof.Each("/events", proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/resource_type"),
 		Detail:   proof.At("/action"),
 		Occurred: proof.Clock{Pointer: "/created_at"},

@@ -54,17 +54,17 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 			Keys:        proof.KeysByURL(proof.NewFetcher(o, "www.googleapis.com"), "https://www.googleapis.com/oauth2/v3/certs"),
 			Issuers:     []string{"https://accounts.google.com", "accounts.google.com"},
 			Audience:    o.Audience,
-			UrlAudience: true,
+			URLAudience: true,
 			Claims:      claims,
 			Leeway:      proof.StandardLeeway,
 			Single:      []string{pubsubID, pubsubSubscription, pubsubTime},
 		},
 		wrapped: proof.Facts{
-			Id:   proof.Composite(proof.At("/subscription"), proof.At("/message/messageId")),
+			ID:   proof.Composite(proof.At("/subscription"), proof.At("/message/messageId")),
 			Kind: kind, Fallback: fallback,
 			Occurred: proof.Clock{Pointer: "/message/publishTime"},
 		},
-		bare: proof.Facts{Id: proof.Composite(subscription, id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
+		bare: proof.Facts{ID: proof.Composite(subscription, id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
 	}
 	return &provider.Provider{
 		Name:           "google-pubsub",

@@ -131,7 +131,7 @@ func hmacHeaders(o provider.Options) (proof.HeaderNames, error) {
 	}{
 		{"header", o.Header, &names.Signature, true},
 		{"timestamp_header", o.TimestampHeader, &names.Timestamp, false},
-		{"id_header", o.IDHeader, &names.Id, false},
+		{"id_header", o.IDHeader, &names.ID, false},
 	} {
 		if h.name == "" && !h.required {
 			continue

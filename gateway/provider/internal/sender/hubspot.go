@@ -45,7 +45,7 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{
 		// HubSpot does not promise that eventId is unique.
-		Id: proof.HashedSome(
+		ID: proof.HashedSome(
 			[]proof.Field{proof.At("/portalId"), proof.At("/subscriptionId"), proof.At("/eventId"), proof.At("/occurredAt")},
 			proof.At("/appId"), proof.At("/objectId"), proof.At("/propertyName"), proof.At("/subscriptionType"), proof.At("/objectTypeId"), proof.At("/fromObjectId"),
 			proof.At("/toObjectId"), proof.At("/associationType"), proof.At("/associationRemoved"), proof.At("/primaryObjectId"), proof.At("/messageId"),

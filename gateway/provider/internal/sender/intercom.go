@@ -27,7 +27,7 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 		Template: proof.Template{proof.InBody},
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
-	f := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/topic"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
+	f := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/topic"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
 	return &provider.Provider{
 		Name:           "intercom",
 		Title:          "Intercom",

@@ -25,7 +25,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 		Single:   []string{id.Header},
 	}
-	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/webhookEvent"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds}}
+	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/webhookEvent"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds}}
 	return &provider.Provider{
 		Name:           "jira",
 		Title:          "Jira Cloud",

@@ -23,7 +23,7 @@ func LINE(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	rule := proof.Each("/events", proof.Facts{
-		Id:       proof.Verbatim(proof.At("/webhookEventId")),
+		ID:       proof.Verbatim(proof.At("/webhookEventId")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds},
 	}.Of)

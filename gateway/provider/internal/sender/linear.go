@@ -30,7 +30,7 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 		Single:   []string{id.Header},
 	}
-	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/type"), Detail: proof.At("/action"), Occurred: proof.Clock{Pointer: "/createdAt"}}
+	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/type"), Detail: proof.At("/action"), Occurred: proof.Clock{Pointer: "/createdAt"}}
 	tolerance := proof.Tolerance(o, linearTolerance)
 	return &provider.Provider{
 		Name:           "linear",

@@ -242,10 +242,10 @@ func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
 	}
 	if !ok {
 		return proof.Facts{
-			Id: proof.Verbatim(proof.At("/event-data/id")), Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
+			ID: proof.Verbatim(proof.At("/event-data/id")), Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
 		}.Of(&proof.Document{R: r})
 	}
-	return proof.Facts{Id: proof.Composite(proof.InForm("recipient"), proof.InForm("Message-Id")), Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
+	return proof.Facts{ID: proof.Composite(proof.InForm("recipient"), proof.InForm("Message-Id")), Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
 }
 
 var errMailgunBody = errors.New("only a JSON object or a form can carry the signature")

@@ -241,17 +241,17 @@ func (d *graphDelivery) readTokens(w *proof.Walk) error {
 func graphItem(d *proof.Document) ([]provider.Event, error) {
 	subscription, change, resource := proof.At("/subscriptionId"), proof.At("/changeType"), proof.At("/resource")
 	if lifecycle := proof.At("/lifecycleEvent"); lifecycle.Optional(d) != "" {
-		return proof.Facts{Id: proof.EveryTime(subscription, lifecycle), Kind: proof.Fixed("lifecycle"), Detail: lifecycle}.Of(d)
+		return proof.Facts{ID: proof.EveryTime(subscription, lifecycle), Kind: proof.Fixed("lifecycle"), Detail: lifecycle}.Of(d)
 	}
 	etag := proof.At("/resourceData/@odata.etag")
 	item := proof.Facts{Kind: change}
 	switch {
 	case proof.At("/id").Optional(d) != "":
-		item.Id = proof.Verbatim(proof.At("/id"))
+		item.ID = proof.Verbatim(proof.At("/id"))
 	case etag.Optional(d) != "":
-		item.Id = proof.Hashed(subscription, change, resource, etag)
+		item.ID = proof.Hashed(subscription, change, resource, etag)
 	default:
-		item.Id = proof.EveryTime(subscription, change, resource)
+		item.ID = proof.EveryTime(subscription, change, resource)
 	}
 	return item.Of(d)
 }

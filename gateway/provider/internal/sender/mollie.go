@@ -98,12 +98,12 @@ func (m *mollie) verify(ctx context.Context, r *provider.Request, secrets []secr
 func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	if !proof.IsForm(r) {
-		return proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
+		return proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
 	}
 	// The same id comes with every change, and nothing else comes with it: a
 	// key of it would lose all changes but the first.
 	id := proof.InForm("id")
-	return proof.Facts{Id: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
+	return proof.Facts{ID: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }
 
 // mollieKind says by the prefix of its id what a classic webhook is about.

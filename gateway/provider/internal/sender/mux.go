@@ -17,7 +17,7 @@ import (
 func Mux(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Mux-Signature", proof.Seconds, proof.Tolerance(o, proof.StandardTolerance))
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}

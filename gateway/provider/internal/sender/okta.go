@@ -26,7 +26,7 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 		t.Header = http.CanonicalHeaderKey(o.Header)
 	}
 	rule := proof.Each("/data/events", proof.Facts{
-		Id:       proof.Verbatim(proof.At("/uuid")),
+		ID:       proof.Verbatim(proof.At("/uuid")),
 		Kind:     proof.At("/eventType"),
 		Occurred: proof.Clock{Pointer: "/published"},
 	}.Of)
@@ -96,14 +96,14 @@ func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ t
 	if err != nil {
 		return nil, err
 	}
-	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: body}, nil
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JSONType, Body: body}, nil
 }
 
 func sampleOkta(eventType, id string, now time.Time) *provider.Request {
 	at := now.UTC().Format(time.RFC3339Nano)
 	return proof.SampleJSON(proof.Object{
 		"eventType": "com.okta.event_hook", "eventTypeVersion": "1.0", "cloudEventsVersion": "0.1", "eventId": uuid.NewString(),
-		"eventTime": at, "source": "https://example.okta.com/api/v1/eventHooks/who8vt36qfNpCGz9H1e6", "contentType": proof.JsonType,
+		"eventTime": at, "source": "https://example.okta.com/api/v1/eventHooks/who8vt36qfNpCGz9H1e6", "contentType": proof.JSONType,
 		"data": proof.Object{"events": []proof.Object{{
 			"uuid": cmp.Or(id, uuid.NewString()), "published": at, "eventType": cmp.Or(eventType, "user.lifecycle.create"), "version": "0",
 			"displayMessage": "Sample event", "severity": "INFO", "outcome": proof.Object{"result": "SUCCESS"},

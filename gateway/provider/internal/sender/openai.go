@@ -52,5 +52,5 @@ func sampleOpenAI(eventType, id string, now time.Time) *provider.Request {
 	return proof.SampleJSON(proof.Object{
 		"object": "event", "id": proof.FreshID("evt_"), "type": eventType, "created_at": now.Unix(),
 		"data": proof.Object{"id": proof.FreshID(prefix[kind])},
-	}, proof.WebhookNames().Id, cmp.Or(id, proof.FreshID("wh_")), "User-Agent", "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)")
+	}, proof.WebhookNames().ID, cmp.Or(id, proof.FreshID("wh_")), "User-Agent", "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)")
 }

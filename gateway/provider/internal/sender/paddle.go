@@ -26,7 +26,7 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		Tolerance: proof.Tolerance(o, proof.StandardTolerance),
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/event_id")),
+		ID:       proof.Verbatim(proof.At("/event_id")),
 		Kind:     proof.At("/event_type"),
 		Occurred: proof.Clock{Pointer: "/occurred_at"},
 	}

@@ -23,7 +23,7 @@ func PagerDuty(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/event/id")),
+		ID:       proof.Verbatim(proof.At("/event/id")),
 		Kind:     proof.At("/event/event_type"),
 		Occurred: proof.Clock{Pointer: "/event/occurred_at"},
 	}

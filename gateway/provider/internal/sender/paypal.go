@@ -67,7 +67,7 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 		tolerance: proof.Tolerance(o, paypalTolerance),
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/event_type"),
 		Version:  proof.At("/resource_version"),
 		Occurred: proof.Clock{Pointer: "/create_time"},

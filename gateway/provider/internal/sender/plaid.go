@@ -38,7 +38,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 		},
 		keys: plaidkeys.New(o),
 	}
-	f := proof.Facts{Id: p.key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
+	f := proof.Facts{ID: p.key, Kind: proof.At("/webhook_type"), Detail: proof.At("/webhook_code"), Occurred: proof.Clock{Pointer: "/timestamp"}, NeedJSON: true}
 	return &provider.Provider{
 		Name:           "plaid",
 		Title:          "Plaid",
@@ -108,7 +108,7 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 		published, find := p.token, p.keys.Of(account, may)
 		name := plaidkeys.Name{Account: account}
 		published.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
-			name.Id = id
+			name.ID = id
 			return find(ctx, id, now)
 		}
 		verified, err := published.Verify(ctx, r, nil, now)

@@ -82,7 +82,7 @@ func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *pro
 	require.NoError(t, err)
 	return &provider.Request{
 		Method: http.MethodPost, URL: prooftest.URL(""), Body: []byte(body),
-		Header: http.Header{plaidToken: {text}, "Content-Type": {proof.JsonType}},
+		Header: http.Header{plaidToken: {text}, "Content-Type": {proof.JSONType}},
 	}
 }
 

@@ -87,15 +87,15 @@ func postmarkEvents(r *provider.Request) ([]provider.Event, error) {
 		return nil, err
 	}
 	if !name.Exists() { // only inbound mail has none
-		return proof.Facts{Id: proof.Composite(proof.Fixed("Inbound"), proof.At("/MessageID")), Kind: proof.Fixed("Inbound")}.Of(d)
+		return proof.Facts{ID: proof.Composite(proof.Fixed("Inbound"), proof.At("/MessageID")), Kind: proof.Fixed("Inbound")}.Of(d)
 	}
 	record, known := postmarkRecords()[name.Str]
-	f := proof.Facts{Id: proof.Hashed(proof.At("")), Kind: kind, Occurred: proof.Clock{Pointer: record.occurred}}
+	f := proof.Facts{ID: proof.Hashed(proof.At("")), Kind: kind, Occurred: proof.Clock{Pointer: record.occurred}}
 	switch {
 	case known && len(record.key) == 1:
-		f.Id = proof.Composite(kind, record.key[0])
+		f.ID = proof.Composite(kind, record.key[0])
 	case known:
-		f.Id = proof.Hashed(append([]proof.Field{kind}, record.key...)...)
+		f.ID = proof.Hashed(append([]proof.Field{kind}, record.key...)...)
 	}
 	return f.Of(d)
 }

@@ -22,7 +22,7 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 		Single:   []string{id.Header},
 	}
-	f := proof.Facts{Id: proof.Verbatim(id), Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
+	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
 	return &provider.Provider{
 		Name:           "razorpay",
 		Title:          "Razorpay",

@@ -20,7 +20,7 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Sanity-Webhook-Signature", proof.Milliseconds, proof.Tolerance(o, proof.StandardTolerance))
 	s.Encoding, s.Single = proof.Base64Bare, []string{key.Header, operation.Header, committed.Header}
 	f := proof.Facts{
-		Id:       proof.Verbatim(key),
+		ID:       proof.Verbatim(key),
 		Kind:     operation,
 		Fallback: proof.Fixed(proof.UnknownType),
 		Detail:   proof.At("/_type"),

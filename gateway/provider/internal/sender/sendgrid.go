@@ -31,7 +31,7 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		proof.At("/sg_message_id"), proof.At("/smtp-id"), proof.At("/url"), proof.At("/reason"), proof.At("/attempt"), proof.At("/status"),
 	)
 	f := proof.Facts{
-		Id: func(d *proof.Document) (string, error) {
+		ID: func(d *proof.Document) (string, error) {
 			if value, err := d.At("/sg_event_id"); err == nil && !value.Exists() {
 				return withoutID(d)
 			}

@@ -27,7 +27,7 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 		Single:   []string{request.Header, resource.Header},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(request),
+		ID:       proof.Verbatim(request),
 		Kind:     resource,
 		Detail:   proof.At("/action"),
 		NeedJSON: true,

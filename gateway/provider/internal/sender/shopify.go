@@ -101,7 +101,7 @@ func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
 		// of key apart.
 		id = proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.Fixed("webhook"), proof.InHeader(n.webhook))
 	}
-	f := proof.Facts{Id: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
+	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
 	events, err := f.Events(r)
 	if err != nil {
 		return nil, err

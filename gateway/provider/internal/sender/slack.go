@@ -106,11 +106,11 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 		return nil, nil
 	case "event_callback":
 		return proof.Facts{
-			Id: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/event/type"), Detail: proof.At("/event/subtype"),
+			ID: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/event/type"), Detail: proof.At("/event/subtype"),
 			Occurred: proof.Clock{Pointer: "/event_time", Unit: proof.Seconds},
 		}.Of(d)
 	}
-	return proof.Facts{Id: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
+	return proof.Facts{ID: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
 }
 
 // interaction reads the form of a slash command, or of an interaction, which
@@ -122,9 +122,9 @@ func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	}
 	switch {
 	case fields.Has("payload"):
-		return proof.Facts{Id: slackTrigger(proof.At("/trigger_id")), Kind: proof.At("/type"), NeedJSON: true}.Of(d)
+		return proof.Facts{ID: slackTrigger(proof.At("/trigger_id")), Kind: proof.At("/type"), NeedJSON: true}.Of(d)
 	case fields.Has("command"):
-		return proof.Facts{Id: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("command")}.Of(d)
+		return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("command")}.Of(d)
 	case fields.Get("ssl_check") == "1": // Slack looks at our certificate
 		return nil, nil
 	}

@@ -25,7 +25,7 @@ func Square(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/event_id")),
+		ID:       proof.Verbatim(proof.At("/event_id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}

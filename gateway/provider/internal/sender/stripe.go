@@ -18,7 +18,7 @@ import (
 func Stripe(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Stripe-Signature", proof.Seconds, proof.Tolerance(o, proof.StandardTolerance)) // whsec_ is part of the key here
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Version:  proof.At("/api_version"),
 		Occurred: proof.Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events

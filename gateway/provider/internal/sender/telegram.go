@@ -94,7 +94,7 @@ func telegramEvents(r *provider.Request) ([]provider.Event, error) {
 	if kind == "" || !proof.Clean(kind) {
 		return nil, &provider.EventError{Message: "the update says nothing but its id"}
 	}
-	events, err := proof.Facts{Id: proof.Verbatim(proof.At("/" + telegramID)), Kind: proof.Fixed(kind)}.Of(d)
+	events, err := proof.Facts{ID: proof.Verbatim(proof.At("/" + telegramID)), Kind: proof.Fixed(kind)}.Of(d)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type twitch struct{ scheme proof.Scheme }
 
 func Twitch(o provider.Options) (*provider.Provider, error) {
 	t := &twitch{scheme: proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Twitch-Eventsub-Message-Signature", Timestamp: twitchTime, Id: twitchID}},
+		Headers:  []proof.HeaderNames{{Signature: "Twitch-Eventsub-Message-Signature", Timestamp: twitchTime, ID: twitchID}},
 		Prefix:   "sha256=",
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
@@ -99,13 +99,13 @@ func (t *twitch) handshake(ctx context.Context, r *provider.Request, secrets []s
 func (t *twitch) events(r *provider.Request) ([]provider.Event, error) {
 	kind, version := proof.At("/subscription/type"), proof.At("/subscription/version")
 	d := &proof.Document{R: r}
-	notification := proof.Facts{Id: proof.Verbatim(proof.InHeader(twitchID)), Kind: kind, Version: version, NeedJSON: true}
+	notification := proof.Facts{ID: proof.Verbatim(proof.InHeader(twitchID)), Kind: kind, Version: version, NeedJSON: true}
 	var rule proof.EventRule = notification.Of
 	if r.Header.Get(twitchType) == "revocation" {
 		notification.Kind, notification.Detail = proof.Fixed("revocation"), kind
 		rule = notification.Of
 	} else if list, err := d.At("/events"); err == nil && list.Exists() {
-		rule = proof.Each("/events", proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: kind.Up(1), Version: version.Up(1)}.Of)
+		rule = proof.Each("/events", proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: kind.Up(1), Version: version.Up(1)}.Of)
 	}
 	events, err := rule(d)
 	if err != nil {

@@ -22,7 +22,7 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/event_id")),
+		ID:       proof.Verbatim(proof.At("/event_id")),
 		Kind:     proof.At("/event_type"),
 		Occurred: proof.Clock{Pointer: "/form_response/submitted_at"},
 	}

@@ -20,7 +20,7 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/createdAt", Unit: proof.Milliseconds},
 	}

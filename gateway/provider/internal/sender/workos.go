@@ -14,7 +14,7 @@ import (
 func WorkOS(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Workos-Signature", proof.Milliseconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{
-		Id:       proof.Verbatim(proof.At("/id")),
+		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/event"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}

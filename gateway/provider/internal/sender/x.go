@@ -98,7 +98,7 @@ func (x *x) check(_ context.Context, r *provider.Request, secrets []secret.Value
 	if err != nil {
 		return nil, err
 	}
-	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: body}, nil
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JSONType, Body: body}, nil
 }
 
 func notInToken(c rune) bool {
@@ -113,7 +113,7 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	}
 	if proof.Lookup(root, "/data").Exists() {
 		return proof.Facts{
-			Id: proof.Verbatim(proof.At("/data/event_uuid")), Kind: proof.At("/data/event_type"), Occurred: proof.Clock{Pointer: "/data/payload/created_at"},
+			ID: proof.Verbatim(proof.At("/data/event_uuid")), Kind: proof.At("/data/event_type"), Occurred: proof.Clock{Pointer: "/data/payload/created_at"},
 		}.Of(d)
 	}
 	var rules []proof.EventRule
@@ -122,7 +122,7 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 		case strings.HasSuffix(name, "_events"):
 			rules = append(rules, xList(name))
 		case name == "user_event", name == "replay_job_status":
-			rules = append(rules, proof.Facts{Id: proof.Hashed(proof.Fixed(name), proof.At("/"+name)), Kind: proof.Fixed(name)}.Of)
+			rules = append(rules, proof.Facts{ID: proof.Hashed(proof.Fixed(name), proof.At("/"+name)), Kind: proof.Fixed(name)}.Of)
 		}
 	}
 	if rules == nil {
@@ -138,15 +138,15 @@ func xList(name string) proof.EventRule {
 	item := proof.Facts{Kind: proof.Fixed(name), Occurred: proof.Clock{Pointer: "/created_timestamp", Unit: proof.Milliseconds}}
 	switch name {
 	case "tweet_create_events":
-		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id_str"))
+		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id_str"))
 		item.Occurred.Pointer = "/timestamp_ms"
 	case "favorite_events":
-		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
 		item.Occurred.Pointer = "/timestamp_ms"
 	case "direct_message_events":
-		item.Id = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
 	default:
-		item.Id = proof.HashedSome([]proof.Field{proof.Fixed(name), proof.At("")}, user)
+		item.ID = proof.HashedSome([]proof.Field{proof.Fixed(name), proof.At("")}, user)
 	}
 	return proof.Each("/"+name, item.Of)
 }

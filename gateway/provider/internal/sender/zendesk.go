@@ -34,7 +34,7 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		Single:    []string{invocation.Header},
 	}
 	f := proof.Facts{
-		Id: func(d *proof.Document) (string, error) {
+		ID: func(d *proof.Document) (string, error) {
 			if strings.HasPrefix(proof.At("/type").Optional(d), zendeskEvents) {
 				return proof.Verbatim(proof.At("/id"))(d)
 			}

@@ -36,7 +36,7 @@ func Zoom(o provider.Options) (*provider.Provider, error) {
 		Tolerance: proof.Tolerance(o, zoomTolerance),
 	}}
 	f := proof.Facts{
-		Id:   proof.Hashed(proof.At("/event"), proof.At("/event_ts"), proof.At("/payload")),
+		ID:   proof.Hashed(proof.At("/event"), proof.At("/event_ts"), proof.At("/payload")),
 		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/event_ts", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{
@@ -105,7 +105,7 @@ func (z *zoom) handshake(ctx context.Context, r *provider.Request, secrets []sec
 	if err != nil {
 		return nil, fmt.Errorf("answer the challenge: %w", err)
 	}
-	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JsonType, Body: body}, nil
+	return &provider.Answer{Status: http.StatusOK, ContentType: proof.JSONType, Body: body}, nil
 }
 
 func sampleZoom(eventType, id string, now time.Time) *provider.Request {

@@ -179,7 +179,7 @@ func stream(d *proof.Document) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	cloudEvent := proof.Facts{Id: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"}}
+	cloudEvent := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"}}
 	if !root.IsArray() {
 		return cloudEvent.Of(d)
 	}
