@@ -20,11 +20,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// adyen declares two kinds of webhooks: those of payments, where each item in the
-// body carries a signature of some of its own fields, and those of platforms,
-// balances and management, where a header signs the body.
-// Source: docs.adyen.com/development-resources/webhooks;
-// Adyen/adyen-node-api-library, hmacValidator.
 type adyen struct{ platform proof.Scheme }
 
 const (
@@ -42,6 +37,11 @@ func adyenSigned() []string {
 	}
 }
 
+// Adyen declares two kinds of webhooks: those of payments, where each item in the
+// body carries a signature of some of its own fields, and those of platforms,
+// balances and management, where a header signs the body.
+// Source: docs.adyen.com/development-resources/webhooks;
+// Adyen/adyen-node-api-library, hmacValidator.
 func Adyen(provider.Options) (*provider.Provider, error) {
 	a := &adyen{platform: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: http.CanonicalHeaderKey("HmacSignature")}},

@@ -11,11 +11,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// auth0 declares event streams, which send one CloudEvent in a request, and log
-// streams, which send lists. Both carry a fixed header.
-// Source: github.com/auth0/docs-v2, customize/events and customize/log-streams.
 type auth0 struct{ token proof.StaticToken }
 
+// Auth0 declares event streams, which send one CloudEvent in a request, and log
+// streams, which send lists. Both carry a fixed header.
+// Source: github.com/auth0/docs-v2, customize/events and customize/log-streams.
 func Auth0(provider.Options) (*provider.Provider, error) {
 	a := &auth0{token: proof.StaticToken{Header: proof.Authorization, Prefix: proof.Bearer}}
 	return &provider.Provider{

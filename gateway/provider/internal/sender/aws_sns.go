@@ -26,10 +26,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sns declares the HTTP deliveries of Amazon SNS. Anybody can have a topic there
-// that AWS signs for, so the secrets of a source are the topics it takes.
-// Source: docs.aws.amazon.com/sns, "Verifying the signatures of Amazon SNS
-// messages"; aws/aws-js-sns-message-validator.
 type sns struct {
 	fetcher *proof.Fetcher
 	roots   *x509.CertPool // nil: those of the system
@@ -60,6 +56,10 @@ var (
 	errNoSNSObject = errors.New("only a JSON object can carry the signature")
 )
 
+// SNS declares the HTTP deliveries of Amazon SNS. Anybody can have a topic there
+// that AWS signs for, so the secrets of a source are the topics it takes.
+// Source: docs.aws.amazon.com/sns, "Verifying the signatures of Amazon SNS
+// messages"; aws/aws-js-sns-message-validator.
 func SNS(o provider.Options) (*provider.Provider, error) {
 	s := &sns{fetcher: proof.NewFetcherFor(o, snsHost.MatchString), roots: o.Roots}
 	s.fetcher.Budget = &proof.FetchBudget{}

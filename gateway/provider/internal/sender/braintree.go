@@ -19,10 +19,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Braintree sends a form with a base64 payload of XML and its signatures, each
-// behind the public key it goes with. The secret of a source is both keys.
-// Source: developer.paypal.com/braintree/docs/guides/webhooks;
-// braintree/braintree_node, webhook_notification_gateway.
 const (
 	braintreeSignature = "bt_signature"
 	braintreePayload   = "bt_payload"
@@ -38,6 +34,11 @@ var (
 // to a stranger's challenge is the signature of nothing.
 var braintreeDigits = regexp.MustCompile(`^[0-9a-f]{20,32}$`)
 
+// Braintree declares Braintree's webhooks: a form with a base64 payload of XML
+// and its signatures, each behind the public key it goes with. The secret of a
+// source is both keys.
+// Source: developer.paypal.com/braintree/docs/guides/webhooks;
+// braintree/braintree_node, webhook_notification_gateway.
 func Braintree(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:      "braintree",

@@ -15,11 +15,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// discord declares interactions and webhook events: one way to sign, two kinds of
-// body, two kinds of PING. Discord sends bad signatures on purpose, and takes
-// the URL off the application when they are not answered 401.
-// Source: github.com/discord/discord-api-docs, developers/interactions and
-// developers/events/webhook-events.mdx.
 type discord struct{ scheme proof.Scheme }
 
 // Values of the member type. 1 is a PING among interactions, and an event
@@ -33,6 +28,11 @@ const (
 	discordModal        = "5"
 )
 
+// Discord declares interactions and webhook events: one way to sign, two kinds of
+// body, two kinds of PING. Discord sends bad signatures on purpose, and takes
+// the URL off the application when they are not answered 401.
+// Source: github.com/discord/discord-api-docs, developers/interactions and
+// developers/events/webhook-events.mdx.
 func Discord(o provider.Options) (*provider.Provider, error) {
 	d := &discord{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Signature-Ed25519", Timestamp: "X-Signature-Timestamp"}},

@@ -14,10 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// gitlab declares GitLab's webhooks: with a signing token, which works as Standard
-// Webhooks do, and with the older secret token, which only stands in a header.
-// Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
-// merge requests 160952 (Idempotency-Key) and 230944 (signing token).
 type gitlab struct {
 	signing *proof.Scheme
 	token   *proof.StaticToken
@@ -28,6 +24,10 @@ var (
 	gitlabEvent = proof.InHeader("X-Gitlab-Event")
 )
 
+// GitLab declares GitLab's webhooks: with a signing token, which works as Standard
+// Webhooks do, and with the older secret token, which only stands in a header.
+// Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
+// merge requests 160952 (Idempotency-Key) and 230944 (signing token).
 func GitLab(o provider.Options) (*provider.Provider, error) {
 	g := &gitlab{
 		signing: proof.StandardScheme(proof.StandardSecret(), proof.Tolerance(o, proof.StandardTolerance), proof.WebhookNames()),

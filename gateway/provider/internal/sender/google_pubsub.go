@@ -20,15 +20,15 @@ const (
 	pubsubTime         = "X-Goog-Pubsub-Publish-Time"
 )
 
-// pubsub declares push subscriptions of Google Cloud Pub/Sub, with the envelope
-// of Pub/Sub and without.
-// Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
-// /payload-unwrapping; google-auth-library.
 type pubsub struct {
 	token         proof.WebToken
 	wrapped, bare proof.Facts
 }
 
+// GooglePubSub declares push subscriptions of Google Cloud Pub/Sub, with the
+// envelope of Pub/Sub and without.
+// Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
+// /payload-unwrapping; google-auth-library.
 func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	if o.Claims["email"] == "" {
 		return nil, &provider.OptionError{

@@ -17,14 +17,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// hubspot declares HubSpot's webhooks, signed in up to three versions at a time.
-// The older two are bare hashes; they count only where the third is not there.
-// Source: developers.hubspot.com, "Validating requests from HubSpot";
-// HubSpot/hubspot-api-nodejs, signature.spec.ts.
 type hubspot struct{ v3, old proof.Scheme }
 
 const hubspotVersion = "X-Hubspot-Signature-Version"
 
+// HubSpot declares HubSpot's webhooks, signed in up to three versions at a time.
+// The older two are bare hashes; they count only where the third is not there.
+// Source: developers.hubspot.com, "Validating requests from HubSpot";
+// HubSpot/hubspot-api-nodejs, signature.spec.ts.
 func HubSpot(o provider.Options) (*provider.Provider, error) {
 	h := &hubspot{
 		v3: proof.Scheme{

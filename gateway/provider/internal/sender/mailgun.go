@@ -22,11 +22,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// mailgun declares Mailgun's webhooks (JSON) and the mail its routes forward
-// (forms). Both carry the signature of a time and a token in the body, and
-// nothing else of it is signed.
-// Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
-// webhooks.go.
 type mailgun struct{ tolerance time.Duration }
 
 var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
@@ -47,6 +42,11 @@ const (
 // which is a form, may be as large as MaxBody.
 const maxMailgunJSON = 1 << 20
 
+// Mailgun declares Mailgun's webhooks (JSON) and the mail its routes forward
+// (forms). Both carry the signature of a time and a token in the body, and
+// nothing else of it is signed.
+// Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
+// webhooks.go.
 func Mailgun(o provider.Options) (*provider.Provider, error) {
 	m := &mailgun{tolerance: proof.Tolerance(o, mailgunTolerance)}
 	return &provider.Provider{

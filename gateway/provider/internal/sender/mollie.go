@@ -14,11 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// mollie declares Mollie's signed webhooks with events, and the classic ones: a
-// form with the id of what changed, which Mollie does not sign at all. The
-// latter are proven by a token in the URL.
-// Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
-// mollie/mollie-api-php, SignatureValidator.
 type mollie struct {
 	scheme  proof.Scheme
 	classic proof.StaticToken
@@ -26,6 +21,11 @@ type mollie struct {
 
 const mollieSignature = "X-Mollie-Signature"
 
+// Mollie declares Mollie's signed webhooks with events, and the classic ones: a
+// form with the id of what changed, which Mollie does not sign at all. The
+// latter are proven by a token in the URL.
+// Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
+// mollie/mollie-api-php, SignatureValidator.
 func Mollie(provider.Options) (*provider.Provider, error) {
 	m := &mollie{classic: proof.StaticToken{Query: "token"}, scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: mollieSignature}},

@@ -25,10 +25,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// paypal declares PayPal, which signs with a certificate of its own a text that
-// holds the id of our webhook and the CRC of the body.
-// Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
-// method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
 type paypal struct {
 	fetch   *proof.Fetcher // of PayPal's certificates
 	issuers *proof.Fetcher // of the certificate that vouches for one of them
@@ -59,6 +55,10 @@ var (
 	errPayPalKey = errors.New("signing needs a private key behind the webhook id")
 )
 
+// PayPal declares PayPal's webhooks. PayPal signs, with a certificate of its
+// own, a text that holds the id of our webhook and the CRC of the body.
+// Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
+// method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
 func PayPal(o provider.Options) (*provider.Provider, error) {
 	p := &paypal{
 		fetch:     proof.NewFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),

@@ -18,14 +18,14 @@ import (
 
 const plaidToken = "Plaid-Verification"
 
-// plaid declares the webhooks of Plaid. They are signed with a key that Plaid
-// gives only to its customers.
-// Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
 type plaid struct {
 	token proof.WebToken
 	keys  *plaidkeys.Keys
 }
 
+// Plaid declares the webhooks of Plaid. They are signed with a key that Plaid
+// gives only to its customers.
+// Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
 func Plaid(o provider.Options) (*provider.Provider, error) {
 	p := &plaid{
 		token: proof.WebToken{

@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// slack declares the Events API, interactivity and slash commands: one way to
-// sign, three kinds of body.
-// Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
 type slack struct{ scheme proof.Scheme }
 
+// Slack declares the Events API, interactivity and slash commands: one way to
+// sign, three kinds of body.
+// Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
 func Slack(o provider.Options) (*provider.Provider, error) {
 	s := &slack{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Slack-Signature", Timestamp: slackTimestamp}},

@@ -17,17 +17,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Twilio signs the public URL: with the fields of a form behind it, or, for
-// any other body, with the hash of the body in its query.
-// Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
-// src/webhooks/webhooks.ts.
-const (
-	twilioSignature = "X-Twilio-Signature"
-)
+const twilioSignature = "X-Twilio-Signature"
 
 // twilioSecret is the auth token as it stands in the console.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
+// Twilio declares Twilio's webhooks. They sign the public URL: with
+// the fields of a form behind it, or, for any other body, with the hash of the
+// body in its query.
+// Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
+// src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:           "twilio",

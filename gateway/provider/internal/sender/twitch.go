@@ -22,11 +22,11 @@ const (
 	twitchRetry = "Twitch-Eventsub-Message-Retry"
 )
 
-// twitch declares EventSub over webhooks.
-// Source: dev.twitch.tv/docs/eventsub/handling-webhook-events; twurple
-// packages/eventsub-http.
 type twitch struct{ scheme proof.Scheme }
 
+// Twitch declares EventSub over webhooks.
+// Source: dev.twitch.tv/docs/eventsub/handling-webhook-events; twurple
+// packages/eventsub-http.
 func Twitch(o provider.Options) (*provider.Provider, error) {
 	t := &twitch{scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "Twitch-Eventsub-Message-Signature", Timestamp: twitchTime, ID: twitchID}},

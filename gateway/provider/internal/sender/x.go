@@ -18,12 +18,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// x declares the webhooks of X: the Activity API, with one event for a delivery,
+type x struct{ scheme proof.Scheme }
+
+// X declares the webhooks of X: the Activity API, with one event for a delivery,
 // and the Account Activity API before it, with lists of them.
 // Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity,
 // /x-api/account-activity.
-type x struct{ scheme proof.Scheme }
-
 func X(provider.Options) (*provider.Provider, error) {
 	x := &x{scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Twitter-Webhooks-Signature"}},

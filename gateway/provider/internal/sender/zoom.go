@@ -20,10 +20,10 @@ import (
 // the key is made of what is signed, so a delivery sent again is a duplicate.
 const zoomTolerance = 2 * time.Hour
 
-// zoom declares Zoom's webhooks.
-// Source: developers.zoom.us/docs/api/webhooks; zoom/webhook-sample.
 type zoom struct{ scheme proof.Scheme }
 
+// Zoom declares Zoom's webhooks, signed as Slack's are.
+// Source: developers.zoom.us/docs/api/webhooks; zoom/webhook-sample.
 func Zoom(o provider.Options) (*provider.Provider, error) {
 	z := &zoom{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Zm-Signature", Timestamp: "X-Zm-Request-Timestamp"}},
