@@ -23,10 +23,10 @@ var (
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
 
-// keyPair declares signatures by a private key. The secret of a source is the
+// KeyPair declares signatures by a private key. The secret of a source is the
 // public key then. The private one is taken in its place, so that `send` and
 // tests can sign with it.
-type keyPair struct {
+type KeyPair struct {
 	// Read returns a crypto.Signer for a private key, else the public key.
 	Read func(s secret.Value) (any, error)
 	// Proves reports whether signature is that of message by a key.
@@ -37,8 +37,8 @@ type keyPair struct {
 
 // Ed25519Keys declares Ed25519: a public key of 32 bytes, or a private key as
 // its seed followed by the public key.
-func Ed25519Keys(spelling KeySpelling) *keyPair {
-	return &keyPair{
+func Ed25519Keys(spelling KeySpelling) *KeyPair {
+	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
 			key, err := spelling.Key(s)
 			switch {
@@ -60,8 +60,8 @@ func Ed25519Keys(spelling KeySpelling) *keyPair {
 
 // ECDSAKeys declares ECDSA with P-256 and SHA-256, signatures in ASN.1. Keys
 // are PEM, or the base64 of the DER in it.
-func ECDSAKeys() *keyPair {
-	return &keyPair{
+func ECDSAKeys() *KeyPair {
+	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
 			key, err := ReadKey(s)
 			if err != nil {
@@ -82,8 +82,8 @@ func ECDSAKeys() *keyPair {
 }
 
 // RSAKeys declares RSA with PKCS #1 v1.5. Keys are spelled as for ecdsaKeys.
-func RSAKeys(hash crypto.Hash) *keyPair {
-	return &keyPair{
+func RSAKeys(hash crypto.Hash) *KeyPair {
+	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
 			key, err := ReadKey(s)
 			if err != nil {
@@ -147,13 +147,13 @@ func PublicOf(key any) crypto.PublicKey {
 	return key
 }
 
-func (k *keyPair) Check(s secret.Value) error {
+func (k *KeyPair) Check(s secret.Value) error {
 	_, err := k.Read(s)
 	return err
 }
 
 // Match returns the index of the first key one of the signatures is of.
-func (k *keyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
+func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret
 	}
@@ -176,7 +176,7 @@ func (k *keyPair) Match(secrets []secret.Value, signatures [][]byte, message []b
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
 }
 
-func (k *keyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
+func (k *KeyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
 	key, err := k.Read(s)
 	if err != nil {
 		return nil, err

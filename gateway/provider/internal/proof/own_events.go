@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// ownEvents describes from options the events of a sender we do not know.
-type ownEvents struct {
+// OwnEvents describes from options the events of a sender we do not know.
+type OwnEvents struct {
 	facts    Facts
 	list     string // JSON pointer to the list of events, "" for the body itself
 	listed   bool   // the body has a list of events
@@ -18,7 +18,7 @@ type ownEvents struct {
 	parts    []Field
 }
 
-// EventOptions are the options that newOwnEvents reads.
+// EventOptions are the options that NewOwnEvents reads.
 var EventOptions = []string{"each", "event_id", "type", "occurred_at"}
 
 // wholeBody is the value of Options.Each for a body that is the list itself.
@@ -26,8 +26,8 @@ const wholeBody = "body"
 
 // NewOwnEvents reads the options about events. signedID is the default of the id;
 // the zero field is none.
-func NewOwnEvents(o provider.Options, signedID Field) (*ownEvents, error) {
-	g := &ownEvents{signedID: signedID}
+func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
+	g := &OwnEvents{signedID: signedID}
 	if err := g.readList(o.Each); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*ownEvents, error) {
 	return g, nil
 }
 
-func (g *ownEvents) readList(each string) error {
+func (g *OwnEvents) readList(each string) error {
 	switch each {
 	case "":
 		return nil
@@ -67,7 +67,7 @@ func (g *ownEvents) readList(each string) error {
 }
 
 // id returns the rule of the key.
-func (g *ownEvents) id(e provider.EventID) (KeyRule, error) {
+func (g *OwnEvents) id(e provider.EventID) (KeyRule, error) {
 	if e.Text() == "" {
 		if g.signedID != (Field{}) && !g.listed {
 			g.parts = []Field{g.signedID}
@@ -114,7 +114,7 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 }
 
 // oneBody refuses rules that read the body both as a form and as JSON.
-func (g *ownEvents) oneBody() error {
+func (g *OwnEvents) oneBody() error {
 	var forms, pointers []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
 		if f.Form != "" {
@@ -137,7 +137,7 @@ func (g *ownEvents) oneBody() error {
 }
 
 // Events finds the events of a proven request.
-func (g *ownEvents) Events(r *provider.Request) ([]provider.Event, error) {
+func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
 	if g.listed {
 		return Each(g.list, g.facts.Of).Events(r)
 	}
@@ -146,7 +146,7 @@ func (g *ownEvents) Events(r *provider.Request) ([]provider.Event, error) {
 
 // Headers lists the headers that describe events, in canonical form: in one
 // request each may come once only.
-func (g *ownEvents) Headers() []string {
+func (g *OwnEvents) Headers() []string {
 	var names []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
 		if f.Header != "" && f != g.signedID {
@@ -157,12 +157,12 @@ func (g *ownEvents) Headers() []string {
 }
 
 // UnsignedID reports whether a header that is not signed decides about the id.
-func (g *ownEvents) UnsignedID() bool {
+func (g *OwnEvents) UnsignedID() bool {
 	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
 // Sample makes a body in which everything stands where the options say.
-func (g *ownEvents) Sample(eventType, id string, now time.Time) *provider.Request {
+func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Request {
 	id = cmp.Or(id, FreshID("evt_"))
 	d := newDraft()
 	if g.listed && g.list == "" {
@@ -185,7 +185,7 @@ func (g *ownEvents) Sample(eventType, id string, now time.Time) *provider.Reques
 }
 
 // inItem is the place of f in a body with one event.
-func (g *ownEvents) inItem(f Field) Field {
+func (g *OwnEvents) inItem(f Field) Field {
 	if g.listed && f.Pointer != "" {
 		f.Pointer = g.list + "/0" + f.Pointer
 	}

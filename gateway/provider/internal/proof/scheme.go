@@ -39,7 +39,7 @@ type Scheme struct {
 	Hash   func() hash.Hash
 	Secret KeySpelling
 	// Public replaces the HMAC by signatures of a key pair.
-	Public *keyPair
+	Public *KeyPair
 
 	Unit      Unit
 	Tolerance time.Duration // 0: off
@@ -80,7 +80,7 @@ func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 }
 
 // Claim is what a request says of itself, before any of it is proven.
-type claim struct {
+type Claim struct {
 	Signatures    [][]byte
 	Timestamp, id string
 	SignedAt      time.Time
@@ -127,7 +127,7 @@ func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret
 }
 
 // Match returns the index of the first secret that made one of the signatures.
-func (s *Scheme) Match(secrets []secret.Value, r *provider.Request, c claim) (int, error) {
+func (s *Scheme) Match(secrets []secret.Value, r *provider.Request, c Claim) (int, error) {
 	if s.Public != nil {
 		return s.Public.Match(secrets, c.Signatures, s.Template.Text(r, c.Timestamp, c.id))
 	}
@@ -175,8 +175,8 @@ func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []by
 }
 
 // Claim reads the headers that carry the scheme.
-func (s *Scheme) Claim(r *provider.Request) (claim, error) {
-	var c claim
+func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
+	var c Claim
 	names := s.Names(r.Header)
 	spelled, err := s.spelled(r.Header, names)
 	if err != nil {

@@ -210,7 +210,7 @@ func (s *standardSigned) replayToken(r *provider.Request) string {
 
 // standardKeys declares Ed25519 with the spelling of Standard Webhooks. A
 // private key is its seed, or that and the public key behind it.
-func standardKeys() *keyPair {
+func standardKeys() *KeyPair {
 	public, private := KeySpelling{Encoding: Base64, Prefix: whpkPrefix}, KeySpelling{Encoding: Base64, Prefix: whskPrefix}
 	pair := Ed25519Keys(public)
 	pair.Read = func(v secret.Value) (any, error) {
