@@ -17,7 +17,8 @@ import (
 var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
 	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
 
-// ErrNotOnStandby: the server said COMMIT, and that the standby may not have it.
+// ErrNotOnStandby means that the server said COMMIT, and that the standby may not
+// have it.
 var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
 
 // standbyCheck is how often a connection of a pool that is not prepared asks

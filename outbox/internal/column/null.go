@@ -34,6 +34,7 @@ func KnownTime(t time.Time) *time.Time {
 
 const defaultLimit = 50
 
+// Limit is how many rows a list has where its caller does not say.
 func Limit(limit int) int {
 	if limit <= 0 {
 		return defaultLimit

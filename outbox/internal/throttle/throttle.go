@@ -12,6 +12,7 @@ type Throttle struct {
 	first  bool
 }
 
+// New lets perSecond through in a second; 0 is without a limit.
 func New(perSecond float64) *Throttle {
 	if perSecond <= 0 {
 		return &Throttle{}
@@ -19,6 +20,8 @@ func New(perSecond float64) *Throttle {
 	return &Throttle{ticker: time.NewTicker(max(time.Duration(float64(time.Second)/perSecond), time.Microsecond)), first: true}
 }
 
+// Wait returns when the next may go, or with the cause for which ctx ended. One
+// goroutine calls it.
 func (t *Throttle) Wait(ctx context.Context) error {
 	if t.ticker == nil || t.first {
 		t.first = false
@@ -32,6 +35,7 @@ func (t *Throttle) Wait(ctx context.Context) error {
 	}
 }
 
+// Stop frees the ticker. It does not wake up a Wait.
 func (t *Throttle) Stop() {
 	if t.ticker != nil {
 		t.ticker.Stop()

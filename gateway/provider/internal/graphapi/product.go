@@ -14,8 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
+// Signing is what the page of a product says of its signature.
 const Signing = "HMAC-SHA256 over the body, in hex behind sha256= in the header `X-Hub-Signature-256`. No time is signed."
 
+// Setup is how a source of a product is set up in the App Dashboard.
 func Setup(product string) []string {
 	return []string{
 		"App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
@@ -24,6 +26,7 @@ func Setup(product string) []string {
 	}
 }
 
+// Notes hold for the webhooks of every product.
 func Notes() []string {
 	return []string{
 		"One delivery carries up to 1,000 updates. Each becomes an event of its own, and the body is stored once.",

@@ -26,6 +26,8 @@ type Account struct{ host, client, secret string }
 
 var errNoAccount = errors.New("the secret is neither client_id:secret nor sandbox:client_id:secret")
 
+// ReadAccount reads the account from the secret of a source:
+// client_id:secret, with sandbox: before it for the sandbox.
 func ReadAccount(s secret.Value) (Account, error) {
 	if s.IsZero() {
 		return Account{}, proof.ErrEmptySecret
@@ -62,6 +64,7 @@ type Keys struct {
 	known map[Name]accountKey
 }
 
+// Name is a key as an account asks for it.
 type Name struct {
 	Account Account
 	ID      string
@@ -97,6 +100,8 @@ var (
 	errAway      = errors.New("fetch the key from Plaid: it failed a moment ago")
 )
 
+// New makes Keys that ask over the transport of the options, by default over the
+// guarded one, and keep what they are given in its store of keys.
 func New(o provider.Options) *Keys {
 	k := &Keys{transport: o.Fetch, kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 	if k.transport == nil {

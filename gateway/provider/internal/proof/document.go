@@ -120,6 +120,7 @@ func (d *Document) Form() (url.Values, error) {
 	return d.Fields, d.fieldsErr
 }
 
+// ParseJSON parses a body. Its errors are *EventError, and Unreadable.
 func ParseJSON(body []byte) (gjson.Result, error) {
 	switch {
 	case len(body) == 0:
@@ -130,8 +131,11 @@ func ParseJSON(body []byte) (gjson.Result, error) {
 	return gjson.ParseBytes(body), nil
 }
 
+// IsForm reports whether a request has a form body: its Content-Type says so, and
+// it does not begin as JSON does.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 
+// FormType and JSONType are the content types of the two kinds of body.
 const (
 	FormType = payload.FormType
 	JSONType = "application/json"

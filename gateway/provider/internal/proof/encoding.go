@@ -11,13 +11,14 @@ import (
 // Encoding is how bytes are spelled in a header or in the configuration.
 type Encoding string
 
+// The encodings that an option can name, and one that it cannot.
 const (
 	Raw       Encoding = "raw"
 	Hex       Encoding = "hex"
 	Base64    Encoding = "base64"
 	Base64URL Encoding = "base64url"
 
-	// Base64Bare is base64URL, written without padding.
+	// Base64Bare is Base64URL, written without padding.
 	Base64Bare Encoding = "base64url without padding"
 )
 
@@ -46,6 +47,7 @@ func (e Encoding) Decode(s string) ([]byte, error) {
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
 }
 
+// Encode is the reverse of Decode. Hex is written in lower case.
 func (e Encoding) Encode(b []byte) string {
 	switch e {
 	case Hex:

@@ -16,6 +16,8 @@ const (
 	askedInMinuteByClient = 3
 )
 
+// ErrFetchBudget means that a key or a certificate was not asked for, so that it
+// is not known whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
 // FetchBudget counts what a source asked for in the current minute. Its zero

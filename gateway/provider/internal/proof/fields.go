@@ -42,11 +42,17 @@ func fieldOf(f provider.Field) Field {
 // clockOf is the place an option names.
 func clockOf(c provider.Clock) Clock { return Clock{Pointer: c.Pointer, Unit: Unit(c.Unit)} }
 
-// InHeader, at, inForm and fixed are the places declarations name.
+// InHeader is the value of a header, however its name is spelled.
 func InHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
-func At(pointer string) Field    { return Field{Pointer: pointer} }
-func InForm(name string) Field   { return Field{Form: name} }
-func Fixed(text string) Field    { return Field{Fixed: text} }
+
+// At is what a JSON pointer points to, from the item that is described.
+func At(pointer string) Field { return Field{Pointer: pointer} }
+
+// InForm is a field of a form body.
+func InForm(name string) Field { return Field{Form: name} }
+
+// Fixed is a text that stands in no request.
+func Fixed(text string) Field { return Field{Fixed: text} }
 
 // Up makes a pointer start so many lists above the item that is described:
 // of an item of /entry/0/changes, up(1) is its entry and up(2) the body.
@@ -97,6 +103,8 @@ func (f Field) Text(d *Document) (string, error) {
 	return text, nil
 }
 
+// Find returns what stands there as it is, or an empty text where nothing does.
+// What comes twice, or is a list or an object, is an error. Errors: *EventError.
 func (f Field) Find(d *Document) (string, error) {
 	switch {
 	case f.Fixed != "":
@@ -172,6 +180,7 @@ type Facts struct {
 	NeedJSON bool   // the body must be JSON whatever the rules read
 }
 
+// Events describes a whole delivery as one event.
 func (f Facts) Events(r *provider.Request) ([]provider.Event, error) {
 	return f.Of(&Document{R: r, Payload: f.Payload})
 }

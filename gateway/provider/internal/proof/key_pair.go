@@ -19,6 +19,7 @@ import (
 )
 
 var (
+	// ErrNotThatKey means that a key is not of the kind, or the curve, that signs.
 	ErrNotThatKey = errors.New("it is a key of another kind")
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
@@ -81,7 +82,7 @@ func ECDSAKeys() *KeyPair {
 	}
 }
 
-// RSAKeys declares RSA with PKCS #1 v1.5. Keys are spelled as for ecdsaKeys.
+// RSAKeys declares RSA with PKCS #1 v1.5. Keys are spelled as for ECDSAKeys.
 func RSAKeys(hash crypto.Hash) *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {

@@ -21,6 +21,8 @@ type RetrySigns struct {
 	Token  Field
 }
 
+// Of returns what a request says of its being sent again, without texts that are
+// not safe to log.
 func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	d := &Document{R: r}
 	info := provider.RetryInfo{Reason: loggable(s.Reason.Optional(d)), Token: loggable(s.Token.Optional(d))}

@@ -42,14 +42,15 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 // FreshID makes an id that was never used before.
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// NumberOf and commitOf are what a sample calls the thing its event is about. They
-// follow from the id of the event: where that stands in a header only, the
-// signed texts of two events would be equal otherwise, and look like a replay.
+// NumberOf is what a sample calls the thing its event is about. It follows from
+// the id of the event: where that stands in a header only, the signed texts of
+// two events would be equal otherwise, and look like a replay.
 func NumberOf(id string) int64 {
 	sum := sha256.Sum256([]byte(id))
 	return int64(binary.BigEndian.Uint32(sum[:]))
 }
 
+// CommitOf is NumberOf for a commit of git.
 func CommitOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:20]) // as long as those of git

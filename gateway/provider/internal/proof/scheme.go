@@ -104,6 +104,7 @@ func (s *Scheme) signature(names HeaderNames) string {
 	return names.Signature
 }
 
+// Verify proves a request by the scheme, as Provider.Verify describes.
 func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	c, err := s.Claim(r)
 	if err != nil {
@@ -166,6 +167,7 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// ErrNoURL means that the public URL, which is part of what is signed, is not known.
 var ErrNoURL = errors.New("the request has no URL, which the scheme signs")
 
 func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []byte {

@@ -11,7 +11,9 @@ import (
 )
 
 var (
-	ErrNoSecret    = errors.New("no secret is configured")
+	// ErrNoSecret means that there is nothing to verify with.
+	ErrNoSecret = errors.New("no secret is configured")
+	// ErrEmptySecret means that a secret is configured, and has no bytes to sign with.
 	ErrEmptySecret = errors.New("the secret is empty")
 )
 

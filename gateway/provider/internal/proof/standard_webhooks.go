@@ -16,11 +16,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// WebhookNames and svixNames are the two families of headers of the scheme.
+// WebhookNames are the headers of the specification.
 func WebhookNames() HeaderNames {
 	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", ID: "Webhook-Id"}
 }
 
+// SvixNames are those of Svix, where the scheme comes from.
 func SvixNames() HeaderNames {
 	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", ID: "Svix-Id"}
 }

@@ -31,6 +31,7 @@ type StaticToken struct {
 
 var errNoPassword = errors.New("the secret is not user:password")
 
+// Verify compares the token of a request with the secrets in constant time.
 func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	for _, name := range t.Single {
 		if len(r.Header[name]) > 1 {
@@ -110,6 +111,7 @@ func (t *StaticToken) Match(secrets []secret.Value, given string) (int, error) {
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongToken}
 }
 
+// Check reports whether a secret can be the token, however weak it is.
 func (t *StaticToken) Check(s secret.Value) error {
 	switch {
 	case s.IsZero():
@@ -128,6 +130,7 @@ func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	return CheckPassword(s)
 }
 
+// Sign puts the secret where Verify looks for it.
 func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) error {
 	if err := t.Check(s); err != nil {
 		return err

@@ -17,6 +17,7 @@ const (
 	InMethod    = "{method}"
 )
 
+// Placeholders lists them for messages.
 const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
 
 // Template is what a scheme signs: literal texts and placeholders, in order.
@@ -49,6 +50,7 @@ func ParseTemplate(s string) (Template, bool) {
 	return parts, true
 }
 
+// Has reports whether a placeholder is part of what is signed.
 func (t Template) Has(placeholder string) bool { return slices.Contains(t, placeholder) }
 
 // after returns the literal text behind a placeholder. A value that contains

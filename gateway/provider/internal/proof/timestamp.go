@@ -15,6 +15,7 @@ const StandardTolerance = 300 * time.Second
 // Unit is how a sender spells a time.
 type Unit string
 
+// The units that an option can name.
 const (
 	Seconds      Unit = "s"
 	Milliseconds Unit = "ms"
@@ -47,6 +48,7 @@ func (u Unit) Parse(s string) (time.Time, error) {
 	return time.Unix(n, 0), nil
 }
 
+// Format is the reverse of Parse. Only Milliseconds keep a fraction of a second.
 func (u Unit) Format(t time.Time) string {
 	switch u {
 	case Milliseconds:

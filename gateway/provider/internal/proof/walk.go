@@ -22,15 +22,17 @@ const (
 
 // Walk reads JSON that is not proven, once from front to back and no
 // further than it must: it makes nothing of what it passes over. It takes its
-// text for JSON without checking that; what is none ends in errNoJSON, or is
+// text for JSON without checking that; what is none ends in ErrNoJSON, or is
 // refused when the proven body is parsed.
 type Walk struct {
 	Text []byte
 	at   int
 }
 
+// ErrNoJSON means that a Walk came upon what it cannot read or did not expect.
 var ErrNoJSON = errors.New("the body is not the JSON it should be")
 
+// TooMany refuses a request with more of something than is read of a stranger.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "more than can be read before the proof: " + what}
 }
@@ -160,6 +162,7 @@ func (w *Walk) quoted() ([]byte, bool) {
 	return raw, err == nil
 }
 
+// Take passes over white space and then over c, if that comes next.
 func (w *Walk) Take(c byte) bool {
 	w.space()
 	if w.at < len(w.Text) && w.Text[w.at] == c {
@@ -227,4 +230,5 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 	return fields, nil
 }
 
+// ErrNoForm means that a field of a form is not escaped as a form has it.
 var ErrNoForm = errors.New("the body is not a form that can be read")

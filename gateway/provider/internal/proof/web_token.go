@@ -59,6 +59,7 @@ const (
 // segments reads tokens strictly. What they say of time is checked apart.
 var segments = jwt.NewParser(jwt.WithStrictDecoding(), jwt.WithoutClaimsValidation())
 
+// Verify proves a request by its token, as Provider.Verify describes.
 func (w *WebToken) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	for _, name := range w.Single {
 		if len(r.Header[name]) > 1 {

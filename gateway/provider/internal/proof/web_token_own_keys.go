@@ -34,6 +34,8 @@ func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets [
 	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonUnknownKey}
 }
 
+// IsUnknownKey reports whether a request was refused only because its key is not
+// one that we have: another set of keys may still prove it.
 func IsUnknownKey(err error) bool {
 	refused, ok := errors.AsType[*provider.VerifyError](err)
 	return ok && refused.Reason == provider.ReasonUnknownKey

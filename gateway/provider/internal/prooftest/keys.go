@@ -50,13 +50,20 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// RSAPEM, ECDSAPEM, RSABase64, ECDSABase64 and Ed25519Hex are the private keys
-// as a configuration spells them.
-func RSAPEM() string      { return KeyPEM(RSAKey()) }
-func ECDSAPEM() string    { return KeyPEM(ECDSAKey()) }
-func RSABase64() string   { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey())) }
+// RSAPEM is RSAKey, private, as a configuration spells it.
+func RSAPEM() string { return KeyPEM(RSAKey()) }
+
+// ECDSAPEM is ECDSAKey, in the same spelling.
+func ECDSAPEM() string { return KeyPEM(ECDSAKey()) }
+
+// RSABase64 is RSAKey without the lines around its base64.
+func RSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey())) }
+
+// ECDSABase64 is ECDSAKey without the lines around its base64.
 func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSAKey())) }
-func Ed25519Hex() string  { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
+
+// Ed25519Hex is Ed25519Key: the seed, and the public key behind it.
+func Ed25519Hex() string { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
 
 // KeyPEM spells a private key.
 func KeyPEM(key crypto.Signer) string {

@@ -79,6 +79,8 @@ func callbacks() []callback {
 	}
 }
 
+// Events describes a proven delivery: a form is one event, a body of Event Streams a
+// list of CloudEvents. A call that only asks for TwiML is none.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	if !proof.IsForm(r) {

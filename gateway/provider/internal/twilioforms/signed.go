@@ -19,6 +19,7 @@ import (
 // form.
 const BodyHash = "bodySHA256"
 
+// MACs signs, for each spelling of the URL, the URL with the parameters behind it.
 func MACs(key, params []byte, urls ...string) [][]byte {
 	macs := make([][]byte, len(urls))
 	mac := hmac.New(sha1.New, key)
@@ -143,6 +144,8 @@ func legacyQuery(query string) string {
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
+// Unescape reads a part of a URL as the SDK of Twilio for Node does, which signs
+// some of what is sent: what cannot be decoded stays as it is.
 func Unescape(s string) string {
 	text, err := url.QueryUnescape(s)
 	if err != nil { // Node leaves alone what it cannot decode
