@@ -132,7 +132,7 @@ func (o Options) Validate() error {
 	c.Positive("write_timeout", o.WriteTimeout)
 	c.Positive("idle_timeout", o.IdleTimeout)
 	if o.WriteTimeout > 0 && o.WriteTimeout <= o.ReadTimeout {
-		c.Fail("write_timeout", o.WriteTimeout, "leaves no time to answer a slow body; it must be longer than read_timeout, %s", o.ReadTimeout)
+		c.Failf("write_timeout", o.WriteTimeout, "leaves no time to answer a slow body; it must be longer than read_timeout, %s", o.ReadTimeout)
 	}
 	return c.Err()
 }
@@ -141,6 +141,6 @@ func (o Options) Validate() error {
 func (o Options) checkShare(c *option.Check, field string, share int) {
 	c.AtLeast(field, int64(share), 1)
 	if o.MaxInFlight > 0 && share > o.MaxInFlight {
-		c.Fail(field, share, "is more than max_in_flight, %d", o.MaxInFlight)
+		c.Failf(field, share, "is more than max_in_flight, %d", o.MaxInFlight)
 	}
 }

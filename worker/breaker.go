@@ -63,7 +63,7 @@ func (b Breaker) Validate() error {
 	c.Positive("window", b.Window)
 	c.Positive("probe", b.Probe)
 	if b.MaxProbe < b.Probe {
-		c.Fail("max_probe", b.MaxProbe, "is shorter than probe, %s", b.Probe)
+		c.Failf("max_probe", b.MaxProbe, "is shorter than probe, %s", b.Probe)
 	}
 	return c.Err()
 }

@@ -95,11 +95,11 @@ func (d DestinationOptions) Validate() error {
 	c.AtLeast("concurrency", int64(d.Concurrency), 1)
 	c.AtMost("concurrency", int64(d.Concurrency), maxQueueWorkers)
 	if d.Rate < 0 {
-		c.Fail("rate", float64(d.Rate), "is too small; it must be at least 0, which is no limit")
+		c.Failf("rate", float64(d.Rate), "is too small; it must be at least 0, which is no limit")
 	}
 	c.AtLeast("burst", int64(d.Burst), 0)
 	if d.Burst > 0 && d.Rate == 0 {
-		c.Fail("burst", d.Burst, "means nothing without a rate; give one, like rate: 50/s")
+		c.Failf("burst", d.Burst, "means nothing without a rate; give one, like rate: 50/s")
 	}
 	c.Positive("timeout", d.Timeout)
 	c.OneOf("policy", "policy", string(d.Policy), string(ledger.AtLeastOnce), string(ledger.AtMostOnce))
@@ -110,9 +110,9 @@ func (d DestinationOptions) Validate() error {
 	switch {
 	case d.Queue == "":
 	case !riverjob.IsQueueName(d.Queue):
-		c.Fail("queue", d.Queue, "is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", riverjob.MaxQueueName)
+		c.Failf("queue", d.Queue, "is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", riverjob.MaxQueueName)
 	case riverjob.IsReservedQueue(d.Queue):
-		c.Fail("queue", d.Queue, "is a queue with another purpose")
+		c.Failf("queue", d.Queue, "is a queue with another purpose")
 	}
 	return c.Err()
 }

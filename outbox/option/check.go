@@ -22,8 +22,8 @@ func (c *Check) Err() error {
 	return c.faults
 }
 
-// Fail reports a value; nil is not repeated.
-func (c *Check) Fail(field string, given any, format string, args ...any) {
+// Failf reports a value; nil is not repeated.
+func (c *Check) Failf(field string, given any, format string, args ...any) {
 	c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: fmt.Sprintf(format, args...)})
 }
 
@@ -41,35 +41,35 @@ func (c *Check) Within(field string, err error) {
 // AtLeast wants a number that is not below a bound.
 func (c *Check) AtLeast(field string, given, least int64) {
 	if given < least {
-		c.Fail(field, given, "is too small; it must be at least %d", least)
+		c.Failf(field, given, "is too small; it must be at least %d", least)
 	}
 }
 
 // AtMost wants a number that is not above a bound.
 func (c *Check) AtMost(field string, given, most int64) {
 	if given > most {
-		c.Fail(field, given, "is too much; it must be at most %d", most)
+		c.Failf(field, given, "is too much; it must be at most %d", most)
 	}
 }
 
 // Between wants a number between two, themselves included.
 func (c *Check) Between(field string, given, least, most int64, what string) {
 	if given < least || given > most {
-		c.Fail(field, given, "is not %s; allowed: %d to %d", what, least, most)
+		c.Failf(field, given, "is not %s; allowed: %d to %d", what, least, most)
 	}
 }
 
 // Positive wants a duration that is longer than nothing.
 func (c *Check) Positive(field string, given time.Duration) {
 	if given <= 0 {
-		c.Fail(field, given, "is too short; it must be longer than 0s")
+		c.Failf(field, given, "is too short; it must be longer than 0s")
 	}
 }
 
 // NotNegative wants a duration, where nothing is one.
 func (c *Check) NotNegative(field string, given time.Duration) {
 	if given < 0 {
-		c.Fail(field, given, "is too short; it must be longer than 0s")
+		c.Failf(field, given, "is too short; it must be longer than 0s")
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *Check) OneOf(field, what, given string, allowed ...string) {
 	switch {
 	case slices.Contains(allowed, given):
 	case len(allowed) == 0:
-		c.Fail(field, given, "is not a %s; there are none", what)
+		c.Failf(field, given, "is not a %s; there are none", what)
 	default:
 		c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: "is not a " + what, Allowed: allowed})
 	}
@@ -93,7 +93,7 @@ const NamePattern = `^[a-z0-9][a-z0-9_-]{0,62}$`
 // Name wants a name that can stand in a path, in a key and in a label.
 func (c *Check) Name(field, given string) {
 	if !namePattern.MatchString(given) {
-		c.Fail(field, given, "is not a name; allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit")
+		c.Failf(field, given, "is not a name; allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit")
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		c.Fail(field, given, "is not an address to listen on; allowed: host:port or :port, like 127.0.0.1:8081")
+		c.Failf(field, given, "is not an address to listen on; allowed: host:port or :port, like 127.0.0.1:8081")
 	}
 	return host, err == nil
 }
@@ -116,7 +116,7 @@ const allowedURL = "allowed: an http:// or https:// URL with a host"
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {
-		c.Fail(field, nil, "is not a URL; %s", allowedURL)
+		c.Failf(field, nil, "is not a URL; %s", allowedURL)
 		return nil, false
 	}
 	return u, c.WebURL(field, given, u)
@@ -127,13 +127,13 @@ func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {
 	case u.User != nil:
-		c.Fail(field, nil, "has a user or password; give them in fields of their own")
+		c.Failf(field, nil, "has a user or password; give them in fields of their own")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		c.Fail(field, given, "is not a URL of the web; %s", allowedURL)
+		c.Failf(field, given, "is not a URL of the web; %s", allowedURL)
 	case u.Port() != "" && err != nil:
-		c.Fail(field, given, "has port %s; allowed: up to 65535", u.Port())
+		c.Failf(field, given, "has port %s; allowed: up to 65535", u.Port())
 	case u.Fragment != "":
-		c.Fail(field, given, "has a fragment, which no server sees")
+		c.Failf(field, given, "has a fragment, which no server sees")
 	default:
 		return true
 	}

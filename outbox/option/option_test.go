@@ -20,7 +20,7 @@ func TestFaultSaysWhatIsMissingOfTheStructAround(t *testing.T) {
 func TestFaultsOfAnElement(t *testing.T) {
 	t.Parallel()
 	var c Check
-	c.Fail("[1]", 408, "is wrong")
+	c.Failf("[1]", 408, "is wrong")
 	wrapped := fmt.Errorf("destination: %w", c.Err())
 	require.EqualError(t, FaultsOf("retry_on", wrapped), "retry_on[1]: 408 is wrong")
 	require.EqualError(t, c.Err(), "[1]: 408 is wrong", "the one that was found stays as it was")

@@ -92,14 +92,14 @@ func (o EmailOptions) Validate() error {
 	if o.From == "" {
 		c.Missing("from", "has no from")
 	} else if _, err := parseAddress(o.From); err != nil {
-		c.Fail("from", o.From, "is not a mail address; allowed: one like app@example.com or App <app@example.com>")
+		c.Failf("from", o.From, "is not a mail address; allowed: one like app@example.com or App <app@example.com>")
 	}
 	c.OneOf("tls", "TLS mode", o.TLS, TLSStartTLS, TLSImplicit, TLSNone)
 	switch inTheClear := o.TLS == TLSNone && !isLoopback(o.Host); {
 	case inTheClear && o.Username != "":
-		c.Fail("tls", nil, "none would send the password in the clear; allowed with a username: starttls, implicit")
+		c.Failf("tls", nil, "none would send the password in the clear; allowed with a username: starttls, implicit")
 	case inTheClear && !o.AllowPlaintext:
-		c.Fail("tls", nil, "none is allowed for localhost only, unless AllowPlaintext is set; host is %q", o.Host)
+		c.Failf("tls", nil, "none is allowed for localhost only, unless AllowPlaintext is set; host is %q", o.Host)
 	}
 	switch {
 	case o.Username != "" && o.Password.IsZero():
@@ -109,7 +109,7 @@ func (o EmailOptions) Validate() error {
 	}
 	c.Positive("timeout", o.Timeout)
 	if o.HELO != "" && !isHELO(o.HELO) {
-		c.Fail("helo", o.HELO, "is not a host name")
+		c.Failf("helo", o.HELO, "is not a host name")
 	}
 	return c.Err()
 }

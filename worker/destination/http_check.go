@@ -32,17 +32,17 @@ func (o HTTPOptions) Validate() error {
 	c.Within("sign", o.Sign.validate())
 	o.checkSignOrigins(&c)
 	if problem := headerProblem(o.IdempotencyHeader); problem != "" {
-		c.Fail("idempotency_header", o.IdempotencyHeader, "%s", problem)
+		c.Failf("idempotency_header", o.IdempotencyHeader, "%s", problem)
 	}
 	if !isToken(o.ReplayedHeader) {
-		c.Fail("replayed_header", o.ReplayedHeader, "is not the name of a header")
+		c.Failf("replayed_header", o.ReplayedHeader, "is not the name of a header")
 	}
 	c.AtLeast("max_response", int64(o.MaxResponse), 1)
 	c.AtLeast("max_response_headers", int64(o.MaxResponseHeaders), 1)
 	c.Positive("timeout", o.Timeout)
 	c.Within("retry_on", CheckRetryOn(ledger.AtLeastOnce, o.RetryOn))
 	if checkHeaderValue("", o.UserAgent) != nil {
-		c.Fail("user_agent", nil, "has a character that no header may have, such as a line break")
+		c.Failf("user_agent", nil, "has a character that no header may have, such as a line break")
 	}
 	return c.Err()
 }
@@ -52,33 +52,33 @@ func (o HTTPOptions) Validate() error {
 func (o HTTPOptions) checkCredentials(c *option.Check) {
 	loggedIn := !o.Bearer.IsZero() || o.Basic != nil
 	if !o.Bearer.IsZero() && o.Basic != nil {
-		c.Fail("basic", nil, "at most one of bearer and basic may be given")
+		c.Failf("basic", nil, "at most one of bearer and basic may be given")
 	}
 	if b := o.Basic; b != nil && b.User == "" {
 		c.Missing("basic.user", "has no user")
 	} else if b != nil && strings.Contains(b.User, ":") {
-		c.Fail("basic.user", b.User, "has a colon, which ends the user in the header")
+		c.Failf("basic.user", b.User, "has a colon, which ends the user in the header")
 	}
 	const unfit = "has a character that no header may have, such as a line break"
 	if checkHeaderValue("", o.Bearer.Reveal()) != nil {
-		c.Fail("bearer", nil, unfit)
+		c.Failf("bearer", nil, unfit)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.SecretHeaders)) {
 		field, canonical := "headers."+name, http.CanonicalHeaderKey(name)
 		switch {
 		case canonical == "Authorization" && loggedIn:
-			c.Fail(field, nil, "at most one of bearer, basic and an Authorization header may be given")
+			c.Failf(field, nil, "at most one of bearer, basic and an Authorization header may be given")
 		case canonical == "Authorization":
 			loggedIn = true
 		case canonical == http.CanonicalHeaderKey(o.IdempotencyHeader):
-			c.Fail(field, nil, "%q is the idempotency_header", name)
+			c.Failf(field, nil, "%q is the idempotency_header", name)
 		default:
 			if problem := headerProblem(name); problem != "" {
-				c.Fail(field, nil, "%q %s", name, problem)
+				c.Failf(field, nil, "%q %s", name, problem)
 			}
 		}
 		if checkHeaderValue("", o.SecretHeaders[name].Reveal()) != nil {
-			c.Fail(field, nil, unfit)
+			c.Failf(field, nil, unfit)
 		}
 	}
 }
@@ -97,12 +97,12 @@ func headerProblem(name string) string {
 
 func (o HTTPOptions) checkSignOrigins(c *option.Check) {
 	if len(o.SignOrigins) > 0 && o.Sign == nil {
-		c.Fail("sign_origins", nil, "means nothing without sign")
+		c.Failf("sign_origins", nil, "means nothing without sign")
 	}
 	for i, given := range o.SignOrigins {
 		field := element("sign_origins", i)
 		if u, ok := c.URL(field, given); ok && !isOrigin(u) {
-			c.Fail(field, u.Scheme+"://"+u.Host+u.Path, "is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443")
+			c.Failf(field, u.Scheme+"://"+u.Host+u.Path, "is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443")
 		}
 	}
 }

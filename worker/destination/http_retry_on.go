@@ -31,7 +31,7 @@ func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	var c option.Check
 	for i, status := range statuses {
 		if !mayRetryOn(policy, status) {
-			c.Fail(element("", i), status, "is not a status to try again on; allowed: %s", allowedRetryOn(policy))
+			c.Failf(element("", i), status, "is not a status to try again on; allowed: %s", allowedRetryOn(policy))
 		}
 	}
 	return c.Err()

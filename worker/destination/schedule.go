@@ -43,13 +43,13 @@ func (s Schedule) Validate() error {
 	c.Positive("max", s.Max)
 	switch {
 	case s.Max > 0 && s.Max < s.Initial:
-		c.Fail("max", s.Max, "is shorter than initial, %s", s.Initial)
+		c.Failf("max", s.Max, "is shorter than initial, %s", s.Initial)
 	case s.Max > maxWait:
-		c.Fail("max", s.Max, "is too long; it must be at most %s", maxWait)
+		c.Failf("max", s.Max, "is too long; it must be at most %s", maxWait)
 	}
 	c.AtLeast("max_attempts", int64(s.MaxAttempts), 1)
 	if s.Jitter > 1 {
-		c.Fail("jitter", s.Jitter, "is too much; it must be at most 1")
+		c.Failf("jitter", s.Jitter, "is too much; it must be at most 1")
 	}
 	return c.Err()
 }

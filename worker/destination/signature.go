@@ -73,7 +73,7 @@ func (s *Sign) validate() error {
 		if isHalfOfPair(value) {
 			hint = ""
 		}
-		c.Fail(element("standard_webhooks", i), nil, "secret %d %s%s", i+1, err, hint)
+		c.Failf(element("standard_webhooks", i), nil, "secret %d %s%s", i+1, err, hint)
 	}
 	return c.Err()
 }

@@ -55,17 +55,17 @@ func (o SQLOptions) Validate() error {
 		c.Name(field, name)
 		switch {
 		case strings.TrimSpace(text) == "":
-			c.Fail(field, nil, "is empty; an SQL statement is expected")
+			c.Failf(field, nil, "is empty; an SQL statement is expected")
 		case strings.ContainsRune(text, 0):
-			c.Fail(field, nil, "has a NUL character")
+			c.Failf(field, nil, "has a NUL character")
 		}
 	}
 	if strings.ContainsRune(o.Role, 0) {
-		c.Fail("role", nil, "has a NUL character")
+		c.Failf("role", nil, "has a NUL character")
 	}
 	for i, schema := range o.SearchPath {
 		if schema == "" || strings.ContainsRune(schema, 0) {
-			c.Fail(element("search_path", i), nil, "is empty, or has a NUL character")
+			c.Failf(element("search_path", i), nil, "is empty, or has a NUL character")
 		}
 	}
 	c.Positive("timeout", o.Timeout)

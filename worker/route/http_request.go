@@ -43,11 +43,11 @@ func (r *HTTPRequest) validate() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		field, canonical := "headers."+name, http.CanonicalHeaderKey(name)
 		if err := destination.CheckHeaderName(name); err != nil {
-			c.Fail(field, nil, "%s", err)
+			c.Failf(field, nil, "%s", err)
 		} else if seen[canonical] {
-			c.Fail(field, nil, "is given twice")
+			c.Failf(field, nil, "is given twice")
 		} else if r.Headers[name] == "" {
-			c.Fail(field, nil, "needs an expression")
+			c.Failf(field, nil, "needs an expression")
 		}
 		seen[canonical] = true
 	}

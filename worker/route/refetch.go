@@ -47,9 +47,9 @@ func (f *Refetch) validate(r Route) error {
 	var c option.Check
 	switch {
 	case r.SQL != nil:
-		c.Fail("", nil, "does not go with sql: a transaction does not wait for somebody else's API")
+		c.Failf("", nil, "does not go with sql: a transaction does not wait for somebody else's API")
 	case r.HTTP == nil && r.Email == nil:
-		c.Fail("", nil, "means nothing for a forward, which sends the event as it came")
+		c.Failf("", nil, "means nothing for a forward, which sends the event as it came")
 	}
 	if f.URL == "" {
 		c.Missing("url", "has no url")
@@ -57,7 +57,7 @@ func (f *Refetch) validate(r Route) error {
 	if f.Auth != "" {
 		c.OneOf("auth", "way to log in", f.Auth, RefetchAuthDestination)
 		if !f.Bearer.IsZero() {
-			c.Fail("auth", nil, "at most one of auth and bearer may be given")
+			c.Failf("auth", nil, "at most one of auth and bearer may be given")
 		}
 	}
 	return c.Err()

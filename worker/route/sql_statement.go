@@ -26,7 +26,7 @@ func (s *SQLStatement) validate() error {
 	var c option.Check
 	for i, text := range s.Params {
 		if text == "" {
-			c.Fail(fmt.Sprintf("params[%d]", i), nil, "needs an expression")
+			c.Failf(fmt.Sprintf("params[%d]", i), nil, "needs an expression")
 		}
 	}
 	return c.Err()

@@ -30,14 +30,14 @@ func (r Route) Validate(kinds map[string]string) error {
 	case r.Name == "":
 		c.Missing("name", "has no name")
 	case len(r.Name) > maxRouteName || !routeName.MatchString(r.Name):
-		c.Fail("name", r.Name, "is not a name; allowed: letters, digits, _, . and -, at most %d", maxRouteName)
+		c.Failf("name", r.Name, "is not a name; allowed: letters, digits, _, . and -, at most %d", maxRouteName)
 	}
 	if len(r.From) == 0 {
 		c.Missing("from", `has no from; give the names of sources, or "*" for all`)
 	}
 	for i, source := range r.From {
 		if source == "" {
-			c.Fail(fmt.Sprintf("from[%d]", i), source, "is not a source")
+			c.Failf(fmt.Sprintf("from[%d]", i), source, "is not a source")
 		}
 	}
 	for i, t := range r.Types {
@@ -53,9 +53,9 @@ func (r Route) Validate(kinds map[string]string) error {
 func checkType(c *option.Check, field, pattern string) {
 	switch {
 	case pattern == "" || strings.ContainsFunc(pattern, unicode.IsSpace):
-		c.Fail(field, pattern, "is not an event type; allowed: text without white space, with * for any text")
+		c.Failf(field, pattern, "is not an event type; allowed: text without white space, with * for any text")
 	case regularExpression.MatchString(pattern):
-		c.Fail(field, pattern, "looks like a regular expression, which would match no type; allowed: text with * for any text%s", asGlob(pattern))
+		c.Failf(field, pattern, "looks like a regular expression, which would match no type; allowed: text with * for any text%s", asGlob(pattern))
 	}
 }
 
@@ -77,14 +77,14 @@ func asGlob(expression string) string {
 
 func (r Route) checkOrder(c *option.Check) {
 	if r.OrderBy != "" && r.LatestBy != "" {
-		c.Fail("latest_by", nil, "at most one of order_by and latest_by may be given; latest_by keeps order too")
+		c.Failf("latest_by", nil, "at most one of order_by and latest_by may be given; latest_by keeps order too")
 	}
 	if r.OnPark == "" {
 		return
 	}
 	c.OneOf("on_park", "way to go on", string(r.OnPark), string(ledger.OnParkBlock), string(ledger.OnParkSkip))
 	if r.OrderBy == "" && r.LatestBy == "" {
-		c.Fail("on_park", string(r.OnPark), "means nothing without order_by or latest_by")
+		c.Failf("on_park", string(r.OnPark), "means nothing without order_by or latest_by")
 	}
 }
 
@@ -117,9 +117,9 @@ func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 		}
 		switch {
 		case kind != "" && one.kind != kind:
-			c.Fail(one.field, nil, "does not fit destination %q, whose kind is %s", r.To, kind)
+			c.Failf(one.field, nil, "does not fit destination %q, whose kind is %s", r.To, kind)
 		case given != "":
-			c.Fail(one.field, nil, "at most one of %s and %s may be given", given, one.field)
+			c.Failf(one.field, nil, "at most one of %s and %s may be given", given, one.field)
 		default:
 			given = one.field
 		}

@@ -23,7 +23,7 @@ func (c *Config) checkRoutes(d *decoder) {
 		if r.Name != "" {
 			check.Name("name", r.Name)
 			if first, twice := seen[r.Name]; twice {
-				check.Fail("name", r.Name, "is the name of two routes; the other is in line %d", d.origin.line("routes["+strconv.Itoa(first)+"].name"))
+				check.Failf("name", r.Name, "is the name of two routes; the other is in line %d", d.origin.line("routes["+strconv.Itoa(first)+"].name"))
 			} else {
 				seen[r.Name] = i
 			}

@@ -92,13 +92,13 @@ func (dest Destination) validate(name string) error {
 		c.Missing("http", "says nowhere to go; exactly one of http, smtp and sql must be given")
 	case 1:
 	default:
-		c.Fail("", nil, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
+		c.Failf("", nil, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
 	}
 	if dest.HTTP != nil {
 		c.Within("http", dest.HTTP.Validate())
 		c.Within("retry_on", destination.CheckRetryOn(dest.Policy, dest.RetryOn))
 	} else if dest.RetryOn != nil {
-		c.Fail("retry_on", nil, "means nothing without http; only its answers have these statuses")
+		c.Failf("retry_on", nil, "means nothing without http; only its answers have these statuses")
 	}
 	if dest.SMTP != nil {
 		c.Within("smtp", dest.SMTP.Validate())
