@@ -40,6 +40,8 @@ func (c *compiled) number(param string) string {
 type folder struct {
 	files fs.FS
 	path  string
+	// shared have fragments at their top.
+	shared []fs.FS
 	// used has the fragments that a statement contains.
 	used map[string]bool
 }
@@ -83,7 +85,7 @@ func (f folder) compile(name string) (compiled, error) {
 // expand reads a file with its fragments in their places. within are the
 // fragments that this one is part of.
 func (f folder) expand(file string, within []string) ([]token, error) {
-	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
+	text, err := f.read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no file %s", path.Join(f.path, file))
 	}
@@ -107,6 +109,29 @@ func (f folder) expand(file string, within []string) ([]token, error) {
 		all = append(all, fragment...)
 	}
 	return all, nil
+}
+
+// read reads a file of the folder, or a fragment that others share with it. One
+// that is in both is refused: which of the two applies would be hard to see.
+func (f folder) read(file string) ([]byte, error) {
+	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
+	name, isFragment := strings.CutPrefix(file, fragmentFolder+"/")
+	if !isFragment || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	for _, shared := range f.shared {
+		found, sharedErr := fs.ReadFile(shared, name)
+		switch {
+		case errors.Is(sharedErr, fs.ErrNotExist):
+		case sharedErr != nil:
+			return nil, sharedErr
+		case err == nil:
+			return nil, errors.New("there are two fragments of this name")
+		default:
+			text, err = found, nil
+		}
+	}
+	return text, err
 }
 
 // fragment is what stands for {{name}}: the file without its comments. With

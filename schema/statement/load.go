@@ -34,13 +34,15 @@ func (b *Bound) load(c compiled) error {
 
 // Load fills a struct of statements, each field an Of or a Bound, from the files
 // of a folder. rewrite adapts the texts, which are written for the default
-// schema, to another one. The error names every file that is wrong, and why.
-func Load(statements any, files fs.FS, dir string, rewrite func(text string) string) error {
+// schema, to another one. The statements may contain the fragments of the folder
+// and those of shared, which other folders have in common with it. The error names
+// every file that is wrong, and why.
+func Load(statements any, files fs.FS, dir string, rewrite func(text string) string, shared ...fs.FS) error {
 	names, err := namesIn(files, dir)
 	if err != nil {
 		return fmt.Errorf("load statements: %w", err)
 	}
-	from := folder{files: files, path: dir, used: map[string]bool{}}
+	from := folder{files: files, path: dir, shared: shared, used: map[string]bool{}}
 	var errs []error
 	into := reflect.ValueOf(statements).Elem()
 	for i := range into.NumField() {

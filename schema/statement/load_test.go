@@ -1,6 +1,7 @@
 package statement_test
 
 import (
+	"maps"
 	"os"
 	"testing"
 	"testing/fstest"
@@ -89,6 +90,27 @@ func TestFilesAndFieldsAreTheSame(t *testing.T) {
 		"query/note_sucess.sql: no statement is read from it\n"+
 		"query/fragment/due.sql: no statement contains it")
 	require.EqualError(t, load(&s, nil), "load statements: open query: file does not exist")
+}
+
+func TestFragmentsMayBeShared(t *testing.T) {
+	t.Parallel()
+	var s struct{ Due statement.Bound }
+	shared := fstest.MapFS{
+		"is_due.sql":  {Data: []byte("-- Shared.\ne.due AND {{is_idle}}")},
+		"is_idle.sql": {Data: []byte("e.idle")},
+		"is_else.sql": {Data: []byte("not contained here, but elsewhere")},
+	}
+	due := func(more map[string]string) error {
+		texts := map[string]string{"due": "SELECT {{is_due e=a}} FROM a"}
+		maps.Copy(texts, more)
+		return statement.Load(&s, query(texts), "query", schema.Default.SQL, shared)
+	}
+	require.NoError(t, due(nil))
+	require.EqualError(t, due(map[string]string{"fragment/is_idle": "true"}),
+		"load statements: query/due.sql: {{is_due e=a}}: {{is_idle}}: there are two fragments of this name")
+	delete(shared, "is_idle.sql")
+	require.EqualError(t, due(nil), "load statements: query/due.sql: {{is_due e=a}}: {{is_idle}}: there is no file query/fragment/is_idle.sql")
+	require.NoError(t, due(map[string]string{"fragment/is_idle": "e.idle"}))
 }
 
 func TestStatementsRun(t *testing.T) {

@@ -27,7 +27,8 @@
 //	FROM :ended AS e (scope text, key text, generation integer)
 //
 // What several statements have in common is a file in the folder fragment, and
-// {{name}} where it belongs. It is written for an alias, which the statement may
+// {{name}} where it belongs; what several folders have in common, Load is given.
+// A fragment is written for an alias, which the statement may
 // call otherwise: {{effect_columns e=a}}. A SQL function would not do: Postgres
 // plans one with a sub-select apart from the statement that calls it.
 //
