@@ -4,6 +4,7 @@ import (
 	"embed"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -32,7 +33,7 @@ type shown struct{ Limit int }
 
 func loadQuestions(name schema.Name) (questions, error) {
 	var q questions
-	err := statement.Load(&q, queries, "query", name.SQL)
+	err := statement.Load(&q, queries, "query", name.SQL, rule.Fragments())
 	return q, err
 }
 
@@ -50,6 +51,6 @@ type lateBefore struct{ LateBefore time.Time }
 
 func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {
 	var q waitingQuestions
-	err := statement.Load(&q, queries, "waiting", name.SQL)
+	err := statement.Load(&q, queries, "waiting", name.SQL, rule.Fragments())
 	return q, err
 }

@@ -2,7 +2,7 @@ WITH live AS (
     SELECT j.args ->> 'scope' AS scope, j.args ->> 'key' AS key, (j.args ->> 'generation')::integer AS generation, count(*) AS jobs
     FROM hooklatch.river_job AS j
     WHERE j.kind = 'effect'
-        AND j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+        AND {{is_live}}
     GROUP BY 1, 2, 3
     HAVING count(*) > 1
 )

@@ -5,16 +5,7 @@ WITH unfinished AS (
         e.destination, e.queue, e.next_attempt_at,
         e.state <> 'started'
             AND e.next_attempt_at < :late_before
-            AND (e.order_key = '' OR NOT EXISTS (
-                SELECT
-                FROM hooklatch.effects AS earlier
-                WHERE earlier.scope = e.scope
-                    AND earlier.order_key = e.order_key
-                    AND earlier.order_key <> ''
-                    AND earlier.state IN ('pending', 'started', 'in_doubt', 'parked')
-                    AND (earlier.state <> 'parked' OR earlier.on_park = 'block')
-                    AND (earlier.accept_seq, earlier.key COLLATE "C", earlier.generation) < (e.accept_seq, e.key COLLATE "C", e.generation)
-            )) AS is_late
+            AND (e.order_key = '' OR NOT {{behind_in_order}}) AS is_late
     FROM hooklatch.effects AS e
     WHERE e.state IN ('pending', 'started', 'in_doubt')
 ), counted AS (

@@ -1,0 +1,2 @@
+-- Whether River works the job j, or will.
+j.state IN ('available', 'pending', 'retryable', 'running', 'scheduled')

@@ -1,0 +1,17 @@
+// Package rule is responsible for the rules about rows that statements of several
+// packages apply: what keeps a later effect waiting, and what should have a job and
+// has none (I5). Each stands once, as a fragment that statement.Load puts where it
+// belongs, so that what finds a row, what repairs it and what reports it cannot
+// come to differ.
+package rule
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed *.sql
+var fragments embed.FS
+
+// Fragments are the rules, for statement.Load.
+func Fragments() fs.FS { return fragments }
