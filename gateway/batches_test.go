@@ -221,7 +221,7 @@ func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	got, _ := line.send(t, s, p, `{"destination":"x","events":[`+a+`],"events":[`+b+`]}`)
 	require.Equal(t, http.StatusOK, got.status, got.body)
 	require.Equal(t, 1, s.count(t, countEvents))
-	e, err := s.outbox.Event(t.Context(), identity.EventRef{Source: "batch", EventID: "B"})
+	e, err := s.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "batch", EventID: "B"})
 	require.NoError(t, err)
 	require.Equal(t, b, string(e.Payload()))
 	var same bool

@@ -153,7 +153,7 @@ func TestPayPalSignatureIsNotStored(t *testing.T) {
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
 	r := signedBy(t, source.Provider, key, "", "WH-1", testNow)
 	require.Equal(t, http.StatusOK, b.deliver(t, "pay", r).status)
-	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "pay", EventID: "WH-1"})
+	e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "pay", EventID: "WH-1"})
 	require.NoError(t, err)
 	require.Contains(t, e.Headers, "Paypal-Transmission-Id")
 	require.Contains(t, e.Headers, "Paypal-Transmission-Time")

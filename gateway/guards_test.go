@@ -134,7 +134,7 @@ func TestReplayGuard(t *testing.T) {
 		require.Equal(t, "two", lines[0]["event_id"])
 		require.Equal(t, "replayed", lines[0]["reason"])
 		require.Equal(t, map[string]int64{"source=orders": 1}, b.counts(t, "hooklatch.replays"))
-		e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "orders", EventID: "two"})
+		e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "orders", EventID: "two"})
 		require.NoError(t, err)
 		require.True(t, e.ReplaySuspect)
 	})
@@ -226,11 +226,11 @@ func TestRetriesAreSeen(t *testing.T) {
 		"provider=signer,reason=unstated,source=orders":     1,
 	}, b.counts(t, "hooklatch.provider.retries"), "what is not proven is not counted")
 	for id, want := range map[string]int{"0": 0, "1": 1, "2": 2, "3": 3, "4": 1} {
-		e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "orders", EventID: identity.EventID(id)})
+		e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "orders", EventID: identity.EventID(id)})
 		require.NoError(t, err)
 		require.Equal(t, want, e.RetryNumber, id)
 	}
-	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "orders", EventID: "3"})
+	e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "orders", EventID: "3"})
 	require.NoError(t, err)
 	require.Equal(t, "the moon is full", e.RetryReason, "the event keeps the sender's words")
 }

@@ -116,7 +116,7 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 		require.Equal(t, "accepted", b.deliver(t, "code", r).header.Get(gateway.StatusHeader))
 	}
 	require.Equal(t, map[string]string{"id-1": "received", "id-2": "received"}, b.outcomes(t))
-	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: "code", EventID: "id-2"})
+	e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "code", EventID: "id-2"})
 	require.NoError(t, err)
 	require.True(t, e.ReplaySuspect)
 }

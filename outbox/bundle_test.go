@@ -17,6 +17,7 @@ import (
 // bundle is an Outbox on a database of its own.
 type bundle struct {
 	*Outbox
+	*Inbox
 
 	pool *pgxpool.Pool
 }
@@ -39,7 +40,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})
-	return &bundle{Outbox: o, pool: pool}
+	return &bundle{Outbox: o, Inbox: o.Inbox(), pool: pool}
 }
 
 // count returns the one number a query yields.
@@ -106,7 +107,7 @@ func claimOf(id identity.EffectID) ledger.Claim {
 // claim asks for an attempt under a claim id of its own.
 func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Claimed {
 	t.Helper()
-	c, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+	c, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 	require.NoError(t, err)
 	return c
 }
@@ -116,7 +117,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 	t.Helper()
 	c := b.claim(t, id, lease)
 	require.Equal(t, ledger.ClaimGranted, c.Status)
-	require.NoError(t, b.ledger.LoadBody(t.Context(), &c.Effect))
+	require.NoError(t, b.Ledger().LoadBody(t.Context(), &c.Effect))
 	return c.Effect
 }
 

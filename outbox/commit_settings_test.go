@@ -67,11 +67,11 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	var effect identity.EffectID
 	claim := func(id identity.EffectID, lease time.Duration) error {
 		var err error
-		claimed, err = b.ledger.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
+		claimed, err = b.Ledger().Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
 		return err
 	}
 	settle := func(verdict ledger.Verdict) error {
-		_, err := b.ledger.Settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: verdict})
+		_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: verdict})
 		return err
 	}
 	for _, step := range []struct {
@@ -103,9 +103,9 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
 		{"settle", func() error { return settle(ledger.VerdictRefused) }},
-		{"retry", func() error { return b.ledger.Retry(ctx, effect.IdempotencyKey(), ann) }},
-		{"park", func() error { return b.ledger.Park(ctx, effect.IdempotencyKey(), ann) }},
-		{"cancel", func() error { return b.ledger.Cancel(ctx, effect.IdempotencyKey(), ann) }},
+		{"retry", func() error { return b.Ledger().Retry(ctx, effect.IdempotencyKey(), ann) }},
+		{"park", func() error { return b.Ledger().Park(ctx, effect.IdempotencyKey(), ann) }},
+		{"cancel", func() error { return b.Ledger().Cancel(ctx, effect.IdempotencyKey(), ann) }},
 		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, ReplayOptions{}); return err }},
 		{"trip", func() error { return b.fleet.Trip(ctx, "app", "down", 0) }},
 		{"begin a probe", func() error {
@@ -118,7 +118,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		{"pause", func() error { return b.fleet.SetPaused(ctx, "app", true, ann) }},
 		{"resume", func() error { return b.fleet.SetPaused(ctx, "app", false, ann) }},
 		{"run an effect in a transaction", func() error {
-			_, _, err := b.ledger.RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
+			_, _, err := b.Ledger().RunTx(ctx, ledger.Claim{ID: effect, ClaimID: uuid.New(), Lease: lease, JobID: 1},
 				func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
 					return ledger.Settlement{Verdict: ledger.VerdictDone}, nil
 				})
@@ -133,7 +133,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		}},
 		{"claim one that waits for its rendering", func() error { return claim(b.late(t, "late", ledger.AtLeastOnce), lease) }},
 		{"fix a request", func() error {
-			_, err := b.ledger.FixRequest(ctx, claimed.Effect, ledger.Request{Method: "POST", Body: []byte(`{}`)})
+			_, err := b.Ledger().FixRequest(ctx, claimed.Effect, ledger.Request{Method: "POST", Body: []byte(`{}`)})
 			return err
 		}},
 	} {

@@ -78,7 +78,7 @@ func TestPauseTruthTable(t *testing.T) {
 		require.Equal(t, c.operator || c.breaker != fleet.BreakerClosed, d.Paused())
 
 		require.Equal(t, c.claim, b.claim(t, b.dispatched(t, "evt_1", ledger.AtLeastOnce), lease).Status, "%+v", c)
-		probe, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
+		probe, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: b.dispatched(t, "evt_2", ledger.AtLeastOnce), ClaimID: uuid.New(), Lease: lease, Probe: true})
 		require.NoError(t, err)
 		require.Equal(t, c.probe, probe.Status, "%+v", c)
 	}
@@ -179,7 +179,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 func TestOldestDue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, found, err := b.ledger.OldestDue(t.Context(), "app")
+	_, found, err := b.Ledger().OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.False(t, found)
 	oldest := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
@@ -187,13 +187,13 @@ func TestOldestDue(t *testing.T) {
 	b.dispatched(t, "evt_3", ledger.AtLeastOnce)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET next_attempt_at = now() - CASE key WHEN 'evt_1' THEN interval '1 hour' WHEN 'evt_2' THEN interval '-1 hour' ELSE '0' END`)
 	require.NoError(t, err)
-	id, found, err := b.ledger.OldestDue(t.Context(), "app")
+	id, found, err := b.Ledger().OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, oldest, id)
 	require.Equal(t, ledger.ClaimNotDue, b.claim(t, waits, lease).Status)
 	b.granted(t, oldest, time.Nanosecond)
-	id, _, err = b.ledger.OldestDue(t.Context(), "app")
+	id, _, err = b.Ledger().OldestDue(t.Context(), "app")
 	require.NoError(t, err)
 	require.Equal(t, oldest, id, "its worker was lost")
 }
@@ -210,7 +210,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, once, lease).Status)
 	require.Equal(t, ledger.ClaimPaused, b.claim(t, again, lease).Status)
 	require.Equal(t, ledger.EffectStarted, b.effect(t, again).State)
-	attempts, err := b.ledger.Attempts(t.Context(), again)
+	attempts, err := b.Ledger().Attempts(t.Context(), again)
 	require.NoError(t, err)
 	require.Empty(t, attempts, "nothing was decided about it")
 }

@@ -31,7 +31,7 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	stored, err := b.ledger.Effect(t.Context(), effect.IdempotencyKey())
+	stored, err := b.Ledger().Effect(t.Context(), effect.IdempotencyKey())
 	require.NoError(t, err)
 	require.Equal(t, ledger.EffectPending, stored.State)
 	require.Equal(t, e.EventRef, stored.Event)
@@ -81,7 +81,7 @@ func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
 	require.Equal(t, 2*(events-1), b.count(t, `SELECT count(*) FROM hooklatch.effect_events WHERE suppressed`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	links, err := b.ledger.EffectsOfEvent(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_3"})
+	links, err := b.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_3"})
 	require.NoError(t, err)
 	require.Len(t, links, 2)
 }

@@ -19,14 +19,14 @@ const lease = time.Minute
 func (b *bundle) settle(t testing.TB, e ledger.Effect, s ledger.Settlement) ledger.Settled {
 	t.Helper()
 	s.Effect = e
-	settled, err := b.ledger.Settle(t.Context(), s)
+	settled, err := b.Ledger().Settle(t.Context(), s)
 	require.NoError(t, err)
 	return settled
 }
 
 func (b *bundle) effect(t testing.TB, id identity.EffectID) ledger.Effect {
 	t.Helper()
-	e, err := b.ledger.Effect(t.Context(), id.IdempotencyKey())
+	e, err := b.Ledger().Effect(t.Context(), id.IdempotencyKey())
 	require.NoError(t, err)
 	return e
 }
@@ -91,7 +91,7 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 			} else {
 				require.Equal(t, c.applied == "unknown", !after.MaybeAppliedSince.IsZero())
 			}
-			attempts, err := b.ledger.Attempts(t.Context(), id)
+			attempts, err := b.Ledger().Attempts(t.Context(), id)
 			require.NoError(t, err)
 			last := attempts[len(attempts)-1]
 			require.Equal(t, e.Attempt, last.Attempt)
@@ -119,12 +119,12 @@ func TestClaimIsExclusiveAndRepeatable(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	mine := uuid.New()
-	first, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
+	first, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimGranted, first.Status)
 	require.Equal(t, 1, first.Effect.Attempt)
 
-	again, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
+	again, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: mine, Lease: lease})
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimGranted, again.Status)
 	require.Equal(t, 1, again.Effect.Attempt, "a repeated claim is the same attempt")
@@ -144,7 +144,7 @@ func TestConcurrentClaimsGrantOne(t *testing.T) {
 	var all sync.WaitGroup
 	for range 32 {
 		all.Go(func() {
-			c, err := b.ledger.Claim(context.Background(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease})
+			c, err := b.Ledger().Claim(context.Background(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease})
 			if err != nil {
 				t.Errorf("claim: %v", err)
 			}
@@ -185,7 +185,7 @@ func TestLateSettlementChangesNothing(t *testing.T) {
 	late = b.settle(t, stalled, ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 	require.True(t, late.Late)
 	require.Equal(t, ledger.EffectDone, b.effect(t, id).State)
-	attempts, err := b.ledger.Attempts(t.Context(), id)
+	attempts, err := b.Ledger().Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Len(t, attempts, 2)
 	require.True(t, attempts[0].Lost)
@@ -218,7 +218,7 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	require.Contains(t, e.Error, "may have been applied")
 	require.False(t, e.MaybeAppliedSince.IsZero())
 
-	require.NoError(t, b.ledger.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
+	require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, id).State)
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
@@ -229,7 +229,7 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	ask := func(url string) ledger.Effect {
-		c, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, FirstRequest: ledger.Request{
+		c, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, FirstRequest: ledger.Request{
 			Method: "PUT", URL: url, Headers: map[string][]string{"X-Static": {url}, "X-Only-" + url[7:10]: {"new"}},
 		}})
 		require.NoError(t, err)
@@ -253,8 +253,8 @@ func TestLateSettlementSaysHowTheEffectStands(t *testing.T) {
 		meddle  func(e ledger.Effect)
 		becomes ledger.EffectState
 	}{
-		{"cancelled", func(e ledger.Effect) { require.NoError(t, b.ledger.Cancel(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectCancelled},
-		{"parked", func(e ledger.Effect) { require.NoError(t, b.ledger.Park(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectParked},
+		{"cancelled", func(e ledger.Effect) { require.NoError(t, b.Ledger().Cancel(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectCancelled},
+		{"parked", func(e ledger.Effect) { require.NoError(t, b.Ledger().Park(t.Context(), e.IdempotencyKey, ann)) }, ledger.EffectParked},
 		{"claimed by another", func(e ledger.Effect) { require.Equal(t, 2, b.granted(t, e.EffectID, lease).Attempt) }, ledger.EffectStarted},
 		{"done by another", func(e ledger.Effect) {
 			b.settle(t, b.granted(t, e.EffectID, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
@@ -293,9 +293,9 @@ func TestCancel(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	running := b.granted(t, id, lease)
-	require.NoError(t, b.ledger.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
+	require.NoError(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
 	require.True(t, b.settle(t, running, ledger.Settlement{Verdict: ledger.VerdictDone}).Late)
 	require.Equal(t, ledger.EffectCancelled, b.effect(t, id).State)
-	require.ErrorContains(t, b.ledger.Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
-	require.ErrorIs(t, b.ledger.Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
+	require.ErrorContains(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
+	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }

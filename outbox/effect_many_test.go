@@ -43,7 +43,7 @@ func TestManyAreRetriedInRecordedBatches(t *testing.T) {
 	b.manyFailed(t, n, "app")
 	b.manyFailed(t, 3, "crm")
 	s := failedAt("app")
-	preview, err := b.ledger.PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
+	preview, err := b.Ledger().PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(n), preview.Selected)
 	require.Len(t, preview.Sample, 5)
@@ -52,7 +52,7 @@ func TestManyAreRetriedInRecordedBatches(t *testing.T) {
 
 	s.AsOf = preview.AsOf
 	var steps []int64
-	done, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("the route is deployed"), ledger.EffectsPace{
+	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("the route is deployed"), ledger.EffectsPace{
 		Progress: func(p ledger.EffectsProgress) { steps = append(steps, p.Changed) },
 	})
 	require.NoError(t, err)
@@ -80,20 +80,20 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	doubted := b.in(t, "doubted", ledger.EffectInDoubt)
-	require.NoError(t, b.ledger.Park(t.Context(), doubted.IdempotencyKey(), ann))
+	require.NoError(t, b.Ledger().Park(t.Context(), doubted.IdempotencyKey(), ann))
 	b.in(t, "plain", ledger.EffectParked)
 	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}
 
-	done, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, int64(1), done.InDoubt)
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubted).State)
 
 	s.InDoubt = true
-	_, err = b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+	_, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.ErrorContains(t, err, "not taken without a reason")
-	done, err = b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("they dedup by our key"), ledger.EffectsPace{})
+	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("they dedup by our key"), ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
@@ -107,15 +107,15 @@ func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	old := b.in(t, "old", ledger.EffectFailed)
 	again := b.in(t, "again", ledger.EffectFailed)
 	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}}
-	preview, err := b.ledger.PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
+	preview, err := b.Ledger().PreviewEffects(t.Context(), ledger.ActionRetryEffect, s, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), preview.Selected)
 
 	later := b.in(t, "later", ledger.EffectFailed)
-	require.NoError(t, b.ledger.Retry(t.Context(), again.IdempotencyKey(), ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), again.IdempotencyKey(), ann))
 	b.settle(t, b.granted(t, again, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, Error: "no"})
 	s.AsOf = preview.AsOf
-	done, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, ledger.EffectPending, b.effect(t, old).State)
@@ -156,7 +156,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		"until":       {ledger.EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
 		"until later": {ledger.EffectSelection{States: failed, From: time.Unix(int64(from), 0), Until: e.CreatedAt.Add(time.Microsecond)}, 1, 0},
 	} {
-		preview, err := b.ledger.PreviewEffects(t.Context(), ledger.ActionRetryEffect, c.s, nil)
+		preview, err := b.Ledger().PreviewEffects(t.Context(), ledger.ActionRetryEffect, c.s, nil)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, preview.Selected, name)
 		require.Equal(t, c.unclear, preview.Unclear, name)
@@ -166,7 +166,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		"not possible for effects that are":  {States: []ledger.EffectState{ledger.EffectDone}},
 		"the selection ends before it begin": {States: failed, From: e.CreatedAt, Until: e.CreatedAt},
 	} {
-		_, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+		_, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
 		require.ErrorContains(t, err, name)
 	}
 }
@@ -181,11 +181,11 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 		first--
 		return first >= 0, nil
 	})}
-	done, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionParkEffect, waiting, because("wait"), ledger.EffectsPace{PerSecond: 100})
+	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionParkEffect, waiting, because("wait"), ledger.EffectsPace{PerSecond: 100})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), done.Changed)
 	require.Zero(t, b.jobs(t, ids[2]), "a parked one blocks its order")
-	done, err = b.ledger.ActOnEffects(t.Context(), ledger.ActionCancelEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}, ann, ledger.EffectsPace{})
+	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionCancelEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), done.Changed)
 	require.Equal(t, ledger.EffectCancelled, b.effect(t, ids[1]).State)
@@ -199,12 +199,12 @@ func TestAnInterruptedOrderGoesOnWithTheRest(t *testing.T) {
 	b.manyFailed(t, 3*batchSize, "app")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	done, err := b.ledger.ActOnEffects(ctx, ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{Progress: func(ledger.EffectsProgress) { interrupt() }})
+	done, err := b.Ledger().ActOnEffects(ctx, ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{Progress: func(ledger.EffectsProgress) { interrupt() }})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, int64(batchSize), done.Changed)
 	rest := failedAt("app")
 	rest.AsOf = done.AsOf
-	done, err = b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, rest, ann, ledger.EffectsPace{})
+	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, rest, ann, ledger.EffectsPace{})
 	require.NoError(t, err)
 	require.Equal(t, int64(2*batchSize), done.Changed)
 	require.Equal(t, 3*batchSize, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`))
@@ -218,7 +218,7 @@ func TestABatchSurvivesALostCommit(t *testing.T) {
 			b, sound, f := onFaultyPool(t)
 			sound.manyFailed(t, 10, "app")
 			f.Arm(mode, 1)
-			done, err := b.ledger.ActOnEffects(t.Context(), ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{})
+			done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{})
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
 			require.Equal(t, int64(10), done.Changed)
@@ -233,7 +233,7 @@ func TestARotatedKeyIsUnderstood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.in(t, "evt_1", ledger.EffectFailed)
-	require.NoError(t, b.ledger.Retry(t.Context(), id.IdempotencyKey()+"_2", ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey()+"_2", ann))
 	require.Equal(t, ledger.EffectPending, b.effect(t, id).State)
 	require.Equal(t, id.IdempotencyKey(), b.actions(t)[0].Target)
 }

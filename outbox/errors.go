@@ -1,8 +1,6 @@
 package outbox
 
 import (
-	"errors"
-
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -22,9 +20,4 @@ var (
 	ErrNotFound = ledger.ErrNotFound
 	// ErrUnknownDestination: no worker registered a destination of that name.
 	ErrUnknownDestination = ledger.ErrUnknownDestination
-	// ErrNotHeld: no replay guard keeps the event back.
-	ErrNotHeld = errors.New("the event is not held")
-	// ErrNotReplayable: the event waits for its dispatch already, or for a person
-	// to release it.
-	ErrNotReplayable = errors.New("nothing to replay")
 )

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
@@ -101,55 +99,6 @@ type Incoming struct {
 	// slice of the body.
 	Part []byte
 }
-
-// Event is an accepted event as it is stored.
-type Event struct {
-	identity.EventRef
-
-	Provider     string    `json:"provider"`
-	Type         string    `json:"type"`
-	APIVersion   string    `json:"api_version,omitzero"`
-	OccurredAt   time.Time `json:"occurred_at"` // zero when the provider does not say
-	ReceivedAt   time.Time `json:"received_at"` // database clock
-	AcceptSeq    int64     `json:"-"`
-	AcceptanceID uuid.UUID `json:"acceptance_id"`
-	DeliveryID   uuid.UUID `json:"delivery_id"`
-	Item         string    `json:"item,omitzero"`
-	Traceparent  string    `json:"-"`
-
-	Outcome    EventOutcome `json:"state"`
-	Generation int          `json:"generation"` // fence of the dispatch; a replay adds one
-	// EffectGeneration is the generation of the event's effects.
-	EffectGeneration int       `json:"-"`
-	ProcessedAt      time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
-	ConfigHash       string    `json:"config_hash,omitzero"`
-	Error            string    `json:"error,omitzero"`
-
-	Duplicates      int64     `json:"duplicates"`
-	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without a duplicate
-	BodyDiffers     bool      `json:"body_differs,omitzero"`
-
-	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery had come before, under another id
-	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try
-	RetryReason   string `json:"retry_reason,omitzero"`
-
-	Headers     map[string][]string `json:"headers,omitempty"`
-	ContentType string              `json:"content_type,omitzero"`
-	Body        []byte              `json:"-"` // of the whole delivery
-}
-
-// EventOutcome is how far an event has come.
-type EventOutcome string
-
-// The outcomes of an event.
-const (
-	EventReceived   EventOutcome = "received"   // committed, waits for its dispatch
-	EventDispatched EventOutcome = "dispatched" // its effects are committed
-	EventSkipped    EventOutcome = "skipped"    // no route and no handler wanted it
-	EventFailed     EventOutcome = "failed"     // its dispatch failed for the last time
-	EventHeld       EventOutcome = "held"       // a replay guard keeps it back until a person decides
-	EventDropped    EventOutcome = "dropped"    // it was held, and a person decided against it
-)
 
 // InvalidEventError says that an event cannot be stored under the id or type
 // it came with. It is the sender's fault and the same on every retry.

@@ -13,23 +13,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Event loads an event and the delivery it came in. Headers and Body are nil
 // when retention has removed the delivery. Errors: ErrNotFound, ErrUnavailable.
-func (o *Outbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
+func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	var e *Event
-	err := o.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
-		e, err = o.event(ctx, pool, ref)
+	err := i.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
+		e, err = i.event(ctx, pool, ref)
 		return err
 	})
 	return e, err
 }
 
-func (o *Outbox) event(ctx context.Context, db statement.DB, ref identity.EventRef) (*Event, error) {
-	rows, err := o.sql.Event.With(ref).Query(ctx, db)
+func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRef) (*Event, error) {
+	rows, err := i.sql.Event.With(ref).Query(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
 	}
@@ -56,11 +55,11 @@ type EventFilter struct {
 }
 
 // Events lists events, the newest first, without headers and bodies.
-func (o *Outbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
-	rows, err := o.sql.ListEvents.With(listEvents{
+func (i *Inbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
+	rows, err := i.sql.ListEvents.With(listEvents{
 		Source: f.Source, EventType: f.Type, Outcome: f.Outcome, Since: column.TimeOrNull(f.Since),
 		Before: f.Before, Limit: column.Limit(f.Limit),
-	}).Query(ctx, o.readPool)
+	}).Query(ctx, i.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -96,32 +95,11 @@ func scanEvent(row pgx.CollectableRow) (*Event, error) {
 	return &e, nil
 }
 
-// MarshalJSON writes what people and their programs are shown of an event: not
-// its body, but the length of it. A time that is not there is null.
-func (e *Event) MarshalJSON() ([]byte, error) {
-	type fields Event // without this method
-	shown := struct {
-		*fields
-
-		OccurredAt      *time.Time `json:"occurred_at"`
-		ProcessedAt     *time.Time `json:"processed_at"`
-		LastDuplicateAt *time.Time `json:"last_duplicate_at"`
-		BodyBytes       *int       `json:"body_bytes,omitempty"` // while the delivery is stored
-	}{
-		fields: (*fields)(e), OccurredAt: plainjson.OrNull(e.OccurredAt), ProcessedAt: plainjson.OrNull(e.ProcessedAt), LastDuplicateAt: plainjson.OrNull(e.LastDuplicateAt),
-	}
-	if e.Body != nil {
-		size := len(e.Body)
-		shown.BodyBytes = &size
-	}
-	return plainjson.Marshal(shown)
-}
-
 // Matching lets a condition on events select effects: by the event that made
 // them, its body included. An event that is gone matches nothing.
-func (o *Outbox) Matching(match func(*Event) (bool, error)) func(context.Context, identity.EventRef) (yes bool, unclear, err error) {
+func (i *Inbox) Matching(match func(*Event) (bool, error)) func(context.Context, identity.EventRef) (yes bool, unclear, err error) {
 	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
-		e, err := o.event(ctx, o.readPool, ref)
+		e, err := i.event(ctx, i.readPool, ref)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return false, nil, nil
 		}

@@ -18,22 +18,22 @@ import (
 // Release lets an event that a replay guard holds go on to its dispatch. One
 // that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
 // ErrUnavailable.
-func (o *Outbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
-	return o.release(ctx, ref, by, nil)
+func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
+	return i.release(ctx, ref, by, nil)
 }
 
-func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
+func (i *Inbox) release(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String(), Filter: filter}
-	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
-		err := o.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
+		err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return ledger.Consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return ledger.Consequence{}, i.whyNotHeld(ctx, tx, ref)
 		}
 		if err != nil {
 			return ledger.Consequence{}, err
 		}
-		return ledger.Consequence{Affected: 1}, o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
+		return ledger.Consequence{Affected: 1}, i.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 	})
 	if err != nil {
 		return fmt.Errorf("release event %s: %w", ref, err)
@@ -44,19 +44,19 @@ func (o *Outbox) release(ctx context.Context, ref identity.EventRef, by ledger.O
 // Drop decides that an event a replay guard holds is never dispatched. Its row
 // and its body stay, so that it can still be released. Errors: ErrNotFound,
 // ErrNotHeld, ErrUnavailable.
-func (o *Outbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
-	return o.drop(ctx, ref, by, nil)
+func (i *Inbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
+	return i.drop(ctx, ref, by, nil)
 }
 
-func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
+func (i *Inbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Operator, filter any) error {
 	what := ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String(), Filter: filter}
-	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		tag, err := o.sql.DropEvent.With(dropEvent{EventRef: ref, Error: column.Done("dropped", by.Who, by.Reason)}).Exec(ctx, tx)
+	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		tag, err := i.sql.DropEvent.With(dropEvent{EventRef: ref, Error: column.Done("dropped", by.Who, by.Reason)}).Exec(ctx, tx)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}
 		if tag.RowsAffected() == 0 {
-			return ledger.Consequence{}, o.whyNotHeld(ctx, tx, ref)
+			return ledger.Consequence{}, i.whyNotHeld(ctx, tx, ref)
 		}
 		return ledger.Consequence{Affected: 1}, nil
 	})
@@ -66,8 +66,8 @@ func (o *Outbox) drop(ctx context.Context, ref identity.EventRef, by ledger.Oper
 	return nil
 }
 
-func (o *Outbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
-	e, err := o.event(ctx, tx, ref)
+func (i *Inbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
+	e, err := i.event(ctx, tx, ref)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (f HeldFilter) replayable() ReplayFilter {
 }
 
 // CountHeld is how many events f selects now.
-func (o *Outbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
-	count, _, err := o.countReplayable(ctx, f.replayable())
+func (i *Inbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
+	count, _, err := i.countReplayable(ctx, f.replayable())
 	return count, err
 }
 
@@ -96,28 +96,28 @@ func (o *Outbox) CountHeld(ctx context.Context, f HeldFilter) (int64, error) {
 // a transaction of its own, until all are through or ctx is done. Those that
 // come to be held meanwhile are left out. It returns how many it released, also
 // beside an error.
-func (o *Outbox) ReleaseMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
-	return o.decideMany(ctx, f, by, o.release)
+func (i *Inbox) ReleaseMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
+	return i.decideMany(ctx, f, by, i.release)
 }
 
 // DropMany is ReleaseMany for dropping.
-func (o *Outbox) DropMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
-	return o.decideMany(ctx, f, by, o.drop)
+func (i *Inbox) DropMany(ctx context.Context, f HeldFilter, by ledger.Operator) (int64, error) {
+	return i.decideMany(ctx, f, by, i.drop)
 }
 
-func (o *Outbox) decideMany(ctx context.Context, f HeldFilter, by ledger.Operator,
+func (i *Inbox) decideMany(ctx context.Context, f HeldFilter, by ledger.Operator,
 	decide func(context.Context, identity.EventRef, ledger.Operator, any) error,
 ) (int64, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString() // one order
 	}
-	_, last, err := o.countReplayable(ctx, f.replayable())
+	_, last, err := i.countReplayable(ctx, f.replayable())
 	if err != nil {
 		return 0, err
 	}
 	var done int64
 	for after := int64(0); after < last; {
-		page, err := o.replayable(ctx, f.replayable(), after, last)
+		page, err := i.replayable(ctx, f.replayable(), after, last)
 		if err != nil {
 			return done, err
 		}

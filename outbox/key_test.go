@@ -14,7 +14,7 @@ import (
 
 func (b *bundle) claimWithTTL(t *testing.T, id identity.EffectID, ttl time.Duration) ledger.Claimed {
 	t.Helper()
-	c, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
+	c, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, KeyTTL: ttl})
 	require.NoError(t, err)
 	return c
 }
@@ -59,7 +59,7 @@ func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	require.Contains(t, c.Effect.Error, "key_ttl")
 	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 
-	require.NoError(t, b.ledger.Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
+	require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
 	c = b.claimWithTTL(t, id, day)
 	require.Equal(t, ledger.ClaimGranted, c.Status)
 	b.settle(t, c.Effect, ledger.Settlement{Verdict: ledger.VerdictNotApplied})
@@ -76,7 +76,7 @@ func TestKeyTTLCountsFromALostAttempt(t *testing.T) {
 	b.backdate(t, id, 25*time.Hour)
 	c := b.claimWithTTL(t, id, 24*time.Hour)
 	require.Equal(t, ledger.ClaimParked, c.Status)
-	attempts, err := b.ledger.Attempts(t.Context(), id)
+	attempts, err := b.Ledger().Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Len(t, attempts, 1)
 	require.True(t, attempts[0].Lost)
@@ -98,10 +98,10 @@ func TestRotateKey(t *testing.T) {
 	require.Equal(t, own, second.IdempotencyKey)
 	require.Equal(t, first.Request, second.Request)
 	b.settle(t, second, ledger.Settlement{Verdict: ledger.VerdictDone, RotateKey: true})
-	e, err := b.ledger.Effect(t.Context(), own+"_1")
+	e, err := b.Ledger().Effect(t.Context(), own+"_1")
 	require.NoError(t, err, "found by what the receiver logged")
 	require.Equal(t, 1, e.KeyRotations, "done needs no other key")
-	attempts, err := b.ledger.Attempts(t.Context(), id)
+	attempts, err := b.Ledger().Attempts(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1}, []int{attempts[0].KeyRotation, attempts[1].KeyRotation})
 }

@@ -47,7 +47,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	require.Equal(t, newer.IdempotencyKey(), e.SupersededBy)
 	require.Contains(t, e.Error, "superseded")
 	require.Zero(t, e.Attempt, "it was never attempted")
-	transitions, err := b.ledger.Transitions(t.Context(), older)
+	transitions, err := b.Ledger().Transitions(t.Context(), older)
 	require.NoError(t, err)
 	require.Contains(t, transitions[len(transitions)-1].Reason, newer.IdempotencyKey())
 	require.Equal(t, ledger.ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim hears the same")

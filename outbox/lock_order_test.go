@@ -124,7 +124,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: identity.EventID(lineKey(i))}, Generation: 1, EffectGeneration: 1}
 					plans = append(plans, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, lineKey(i))}}.plan())
 				}
-				_, err := b.ledger.CreateTx(ctx, tx, plans, true)
+				_, err := b.Ledger().CreateTx(ctx, tx, plans, true)
 				return err
 			}
 		}},

@@ -16,7 +16,7 @@ import (
 // actions lists what was ordered, without what differs from run to run.
 func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
-	log, err := b.ledger.OperatorLog(t.Context(), time.Time{}, 0)
+	log, err := b.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	for i := range log {
 		require.NotZero(t, log[i].At)
@@ -35,9 +35,9 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	key := id.IdempotencyKey()
 	alice := ledger.Operator{Who: "alice", Role: "support", Via: "console", Reason: "the route is deployed", RequestID: "req_1"}
 
-	require.NoError(t, b.ledger.Retry(t.Context(), key, alice))
-	require.NoError(t, b.ledger.Park(t.Context(), key, because("wait")))
-	require.NoError(t, b.ledger.Cancel(t.Context(), key, because("refunded")))
+	require.NoError(t, b.Ledger().Retry(t.Context(), key, alice))
+	require.NoError(t, b.Ledger().Park(t.Context(), key, because("wait")))
+	require.NoError(t, b.Ledger().Cancel(t.Context(), key, because("refunded")))
 	_, err := b.Replay(t.Context(), ref, because("refund failed"), ReplayOptions{})
 	require.NoError(t, err)
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
@@ -69,7 +69,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	}
 	require.Equal(t, alice, log[6].Operator)
 
-	transitions, err := b.ledger.Transitions(t.Context(), id)
+	transitions, err := b.Ledger().Transitions(t.Context(), id)
 	require.NoError(t, err)
 	var reasons []string
 	for _, step := range transitions[3:] {
@@ -104,7 +104,7 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 		{ledger.Operator{Who: "ann"}, "the operator's way is empty"},
 		{ledger.Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
 	} {
-		require.ErrorContains(t, b.ledger.Retry(t.Context(), key, c.by), c.text)
+		require.ErrorContains(t, b.Ledger().Retry(t.Context(), key, c.by), c.text)
 	}
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 	require.Empty(t, b.actions(t))
@@ -120,9 +120,9 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 			sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 			key := sound.in(t, "evt_1", ledger.EffectFailed).IdempotencyKey()
 			for n, order := range []func() error{
-				func() error { return b.ledger.Retry(t.Context(), key, ann) },
-				func() error { return b.ledger.Park(t.Context(), key, ann) },
-				func() error { return b.ledger.Cancel(t.Context(), key, ann) },
+				func() error { return b.Ledger().Retry(t.Context(), key, ann) },
+				func() error { return b.Ledger().Park(t.Context(), key, ann) },
+				func() error { return b.Ledger().Cancel(t.Context(), key, ann) },
 				func() error {
 					replayed, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
 					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)

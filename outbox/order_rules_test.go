@@ -65,12 +65,12 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[1], lease).Status)
 	require.Zero(t, b.jobs(t, ids[1]))
 
-	require.NoError(t, b.ledger.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	require.Equal(t, 2, b.jobs(t, ids[0]))
-	require.NoError(t, b.ledger.Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
+	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	// One that is not the head leaves without waking anybody.
-	require.NoError(t, b.ledger.Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
+	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	b.granted(t, ids[1], lease)
 }
@@ -79,12 +79,12 @@ func TestOnParkSkip(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := b.line(t, 3, func(e *ledger.NewEffect) { e.OnPark = ledger.OnParkSkip })
-	require.NoError(t, b.ledger.Park(t.Context(), ids[0].IdempotencyKey(), because("later")))
+	require.NoError(t, b.Ledger().Park(t.Context(), ids[0].IdempotencyKey(), because("later")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	second := b.granted(t, ids[1], lease)
 
 	// Reopened, it waits for the one at work, and comes before the rest.
-	require.NoError(t, b.ledger.Retry(t.Context(), ids[0].IdempotencyKey(), ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
 	require.Equal(t, ledger.ClaimBlocked, c.Status)
 	require.False(t, c.Woken, "nobody wakes it: it snoozes")
@@ -148,7 +148,7 @@ func TestReconcileKnowsOrders(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Effects)
 	require.Equal(t, 1, b.jobs(t, ids[0]))
-	require.NoError(t, b.ledger.Park(t.Context(), ids[0].IdempotencyKey(), because("blocks")))
+	require.NoError(t, b.Ledger().Park(t.Context(), ids[0].IdempotencyKey(), because("blocks")))
 	_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job WHERE kind = 'effect'`)
 	require.NoError(t, err)
 	done, err = b.reconcile(t.Context(), 0)
@@ -180,11 +180,11 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 		var all sync.WaitGroup
 		for _, change := range []func(ctx context.Context) error{
 			func(ctx context.Context) error {
-				_, err := b.ledger.Settle(ctx, ledger.Settlement{Effect: running, Verdict: ledger.VerdictDone})
+				_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: running, Verdict: ledger.VerdictDone})
 				return err
 			},
-			func(ctx context.Context) error { return b.ledger.Cancel(ctx, ids[1].IdempotencyKey(), because("no")) },
-			func(ctx context.Context) error { return b.ledger.Cancel(ctx, ids[2].IdempotencyKey(), because("no")) },
+			func(ctx context.Context) error { return b.Ledger().Cancel(ctx, ids[1].IdempotencyKey(), because("no")) },
+			func(ctx context.Context) error { return b.Ledger().Cancel(ctx, ids[2].IdempotencyKey(), because("no")) },
 			func(ctx context.Context) error { _, err := b.Dispatch(ctx, plan(3)); return err },
 			func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {

@@ -124,7 +124,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		}
 		if !found {
 			if key := r.unpark(); key != "" {
-				if err := b.ledger.Retry(ctx, key, ann); err != nil {
+				if err := b.Ledger().Retry(ctx, key, ann); err != nil {
 					return err
 				}
 			}
@@ -135,7 +135,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		if fate < 5 {
 			claim.Lease = time.Nanosecond // this one is lost
 		}
-		c, err := b.ledger.Claim(ctx, claim)
+		c, err := b.Ledger().Claim(ctx, claim)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 			}
 			// The receiver is left before the commit that lets the next one in.
 			r.end(&c.Effect, map[ledger.Verdict]ledger.EffectState{ledger.VerdictDone: ledger.EffectDone}[s.Verdict])
-			if _, err := b.ledger.Settle(ctx, s); err != nil {
+			if _, err := b.Ledger().Settle(ctx, s); err != nil {
 				return err
 			}
 			if s.GiveUp {

@@ -88,6 +88,7 @@ func (opts Options) validate() error {
 type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
+	inbox    *Inbox
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -136,6 +137,10 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.inbox, err = NewInbox(InboxOptions{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
+	if err != nil {
+		return nil, err
+	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Committers: opts.Committers, Timeout: opts.AcceptTimeout,
@@ -157,6 +162,9 @@ func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
 
 // Fleet is the account of destinations, in the same schema.
 func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
+
+// Inbox is the account of events, in the same schema.
+func (o *Outbox) Inbox() *Inbox { return o.inbox }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

@@ -15,7 +15,7 @@ import (
 // probe makes one attempt of an effect through an open breaker, which fails.
 func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) ledger.Claimed {
 	t.Helper()
-	claimed, err := b.ledger.Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
+	claimed, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimGranted, claimed.Status)
 	b.settle(t, claimed.Effect, s)
@@ -81,7 +81,7 @@ func TestRepeatedProbeCountsOnce(t *testing.T) {
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	claim := ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true}
 	for range 2 {
-		claimed, err := b.ledger.Claim(t.Context(), claim)
+		claimed, err := b.Ledger().Claim(t.Context(), claim)
 		require.NoError(t, err)
 		require.Equal(t, ledger.ClaimGranted, claimed.Status)
 		require.Equal(t, 1, claimed.Effect.Attempt)

@@ -31,11 +31,11 @@ type Replayed struct {
 // Replay dispatches an event once more, by the configuration of today. It is
 // recorded, and never happens by itself (I11). Errors: ErrNotFound,
 // ErrNotReplayable, ErrUnavailable.
-func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
+func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
-	err := o.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		r, err := o.replay(ctx, tx, ref, by, opts)
+	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		r, err := i.replay(ctx, tx, ref, by, opts)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}
@@ -48,23 +48,23 @@ func (o *Outbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Op
 	return replayed, nil
 }
 
-func (o *Outbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
+func (i *Inbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
 	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason)}
-	err := o.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
+	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return r, o.whyNotReplayed(ctx, tx, ref)
+		return r, i.whyNotReplayed(ctx, tx, ref)
 	}
 	if err != nil {
 		return r, err
 	}
-	if err := o.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j}); err != nil {
+	if err := i.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j}); err != nil {
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = o.ledger.ReopenTx(ctx, tx, ref, column.Done("replayed", by.Who, by.Reason))
+		r.Reopened, err = i.ledger.ReopenTx(ctx, tx, ref, column.Done("replayed", by.Who, by.Reason))
 	}
 	return r, err
 }
@@ -84,8 +84,8 @@ type EventReplay struct {
 }
 
 // EventReplays lists the replays of an event, the oldest first.
-func (o *Outbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
-	rows, err := o.sql.EventReplays.With(ref).Query(ctx, o.readPool)
+func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
+	rows, err := i.sql.EventReplays.With(ref).Query(ctx, i.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
 	}
@@ -102,8 +102,8 @@ func (o *Outbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]Eve
 	return replays, nil
 }
 
-func (o *Outbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
-	e, err := o.event(ctx, tx, ref)
+func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
+	e, err := i.event(ctx, tx, ref)
 	if err != nil {
 		return err
 	}

@@ -87,15 +87,15 @@ type ReplayPreview struct {
 // PreviewReplay counts what a replay of f would replay now, and shows some of
 // it. It changes nothing. With f.Match it loads every event that the rest of f
 // selects, and calls progress after each; progress may be nil.
-func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress func(seen, total int64)) (ReplayPreview, error) {
+func (i *Inbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress func(seen, total int64)) (ReplayPreview, error) {
 	var v ReplayPreview
-	total, last, err := o.countReplayable(ctx, f)
+	total, last, err := i.countReplayable(ctx, f)
 	if err != nil {
 		return v, err
 	}
 	var seen int64
 	errEnough := errors.New("seen enough")
-	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
+	err = i.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		seen++
 		switch {
 		case unclear != nil:
@@ -106,7 +106,7 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 			if len(v.Sample) == replaySample {
 				break
 			}
-			e, err := o.event(ctx, o.readPool, ref)
+			e, err := i.event(ctx, i.readPool, ref)
 			if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 				return err
 			}
@@ -131,8 +131,8 @@ func (o *Outbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress fun
 	return v, nil
 }
 
-func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
-	if err := o.sql.CountReplayable.With(f.replayable()).QueryRow(ctx, o.readPool).Scan(&count, &last); err != nil {
+func (i *Inbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
+	if err := i.sql.CountReplayable.With(f.replayable()).QueryRow(ctx, i.readPool).Scan(&count, &last); err != nil {
 		return 0, 0, fmt.Errorf("count events to replay: %w", err)
 	}
 	return count, last, nil
@@ -142,19 +142,19 @@ func (o *Outbox) countReplayable(ctx context.Context, f ReplayFilter) (count, la
 // transaction of its own as Replay does, until all are through or ctx is done.
 // Events accepted after it began are left out, and so are those that somebody
 // else replays meanwhile. What was replayed before an error stays replayed.
-func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
+func (i *Inbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Operator, opts ReplayOptions, pace ReplayPace) (ReplayProgress, error) {
 	var done ReplayProgress
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	total, last, err := o.countReplayable(ctx, f)
+	total, last, err := i.countReplayable(ctx, f)
 	if err != nil {
 		return done, err
 	}
 	done.Total = total
 	pacer := throttle.New(pace.PerSecond)
 	defer pacer.Stop()
-	err = o.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
+	err = i.eachReplayable(ctx, f, last, func(ref identity.EventRef, yes bool, unclear error) error {
 		if unclear != nil {
 			done.Unclear++
 			done.WhyUnclear = cmp.Or(done.WhyUnclear, unclear)
@@ -163,7 +163,7 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Opera
 			if err := pacer.Wait(ctx); err != nil {
 				return fmt.Errorf("replay events: %w", err)
 			}
-			replayed, err := o.Replay(ctx, ref, by, opts)
+			replayed, err := i.Replay(ctx, ref, by, opts)
 			switch {
 			case err == nil:
 				done.Replayed++
@@ -184,9 +184,9 @@ func (o *Outbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Opera
 
 // eachReplayable calls do for the events of f up to last, in the order they were
 // accepted: whether Match says yes, or why it could not say.
-func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
+func (i *Inbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
 	for after := int64(0); after < last; {
-		page, err := o.replayable(ctx, f, after, last)
+		page, err := i.replayable(ctx, f, after, last)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (o *Outbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64,
 			yes := true
 			var unclear error
 			if f.Match != nil {
-				if yes, unclear, err = o.Matching(f.Match)(ctx, next.ref); err != nil {
+				if yes, unclear, err = i.Matching(f.Match)(ctx, next.ref); err != nil {
 					return err
 				}
 			}
@@ -215,8 +215,8 @@ type replayableEvent struct {
 	acceptSeq int64
 }
 
-func (o *Outbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) ([]replayableEvent, error) {
-	rows, err := o.sql.Replayable.With(replayablePage{replayable: f.replayable(), After: after, Last: last, Limit: replayPage}).Query(ctx, o.readPool)
+func (i *Inbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) ([]replayableEvent, error) {
+	rows, err := i.sql.Replayable.With(replayablePage{replayable: f.replayable(), After: after, Last: last, Limit: replayPage}).Query(ctx, i.readPool)
 	if err != nil {
 		return nil, fmt.Errorf("find events to replay: %w", err)
 	}

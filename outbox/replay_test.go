@@ -110,7 +110,7 @@ func TestReplayUnknown(t *testing.T) {
 	b := setup(t)
 	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
 	require.ErrorIs(t, err, ledger.ErrNotFound)
-	require.ErrorIs(t, b.ledger.Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
+	require.ErrorIs(t, b.Ledger().Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
 }
 
 func TestReconcileHealsMissingJobs(t *testing.T) {
@@ -146,7 +146,7 @@ func TestReconcileHasALock(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
 	require.NoError(t, err)
 	other := b.begin(t)
-	_, err = b.sql.TryLock.With(tryLock{Name: "hooklatch.reconcile"}).Exec(t.Context(), other)
+	_, err = b.Outbox.sql.TryLock.With(tryLock{Name: "hooklatch.reconcile"}).Exec(t.Context(), other)
 	require.NoError(t, err)
 	done, err := b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestHealthAndOverview(t *testing.T) {
 	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
 	require.NoError(t, err)
 	require.Len(t, events, 1)
-	effects, err := b.ledger.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
+	effects, err := b.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
 	require.NoError(t, err)
 	require.Len(t, effects, 1)
 }

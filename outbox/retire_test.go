@@ -50,9 +50,9 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
-	keys, err := b.ledger.Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
+	keys, err := b.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
 	require.NoError(t, err)
-	require.NoError(t, b.ledger.Retry(t.Context(), keys[0].IdempotencyKey, ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), keys[0].IdempotencyKey, ann))
 	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, parked)

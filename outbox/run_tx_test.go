@@ -30,15 +30,15 @@ func TestRunTxAppliesOnce(t *testing.T) {
 	b := setup(t)
 	b.withApplied(t)
 	id := b.dispatched(t, "evt_1", ledger.AtMostOnce)
-	claimed, settled, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	claimed, settled, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimGranted, claimed.Status)
 	require.Equal(t, ledger.EffectDone, settled.State)
-	claimed, _, err = b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+	claimed, _, err = b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimFinished, claimed.Status)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM applied`))
-	transitions, err := b.ledger.Transitions(t.Context(), id)
+	transitions, err := b.Ledger().Transitions(t.Context(), id)
 	require.NoError(t, err)
 	require.Len(t, transitions, 3, "one transaction, every step recorded")
 }
@@ -53,7 +53,7 @@ func TestRunTxSurvivesALostCommit(t *testing.T) {
 			sound.withApplied(t)
 			id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 			f.Arm(mode, 2)
-			claimed, settled, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+			claimed, settled, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 			require.NoError(t, err)
 			require.NotZero(t, f.Count())
 			require.Equal(t, ledger.ClaimGranted, claimed.Status)
@@ -85,7 +85,7 @@ func TestRunTxRollsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := b.dispatched(t, name, ledger.AtMostOnce)
-			claimed, settled, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
+			claimed, settled, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 				if _, err := add(ctx, tx, e); err != nil {
 					return ledger.Settlement{}, err
 				}
@@ -114,7 +114,7 @@ func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	b, sound, f := onFaultyPool(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	f.Arm(fault.LoseAnswer, 1)
-	claimed, settled, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
+	claimed, settled, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, func(context.Context, pgx.Tx, ledger.Effect) (ledger.Settlement, error) {
 		return ledger.Settlement{}, errors.New("boom")
 	})
 	require.NoError(t, err)
@@ -131,11 +131,11 @@ func TestRunTxKeepsOrder(t *testing.T) {
 	b := setup(t)
 	b.withApplied(t)
 	ids := b.line(t, 2, nil)
-	claimed, _, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: ids[1], ClaimID: uuid.New(), Lease: lease}, add)
+	claimed, _, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: ids[1], ClaimID: uuid.New(), Lease: lease}, add)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ClaimBlocked, claimed.Status)
 	for _, id := range ids {
-		_, settled, err := b.ledger.RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
+		_, settled, err := b.Ledger().RunTx(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease}, add)
 		require.NoError(t, err)
 		require.Equal(t, ledger.EffectDone, settled.State)
 	}
@@ -149,9 +149,9 @@ func TestOperatorsSurviveALostCommit(t *testing.T) {
 	ids := b.line(t, 2, nil)
 	key := ids[0].IdempotencyKey()
 	for _, order := range []func() error{
-		func() error { return b.ledger.Park(t.Context(), key, because("x")) },
-		func() error { return b.ledger.Retry(t.Context(), key, ann) },
-		func() error { return b.ledger.Cancel(t.Context(), key, because("x")) },
+		func() error { return b.Ledger().Park(t.Context(), key, because("x")) },
+		func() error { return b.Ledger().Retry(t.Context(), key, ann) },
+		func() error { return b.Ledger().Cancel(t.Context(), key, because("x")) },
 	} {
 		before := f.Count()
 		f.Arm(fault.LoseAnswer, 1)

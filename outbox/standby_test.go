@@ -123,7 +123,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		c, err := r.ledger.Claim(context.Background(), claimOf(id))
+		c, err := r.Ledger().Claim(context.Background(), claimOf(id))
 		answers <- answer{c, err}
 	}()
 	<-cancelled

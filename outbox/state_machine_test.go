@@ -42,9 +42,9 @@ func (b *bundle) in(t *testing.T, key string, state ledger.EffectState) identity
 	case ledger.EffectInDoubt:
 		settle(ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "timed out"})
 	case ledger.EffectParked:
-		require.NoError(t, b.ledger.Park(t.Context(), id.IdempotencyKey(), because("look at it")))
+		require.NoError(t, b.Ledger().Park(t.Context(), id.IdempotencyKey(), because("look at it")))
 	case ledger.EffectCancelled:
-		require.NoError(t, b.ledger.Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
+		require.NoError(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
 	case ledger.EffectPending:
 	}
 	require.Equal(t, state, b.effect(t, id).State)
@@ -72,9 +72,9 @@ func TestEveryTransition(t *testing.T) {
 	for _, from := range allStates {
 		for _, to := range allStates {
 			id := b.in(t, string(from)+" to "+string(to), from)
-			before, err := b.ledger.Transitions(t.Context(), id)
+			before, err := b.Ledger().Transitions(t.Context(), id)
 			require.NoError(t, err)
-			attempts, err := b.ledger.Attempts(t.Context(), id)
+			attempts, err := b.Ledger().Attempts(t.Context(), id)
 			require.NoError(t, err)
 
 			err = b.move(t, id, to)
@@ -90,7 +90,7 @@ func TestEveryTransition(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err, "%s to %s must be allowed", from, to)
-			after, err := b.ledger.Transitions(t.Context(), id)
+			after, err := b.Ledger().Transitions(t.Context(), id)
 			require.NoError(t, err)
 			if from == to && from != ledger.EffectStarted {
 				require.Len(t, after, len(before), "nothing changed")
@@ -103,7 +103,7 @@ func TestEveryTransition(t *testing.T) {
 			require.Equal(t, ledger.EffectPending, after[0].To)
 			require.Empty(t, after[0].From)
 			if from == ledger.EffectStarted {
-				ended, err := b.ledger.Attempts(t.Context(), id)
+				ended, err := b.Ledger().Attempts(t.Context(), id)
 				require.NoError(t, err)
 				require.Len(t, ended, len(attempts)+1, "an attempt that leaves started in any way is recorded")
 				require.True(t, ended[len(ended)-1].Lost)
@@ -154,9 +154,9 @@ func TestOperatorsOrders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	orders := map[string]func(string) error{
-		"retry":  func(key string) error { return b.ledger.Retry(t.Context(), key, ann) },
-		"cancel": func(key string) error { return b.ledger.Cancel(t.Context(), key, because("no")) },
-		"park":   func(key string) error { return b.ledger.Park(t.Context(), key, because("no")) },
+		"retry":  func(key string) error { return b.Ledger().Retry(t.Context(), key, ann) },
+		"cancel": func(key string) error { return b.Ledger().Cancel(t.Context(), key, because("no")) },
+		"park":   func(key string) error { return b.Ledger().Park(t.Context(), key, because("no")) },
 	}
 	want := map[string]map[ledger.EffectState]ledger.EffectState{
 		"retry": {ledger.EffectFailed: ledger.EffectPending, ledger.EffectParked: ledger.EffectPending, ledger.EffectCancelled: ledger.EffectPending},

@@ -137,7 +137,7 @@ func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 
 func (b *bundle) event(t *testing.T, id string) *outbox.Event {
 	t.Helper()
-	e, err := b.outbox.Event(t.Context(), identity.EventRef{Source: testSource, EventID: identity.EventID(id)})
+	e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: testSource, EventID: identity.EventID(id)})
 	require.NoError(t, err)
 	return e
 }

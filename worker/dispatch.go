@@ -89,7 +89,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	d.telemetry.jobStarted(ctx, job.JobRow)
 	run := dispatchRun{job: job, started: time.Now()}
 	ref := job.Args.Ref()
-	event, err := d.outbox.Event(ctx, ref)
+	event, err := d.outbox.Inbox().Event(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return river.JobCancel(fmt.Errorf("%s: there is no such event any more", ref))
 	}

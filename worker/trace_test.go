@@ -144,7 +144,7 @@ func TestReplayBeginsATraceOfItsOwn(t *testing.T) {
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	spans.Reset()
 
-	_, err := b.outbox.Replay(t.Context(), identity.EventRef{Source: testSource, EventID: "evt_1"},
+	_, err := b.outbox.Inbox().Replay(t.Context(), identity.EventRef{Source: testSource, EventID: "evt_1"},
 		ledger.Operator{Who: "ann", Via: "test"}, outbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)

@@ -93,7 +93,7 @@ func New(opts Options) (*Worker, error) {
 	}
 	w.routes.Store(table)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
-	w.attempts = &attempter{ledger: w.ledger, events: w.outbox, routes: &w.routes, telemetry: telemetry, trip: trips.trip}
+	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip}
 	return w, nil
 }
 

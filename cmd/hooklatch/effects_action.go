@@ -109,7 +109,7 @@ func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by 
 	}
 	return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 		if f.match != nil {
-			s.Match = o.Matching(f.match)
+			s.Match = o.Inbox().Matching(f.match)
 		}
 		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s}
 		if !f.yes {

@@ -78,7 +78,7 @@ func (c *cli) newEventsList() *cobra.Command {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				events, err := o.Events(cmd.Context(), filter)
+				events, err := o.Inbox().Events(cmd.Context(), filter)
 				if err != nil {
 					return err
 				}

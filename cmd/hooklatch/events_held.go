@@ -18,8 +18,8 @@ type decision struct {
 	name, short, long string
 	done              string // of one event
 	doneMany          string // of several
-	one               func(*outbox.Outbox, context.Context, identity.EventRef, ledger.Operator) error
-	many              func(*outbox.Outbox, context.Context, outbox.HeldFilter, ledger.Operator) (int64, error)
+	one               func(*outbox.Inbox, context.Context, identity.EventRef, ledger.Operator) error
+	many              func(*outbox.Inbox, context.Context, outbox.HeldFilter, ledger.Operator) (int64, error)
 }
 
 func (c *cli) newEventsRelease() *cobra.Command {
@@ -29,7 +29,7 @@ func (c *cli) newEventsRelease() *cobra.Command {
 signature came before under another id or with another type. An event that was
 dropped can be released as well, by its name.`,
 		done: "is released: it waits for its dispatch", doneMany: "released",
-		one: (*outbox.Outbox).Release, many: (*outbox.Outbox).ReleaseMany,
+		one: (*outbox.Inbox).Release, many: (*outbox.Inbox).ReleaseMany,
 	})
 }
 
@@ -39,7 +39,7 @@ func (c *cli) newEventsDrop() *cobra.Command {
 		long: `Decide that one event, or all that the flags select, is a captured delivery sent
 again and has no effect. Its row and its body stay.`,
 		done: "is dropped: it has no effect", doneMany: "dropped",
-		one: (*outbox.Outbox).Drop, many: (*outbox.Outbox).DropMany,
+		one: (*outbox.Inbox).Drop, many: (*outbox.Inbox).DropMany,
 	})
 }
 
@@ -91,7 +91,7 @@ A selection is only counted until --yes is given. Times are like
 				if !yes {
 					return c.previewDecision(cmd.Context(), o, d, filter)
 				}
-				n, err := d.many(o, cmd.Context(), filter, by.operator())
+				n, err := d.many(o.Inbox(), cmd.Context(), filter, by.operator())
 				fmt.Fprintf(c.stdout, "%s %s\n", counted(int(n), "event"), d.doneMany)
 				return err
 			})
@@ -104,7 +104,7 @@ A selection is only counted until --yes is given. Times are like
 }
 
 func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by ledger.Operator) error {
-	err := d.one(o, ctx, ref, by)
+	err := d.one(o.Inbox(), ctx, ref, by)
 	if err != nil {
 		return orNoSuchEvent(err, ref)
 	}
@@ -113,7 +113,7 @@ func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref i
 }
 
 func (c *cli) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter outbox.HeldFilter) error {
-	n, err := o.CountHeld(ctx, filter)
+	n, err := o.Inbox().CountHeld(ctx, filter)
 	if err != nil {
 		return err
 	}

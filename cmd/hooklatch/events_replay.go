@@ -174,7 +174,7 @@ type replayView struct {
 }
 
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions) error {
-	done, err := o.Replay(ctx, ref, by, opts)
+	done, err := o.Inbox().Replay(ctx, ref, by, opts)
 	if err != nil {
 		return orNoSuchEvent(err, ref)
 	}
@@ -189,7 +189,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 
 func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter) error {
 	progress := c.eachSecond()
-	v, err := o.PreviewReplay(ctx, filter, func(seen, total int64) { progress("%d of %d looked at\n", seen, total) })
+	v, err := o.Inbox().PreviewReplay(ctx, filter, func(seen, total int64) { progress("%d of %d looked at\n", seen, total) })
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func inWords(err error) string {
 // replayMany says how far it came, also when it was interrupted or failed.
 func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64) error {
 	progress := c.eachSecond()
-	done, err := o.ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
+	done, err := o.Inbox().ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
 		progress("%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 	}})
 	if c.asJSON {

@@ -31,7 +31,7 @@ func (c *cli) newEventsShow() *cobra.Command {
 				return misused("--raw and --json exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				e, err := o.Event(cmd.Context(), ref)
+				e, err := o.Inbox().Event(cmd.Context(), ref)
 				if err != nil {
 					return orNoSuchEvent(err, ref)
 				}
@@ -73,7 +73,7 @@ func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event) 
 	if err != nil {
 		return err
 	}
-	replays, err := o.EventReplays(ctx, e.EventRef)
+	replays, err := o.Inbox().EventReplays(ctx, e.EventRef)
 	if err != nil {
 		return err
 	}

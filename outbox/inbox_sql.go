@@ -1,0 +1,56 @@
+package outbox
+
+import (
+	"embed"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed inboxquery
+var inboxQueries embed.FS
+
+// inboxStatements are the texts of query/*.sql.
+type inboxStatements struct {
+	CountReplayable statement.Of[replayable]
+	DropEvent       statement.Of[dropEvent]
+	Event           statement.Of[identity.EventRef]
+	EventReplays    statement.Of[identity.EventRef]
+	ListEvents      statement.Of[listEvents]
+	ReleaseEvent    statement.Of[identity.EventRef]
+	ReplayEvent     statement.Of[replayEvent]
+	Replayable      statement.Of[replayablePage]
+}
+
+func loadInboxStatements(name schema.Name) (inboxStatements, error) {
+	var s inboxStatements
+	err := statement.Load(&s, inboxQueries, "inboxquery", name.SQL)
+	return s, err
+}
+
+// What statements take.
+
+type dropEvent struct {
+	identity.EventRef
+
+	Error string
+}
+
+type listEvents struct {
+	Source    identity.Source
+	EventType string
+	Outcome   EventOutcome
+	Since     *time.Time
+	Before    int64 // accept_seq; 0: from the newest on
+	Limit     int
+}
+
+type replayEvent struct {
+	identity.EventRef
+
+	NewKeys     bool
+	RequestedBy string
+	Reason      string
+}
