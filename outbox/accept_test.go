@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
@@ -38,7 +39,7 @@ func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
 	require.Equal(t, d.Body, e.Body)
 	require.Equal(t, d.Headers, e.Headers)
 	require.Equal(t, "application/json", e.ContentType)
-	require.Equal(t, EventReceived, e.Outcome)
+	require.Equal(t, inbox.Received, e.Outcome)
 	require.True(t, d.Events[0].OccurredAt.Equal(e.OccurredAt))
 	require.Equal(t, "2026-10-01", e.APIVersion)
 	require.Equal(t, a.Events[0].AcceptanceID, e.AcceptanceID)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -17,7 +18,7 @@ import (
 // bundle is an Outbox on a database of its own.
 type bundle struct {
 	*Outbox
-	*Inbox
+	*inbox.Inbox
 
 	pool *pgxpool.Pool
 }
@@ -67,7 +68,7 @@ func delivery(source string, ids ...string) Delivery {
 }
 
 // accepted stores one event and loads it.
-func (b *bundle) accepted(t testing.TB, source, id string) *Event {
+func (b *bundle) accepted(t testing.TB, source, id string) *inbox.Event {
 	t.Helper()
 	_, err := b.Accept(t.Context(), delivery(source, id))
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *Event {
 }
 
 // planned is an effect of e at the destination app.
-func planned(e *Event, key string) ledger.NewEffect {
+func planned(e *inbox.Event, key string) ledger.NewEffect {
 	return ledger.NewEffect{
 		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: identity.Key(key), Generation: e.EffectGeneration},
 		Route:       "everything",

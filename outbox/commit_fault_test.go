@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
@@ -178,10 +179,10 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 			sound.settle(t, sound.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 			ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 			f.Arm(mode, 1)
-			r, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
+			r, err := b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{NewKeys: true})
 			require.NoError(t, err)
 			require.Equal(t, 1, f.Count(), "the fault did not happen")
-			require.Equal(t, Replayed{Generation: 2}, r)
+			require.Equal(t, inbox.Replayed{Generation: 2}, r)
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE generation = 2 AND new_keys`))
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'available' AND id > (SELECT min(id) FROM hooklatch.river_job)`))
 		})
@@ -206,11 +207,11 @@ func TestReplayNeedsOneConnection(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			_, err := b.Replay(ctx, identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
+			_, err := b.Replay(ctx, identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, inbox.ReplayOptions{})
 			done <- err
 		}()
 	}
 	for range 8 {
-		require.ErrorIs(t, <-done, ErrNotReplayable)
+		require.ErrorIs(t, <-done, inbox.ErrNotReplayable)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -62,7 +63,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	b := withDefault(t, "off")
 	ctx := t.Context()
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
-	var e *Event
+	var e *inbox.Event
 	var claimed ledger.Claimed
 	var effect identity.EffectID
 	claim := func(id identity.EffectID, lease time.Duration) error {
@@ -99,14 +100,14 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			return err
 		}},
 		{"fail a dispatch", func() error {
-			return b.FailDispatch(ctx, &Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
+			return b.FailDispatch(ctx, &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
 		{"settle", func() error { return settle(ledger.VerdictRefused) }},
 		{"retry", func() error { return b.Ledger().Retry(ctx, effect.IdempotencyKey(), ann) }},
 		{"park", func() error { return b.Ledger().Park(ctx, effect.IdempotencyKey(), ann) }},
 		{"cancel", func() error { return b.Ledger().Cancel(ctx, effect.IdempotencyKey(), ann) }},
-		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, ReplayOptions{}); return err }},
+		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, inbox.ReplayOptions{}); return err }},
 		{"trip", func() error { return b.fleet.Trip(ctx, "app", "down", 0) }},
 		{"begin a probe", func() error {
 			began, err := b.fleet.BeginProbe(ctx, "app", time.Minute)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Dispatch is the plan of one event: what its dispatch commits (T2).
 type Dispatch struct {
-	Event      *Event // as Outbox.Event loaded it; its generation is the fence
+	Event      *inbox.Event // as Inbox.Event loaded it; its generation is the fence
 	Effects    []ledger.NewEffect
 	ConfigHash string // of the configuration that made the plan
 	// Handled tells that a handler ran: an event without effects counts as
@@ -31,7 +32,7 @@ type Dispatch struct {
 type Dispatched struct {
 	// Fenced is false when the event had been dispatched before: nothing was written.
 	Fenced     bool
-	Outcome    EventOutcome
+	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has its job
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
 }
@@ -49,7 +50,7 @@ func (d Dispatch) dispatched(p ledger.Planned) Dispatched {
 }
 
 // causeOf is what the ledger knows of an event; nil of none.
-func causeOf(e *Event) *ledger.Cause {
+func causeOf(e *inbox.Event) *ledger.Cause {
 	if e == nil {
 		return nil
 	}
@@ -60,11 +61,11 @@ func causeOf(e *Event) *ledger.Cause {
 	return &c
 }
 
-func (d Dispatch) outcome() EventOutcome {
+func (d Dispatch) outcome() inbox.Outcome {
 	if len(d.Effects) == 0 && !d.Handled {
-		return EventSkipped
+		return inbox.Skipped
 	}
-	return EventDispatched
+	return inbox.Dispatched
 }
 
 func (d Dispatch) validate() error {
@@ -131,7 +132,7 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 
 // FailDispatch records that the last attempt to dispatch the event failed.
 // Errors: ErrUnavailable.
-func (o *Outbox) FailDispatch(ctx context.Context, e *Event, reason string) error {
+func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, reason string) error {
 	err := o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		failed := failDispatch{EventRef: e.EventRef, Generation: e.Generation, Error: column.Reason(reason)}
 		_, err := o.sql.FailDispatch.With(failed).Exec(ctx, tx)
@@ -177,7 +178,7 @@ type fencedRow struct {
 	identity.EventRef
 
 	Generation int
-	Outcome    EventOutcome
+	Outcome    inbox.Outcome
 	ConfigHash string
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -22,7 +23,7 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}, ConfigHash: "abc"})
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
-	require.Equal(t, EventDispatched, d.Outcome)
+	require.Equal(t, inbox.Dispatched, d.Outcome)
 	require.Equal(t, []identity.EffectID{effect.EffectID}, d.Created)
 
 	again, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect, planned(e, "other")}})
@@ -40,7 +41,7 @@ func TestDispatchCreatesEffectsOnce(t *testing.T) {
 
 	e, err = b.Event(t.Context(), e.EventRef)
 	require.NoError(t, err)
-	require.Equal(t, EventDispatched, e.Outcome)
+	require.Equal(t, inbox.Dispatched, e.Outcome)
 	require.Equal(t, "abc", e.ConfigHash)
 }
 
@@ -50,7 +51,7 @@ func TestDispatchWithoutEffectsSkips(t *testing.T) {
 	e := b.accepted(t, "stripe", "evt_1")
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: e})
 	require.NoError(t, err)
-	require.Equal(t, EventSkipped, d.Outcome)
+	require.Equal(t, inbox.Skipped, d.Outcome)
 }
 
 func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
@@ -129,7 +130,7 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Zero(t, done.Events)
 	e, err = b.Event(t.Context(), e.EventRef)
 	require.NoError(t, err)
-	require.Equal(t, EventFailed, e.Outcome)
+	require.Equal(t, inbox.Failed, e.Outcome)
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
@@ -152,7 +153,7 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	}
 	e, err := b.Event(t.Context(), e.EventRef)
 	require.NoError(t, err)
-	require.Equal(t, EventReceived, e.Outcome)
+	require.Equal(t, inbox.Received, e.Outcome)
 }
 
 // A run that stalled since before a replay has an old plan: it is not the
@@ -163,7 +164,7 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	old := b.accepted(t, "stripe", "evt_1")
 	_, err := b.Dispatch(t.Context(), Dispatch{Event: old})
 	require.NoError(t, err)
-	_, err = b.Replay(t.Context(), old.EventRef, ann, ReplayOptions{})
+	_, err = b.Replay(t.Context(), old.EventRef, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: old, Effects: []ledger.NewEffect{planned(old, "evt_1")}})
 	require.NoError(t, err)
@@ -173,7 +174,7 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 
 	e, err := b.Event(t.Context(), old.EventRef)
 	require.NoError(t, err)
-	require.Equal(t, EventReceived, e.Outcome)
+	require.Equal(t, inbox.Received, e.Outcome)
 	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
 	require.True(t, d.Fenced)

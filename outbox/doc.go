@@ -25,10 +25,10 @@
 //		return err
 //	})
 //
-// [Outbox.AcceptTx] accepts inside a transaction of yours. [Outbox.Replay] and its
-// neighbours are what operators order. Workers call [Outbox.Dispatch], and the
-// effects and destinations behind [Outbox.Ledger] and [Outbox.Fleet]; package worker
-// does that for you.
+// [Outbox.AcceptTx] accepts inside a transaction of yours. What was accepted is read,
+// and replayed, by [Outbox.Inbox]. Workers call [Outbox.Dispatch], and the effects and
+// destinations behind [Outbox.Ledger] and [Outbox.Fleet]; package worker does that for
+// you.
 //
 // The protocol stands beside the code that keeps it: what a COMMIT means in package
 // commit, the states of an effect, keys and orders in package ledger, pauses and

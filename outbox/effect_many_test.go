@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
@@ -133,7 +134,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	b.manyFailed(t, 1, "crm")
 	e := b.effect(t, wanted)
 	failed := []ledger.EffectState{ledger.EffectFailed}
-	match := func(e *Event) (bool, error) {
+	match := func(e *inbox.Event) (bool, error) {
 		if e.EventID == "other" {
 			return false, errors.New("no such key")
 		}
@@ -177,7 +178,7 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	b := setup(t)
 	ids := b.line(t, 3, nil)
 	first := 2
-	waiting := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Match: b.Matching(func(*Event) (bool, error) {
+	waiting := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Match: b.Matching(func(*inbox.Event) (bool, error) {
 		first--
 		return first >= 0, nil
 	})}

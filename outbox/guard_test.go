@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // signed is a delivery whose proof is remembered.
@@ -104,7 +105,7 @@ func TestReplayGuardHolds(t *testing.T) {
 
 	held, err := b.Event(t.Context(), identity.EventRef{Source: "github", EventID: "fresh"})
 	require.NoError(t, err)
-	require.Equal(t, EventHeld, held.Outcome)
+	require.Equal(t, inbox.Held, held.Outcome)
 	require.True(t, held.ReplaySuspect)
 	require.NotEmpty(t, held.Body, "it is stored all the same")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the first has a job")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
@@ -38,25 +39,25 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, healed.Events, "the first one only")
 
-	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
-	require.ErrorIs(t, err, ErrNotReplayable)
+	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
+	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "a replay guard holds it until it is released or dropped")
-	all, err := b.ReplayMany(t.Context(), ReplayFilter{Source: "github"}, ann, ReplayOptions{}, ReplayPace{})
+	all, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{Source: "github"}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{})
 	require.NoError(t, err)
 	require.Zero(t, all.Seen)
 	held, err = b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	require.Equal(t, EventHeld, held.Outcome)
+	require.Equal(t, inbox.Held, held.Outcome)
 	require.Equal(t, 1, held.Generation)
 
 	require.NoError(t, b.Drop(t.Context(), ref, ann))
-	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
+	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.ErrorContains(t, err, "it can still be released")
 	require.NoError(t, b.Release(t.Context(), ref, ann))
-	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
+	require.ErrorIs(t, b.Release(t.Context(), ref, ann), inbox.ErrNotHeld)
 	released, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	require.Equal(t, EventReceived, released.Outcome)
+	require.Equal(t, inbox.Received, released.Outcome)
 	require.Empty(t, released.Error)
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 	done, err = b.Dispatch(t.Context(), Dispatch{Event: released})
@@ -88,10 +89,10 @@ func TestReleaseIsForHeldEvents(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
-	require.ErrorIs(t, b.Release(t.Context(), ref, ann), ErrNotHeld)
-	require.ErrorIs(t, b.Drop(t.Context(), ref, ann), ErrNotHeld)
+	require.ErrorIs(t, b.Release(t.Context(), ref, ann), inbox.ErrNotHeld)
+	require.ErrorIs(t, b.Drop(t.Context(), ref, ann), inbox.ErrNotHeld)
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	require.Equal(t, EventDispatched, e.Outcome)
+	require.Equal(t, inbox.Dispatched, e.Outcome)
 	require.Equal(t, ledger.EffectPending, b.effect(t, id).State)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -89,7 +90,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 
 	require.ErrorContains(t, b.Ledger().Retry(t.Context(), broken.IdempotencyKey(), ann), "could not be rendered: replay its event", "there is nothing to send")
-	replayed, err := b.Replay(t.Context(), e.EventRef, ann, ReplayOptions{})
+	replayed, err := b.Replay(t.Context(), e.EventRef, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 	require.Zero(t, replayed.Reopened)
 	e, err = b.Event(t.Context(), e.EventRef)

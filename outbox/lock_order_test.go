@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
@@ -121,7 +122,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 			return func(ctx context.Context, tx pgx.Tx) error {
 				var plans []ledger.Plan
 				for _, i := range places {
-					e := &Event{EventRef: identity.EventRef{Source: "stripe", EventID: identity.EventID(lineKey(i))}, Generation: 1, EffectGeneration: 1}
+					e := &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: identity.EventID(lineKey(i))}, Generation: 1, EffectGeneration: 1}
 					plans = append(plans, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, lineKey(i))}}.plan())
 				}
 				_, err := b.Ledger().CreateTx(ctx, tx, plans, true)

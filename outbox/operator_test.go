@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
@@ -38,7 +39,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	require.NoError(t, b.Ledger().Retry(t.Context(), key, alice))
 	require.NoError(t, b.Ledger().Park(t.Context(), key, because("wait")))
 	require.NoError(t, b.Ledger().Cancel(t.Context(), key, because("refunded")))
-	_, err := b.Replay(t.Context(), ref, because("refund failed"), ReplayOptions{})
+	_, err := b.Replay(t.Context(), ref, because("refund failed"), inbox.ReplayOptions{})
 	require.NoError(t, err)
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
@@ -84,7 +85,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	replays, err := b.EventReplays(t.Context(), ref)
 	require.NoError(t, err)
 	require.Len(t, replays, 1)
-	require.Equal(t, EventDispatched, replays[0].PreviousOutcome)
+	require.Equal(t, inbox.Dispatched, replays[0].PreviousOutcome)
 	require.NotZero(t, replays[0].PreviousAt)
 	require.Equal(t, "refund failed", replays[0].Reason)
 }
@@ -124,8 +125,8 @@ func TestOrdersSurviveALostCommit(t *testing.T) {
 				func() error { return b.Ledger().Park(t.Context(), key, ann) },
 				func() error { return b.Ledger().Cancel(t.Context(), key, ann) },
 				func() error {
-					replayed, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, ReplayOptions{})
-					require.Equal(t, Replayed{Generation: 2, Reopened: 1}, replayed)
+					replayed, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ann, inbox.ReplayOptions{})
+					require.Equal(t, inbox.Replayed{Generation: 2, Reopened: 1}, replayed)
 					return err
 				},
 				func() error { return b.fleet.SetPaused(t.Context(), "app", true, ann) },

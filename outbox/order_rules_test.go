@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -109,7 +110,7 @@ func TestOrderWaitsForEarlierEvents(t *testing.T) {
 	_, err = b.Dispatch(t.Context(), Dispatch{Event: first})
 	require.NoError(t, err)
 	b.granted(t, effect.EffectID, lease) // whatever other sources have undispatched
-	require.Equal(t, EventReceived, other.Outcome)
+	require.Equal(t, inbox.Received, other.Outcome)
 }
 
 // A worker dies with the head: nobody overtakes it.
@@ -163,7 +164,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	b := setup(t)
 	for round := range 20 {
 		var ids []identity.EffectID
-		var events []*Event
+		var events []*inbox.Event
 		for i := range 5 {
 			e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d_%d", round, i))
 			events = append(events, e)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -48,7 +49,7 @@ func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 }
 
 // ordered is an effect of e in an order.
-func ordered(e *Event, order string) ledger.NewEffect {
+func ordered(e *inbox.Event, order string) ledger.NewEffect {
 	n := planned(e, string(e.EventID))
 	n.OrderKey = order
 	return n

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
@@ -88,7 +89,7 @@ func (opts Options) validate() error {
 type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
-	inbox    *Inbox
+	inbox    *inbox.Inbox
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -137,7 +138,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.inbox, err = NewInbox(InboxOptions{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
+	o.inbox, err = inbox.New(inbox.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
 func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
 // Inbox is the account of events, in the same schema.
-func (o *Outbox) Inbox() *Inbox { return o.inbox }
+func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

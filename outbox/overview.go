@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Overview is what a status page shows of the tables.
 type Overview struct {
-	Events  map[EventOutcome]int64
+	Events  map[inbox.Outcome]int64
 	Effects map[ledger.EffectState]int64
 	// OldestReceived is when the oldest undispatched event was received, zero without one.
 	OldestReceived time.Time

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -29,25 +30,25 @@ func TestReplayManyByFilter(t *testing.T) {
 	b.accepted(t, "stripe", "evt_waiting")
 	b.dispatched(t, "evt_done", ledger.AtLeastOnce)
 	for name, c := range map[string]struct {
-		filter ReplayFilter
+		filter inbox.ReplayFilter
 		want   int64
 	}{
-		"all":     {ReplayFilter{}, 8},
-		"source":  {ReplayFilter{Source: "github"}, 2},
-		"type":    {ReplayFilter{Type: "invoice.paid"}, 8},
-		"no type": {ReplayFilter{Type: "other"}, 0},
-		"state":   {ReplayFilter{State: EventSkipped}, 7},
-		"from":    {ReplayFilter{From: time.Now().Add(time.Hour)}, 0},
-		"until":   {ReplayFilter{Until: time.Now().Add(-time.Hour)}, 0},
-		"between": {ReplayFilter{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
+		"all":     {inbox.ReplayFilter{}, 8},
+		"source":  {inbox.ReplayFilter{Source: "github"}, 2},
+		"type":    {inbox.ReplayFilter{Type: "invoice.paid"}, 8},
+		"no type": {inbox.ReplayFilter{Type: "other"}, 0},
+		"state":   {inbox.ReplayFilter{State: inbox.Skipped}, 7},
+		"from":    {inbox.ReplayFilter{From: time.Now().Add(time.Hour)}, 0},
+		"until":   {inbox.ReplayFilter{Until: time.Now().Add(-time.Hour)}, 0},
+		"between": {inbox.ReplayFilter{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
 	} {
 		preview, err := b.PreviewReplay(t.Context(), c.filter, nil)
 		require.NoError(t, err)
 		require.Equal(t, c.want, preview.Selected, name)
 		require.Len(t, preview.Sample, int(min(c.want, 5)), name)
 	}
-	var seen []ReplayProgress
-	filter := ReplayFilter{Source: "stripe", State: EventSkipped, Match: func(e *Event) (bool, error) {
+	var seen []inbox.ReplayProgress
+	filter := inbox.ReplayFilter{Source: "stripe", State: inbox.Skipped, Match: func(e *inbox.Event) (bool, error) {
 		require.NotEmpty(t, e.Body)
 		if e.EventID == "evt_003" {
 			return false, errors.New("no such key")
@@ -60,7 +61,7 @@ func TestReplayManyByFilter(t *testing.T) {
 	require.Equal(t, int64(1), preview.Unclear)
 	require.ErrorContains(t, preview.WhyUnclear, "no such key")
 	require.EqualValues(t, "evt_000", preview.Sample[0].EventID)
-	done, err := b.ReplayMany(t.Context(), filter, ann, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) { seen = append(seen, p) }})
+	done, err := b.ReplayMany(t.Context(), filter, ann, inbox.ReplayOptions{}, inbox.ReplayPace{Progress: func(p inbox.ReplayProgress) { seen = append(seen, p) }})
 	require.NoError(t, err)
 	require.Equal(t, int64(5), done.Total)
 	require.Equal(t, int64(5), done.Seen)
@@ -86,7 +87,7 @@ func TestReplayManyIsCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	done, err := b.ReplayMany(ctx, ReplayFilter{}, ann, ReplayOptions{}, ReplayPace{Progress: func(p ReplayProgress) {
+	done, err := b.ReplayMany(ctx, inbox.ReplayFilter{}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{Progress: func(p inbox.ReplayProgress) {
 		if p.Seen == pageful+10 {
 			cancel(enough)
 		}
@@ -101,7 +102,7 @@ func TestReplayManyKeepsItsPace(t *testing.T) {
 	b := setup(t)
 	b.skipped(t, "stripe", 6)
 	began := time.Now()
-	done, err := b.ReplayMany(t.Context(), ReplayFilter{}, ann, ReplayOptions{}, ReplayPace{PerSecond: 50})
+	done, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{PerSecond: 50})
 	require.NoError(t, err)
 	require.Equal(t, int64(6), done.Replayed)
 	require.GreaterOrEqual(t, time.Since(began), 95*time.Millisecond)

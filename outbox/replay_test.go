@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -20,15 +21,15 @@ func TestReplayResumesTheOldEffect(t *testing.T) {
 	b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
 
-	r, err := b.Replay(t.Context(), ref, ledger.Operator{Who: "ada", Via: "test"}, ReplayOptions{})
+	r, err := b.Replay(t.Context(), ref, ledger.Operator{Who: "ada", Via: "test"}, inbox.ReplayOptions{})
 	require.NoError(t, err)
-	require.Equal(t, Replayed{Generation: 2, Reopened: 1}, r)
-	_, err = b.Replay(t.Context(), ref, ann, ReplayOptions{})
-	require.ErrorIs(t, err, ErrNotReplayable)
+	require.Equal(t, inbox.Replayed{Generation: 2, Reopened: 1}, r)
+	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
+	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	require.Equal(t, EventReceived, e.Outcome)
+	require.Equal(t, inbox.Received, e.Outcome)
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
 	require.Equal(t, []identity.EffectID{id}, d.Suppressed, "same key, same effect")
@@ -42,7 +43,7 @@ func TestReplayWithNewKeys(t *testing.T) {
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	b.settle(t, b.granted(t, id, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
-	_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{NewKeys: true})
+	_, err := b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	e, err := b.Event(t.Context(), ref)
 	require.NoError(t, err)
@@ -57,16 +58,16 @@ func TestReplayWithNewKeys(t *testing.T) {
 func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	replayed := func(id string) *Event {
+	replayed := func(id string) *inbox.Event {
 		t.Helper()
 		ref := identity.EventRef{Source: "stripe", EventID: identity.EventID(id)}
-		_, err := b.Replay(t.Context(), ref, ann, ReplayOptions{})
+		_, err := b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 		require.NoError(t, err)
 		e, err := b.Event(t.Context(), ref)
 		require.NoError(t, err)
 		return e
 	}
-	with := func(e *Event, key, body string) Dispatch {
+	with := func(e *inbox.Event, key, body string) Dispatch {
 		effect := planned(e, key)
 		effect.Request.Body = []byte(body)
 		if body == "" {
@@ -108,7 +109,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 func TestReplayUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, ReplayOptions{})
+	_, err := b.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "none"}, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 	require.ErrorIs(t, b.Ledger().Retry(t.Context(), "hl_none", ann), ledger.ErrNotFound)
 }
@@ -200,7 +201,7 @@ func TestHealthAndOverview(t *testing.T) {
 	b.dispatched(t, "done", ledger.AtLeastOnce)
 	v, err := b.Overview(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[EventOutcome]int64{EventReceived: 1, EventDispatched: 1}, v.Events)
+	require.Equal(t, map[inbox.Outcome]int64{inbox.Received: 1, inbox.Dispatched: 1}, v.Events)
 	require.Equal(t, map[ledger.EffectState]int64{ledger.EffectPending: 1}, v.Effects)
 	require.WithinDuration(t, time.Now(), v.OldestReceived, time.Minute)
 	require.Equal(t, 14, v.DeliveryDaysAhead)
@@ -218,7 +219,7 @@ func TestHealthAndOverview(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 13, made)
 
-	events, err := b.Events(t.Context(), EventFilter{Outcome: EventReceived})
+	events, err := b.Events(t.Context(), inbox.Filter{Outcome: inbox.Received})
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	effects, err := b.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})

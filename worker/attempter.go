@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -44,7 +44,7 @@ type attempter struct {
 
 // eventReader loads an event with its body.
 type eventReader interface {
-	Event(ctx context.Context, ref identity.EventRef) (*outbox.Event, error)
+	Event(ctx context.Context, ref identity.EventRef) (*inbox.Event, error)
 }
 
 // run claims the effect, calls the destination and settles the attempt.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -135,7 +136,7 @@ func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 	require.NoError(t, err)
 }
 
-func (b *bundle) event(t *testing.T, id string) *outbox.Event {
+func (b *bundle) event(t *testing.T, id string) *inbox.Event {
 	t.Helper()
 	e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: testSource, EventID: identity.EventID(id)})
 	require.NoError(t, err)

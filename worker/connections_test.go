@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 func TestPoolThatHandlersCanUseUpIsAWarning(t *testing.T) {
@@ -26,7 +26,7 @@ func TestPoolThatHandlersCanUseUpIsAWarning(t *testing.T) {
 			b.opts.HandlerWorkers = c.handlers
 			w := b.worker(t)
 			if c.handlers > 0 {
-				w.Handle(testSource, "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+				w.Handle(testSource, "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 			}
 			b.start(t, w)
 			if c.warning == "" {

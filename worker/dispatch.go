@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -63,7 +64,7 @@ func (r dispatchRun) first() bool { return r.job.Attempt <= 1 }
 func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
 
 // attrs are what every log line about the event carries.
-func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
+func (r dispatchRun) attrs(e *inbox.Event) []slog.Attr {
 	return []slog.Attr{
 		slog.String(logkey.Source, string(e.Source)),
 		slog.String(logkey.Provider, e.Provider),
@@ -76,7 +77,7 @@ func (r dispatchRun) attrs(e *outbox.Event) []slog.Attr {
 }
 
 // work describes the run for its span.
-func (r dispatchRun) work(e *outbox.Event) work {
+func (r dispatchRun) work(e *inbox.Event) work {
 	return work{
 		name: "process dispatch", queue: r.job.Queue, messageID: string(e.EventID),
 		from: e.Traceparent, receivedAt: e.ReceivedAt, again: !r.first() || e.Generation > 1,
@@ -96,7 +97,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	if err != nil {
 		return fmt.Errorf("%s: load event: %w", ref, err)
 	}
-	if event.Outcome != outbox.EventReceived {
+	if event.Outcome != inbox.Received {
 		return output{Outcome: outcomeAlready + " " + string(event.Outcome)}.record(ctx)
 	}
 	leave, err := d.enter(ctx, run, event)
@@ -139,7 +140,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 
 // dispatch plans the event and commits the plan. A panic is an error of the
 // event, so that its last attempt is recorded like any other.
-func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *outbox.Event) (dispatched outbox.Dispatched, err error) {
+func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *inbox.Event) (dispatched outbox.Dispatched, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)
@@ -231,7 +232,7 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 }
 
 // fail gives the event up. If that cannot be recorded, the job is tried again.
-func (d *dispatchWorker) fail(ctx context.Context, event *outbox.Event, cause error) error {
+func (d *dispatchWorker) fail(ctx context.Context, event *inbox.Event, cause error) error {
 	if err := d.recordFailure(ctx, event, cause); err != nil {
 		return errors.Join(cause, err)
 	}
@@ -243,7 +244,7 @@ func (d *dispatchWorker) fail(ctx context.Context, event *outbox.Event, cause er
 
 // recordFailure marks the event failed. An event that another run dispatched in
 // the meantime stays dispatched.
-func (d *dispatchWorker) recordFailure(ctx context.Context, event *outbox.Event, cause error) error {
+func (d *dispatchWorker) recordFailure(ctx context.Context, event *inbox.Event, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	return d.outbox.FailDispatch(ctx, event, oneLine(cause.Error()))

@@ -13,8 +13,8 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -45,7 +45,7 @@ func TestDispatchToEffect(t *testing.T) {
 	require.Equal(t, call{body: `{"id":"evt_1","amount":5}`, key: id.IdempotencyKey()}, <-calls)
 	require.Empty(t, calls)
 	e := b.event(t, "evt_1")
-	require.Equal(t, outbox.EventDispatched, e.Outcome)
+	require.Equal(t, inbox.Dispatched, e.Outcome)
 	require.Equal(t, "test", e.ConfigHash)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1`))
 

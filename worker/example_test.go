@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 	"github.com/hooklatch/hooklatch/worker"
@@ -114,7 +115,7 @@ func ExampleRetryIn() {
 
 // A handler reads the payload of its event as a type of its own.
 func ExamplePayload() {
-	event := outbox.Event{Body: []byte(`{"id":"in_7","amount":1200,"currency":"eur"}`)}
+	event := inbox.Event{Body: []byte(`{"id":"in_7","amount":1200,"currency":"eur"}`)}
 	invoice, err := worker.Payload[struct {
 		ID     string
 		Amount int
@@ -137,7 +138,7 @@ func ExampleWorker_Handle() {
 	w, err := worker.New(worker.Options{Pool: pool, Outbox: box})
 	check(err)
 	handled := make(chan string, 1)
-	w.Handle("stripe", "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle("stripe", "invoice.*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO payments (invoice) VALUES ($1)`, e.EventID); err != nil {
 			return fmt.Errorf("record payment: %w", err)
 		}

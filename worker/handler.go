@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -25,7 +26,7 @@ import (
 // and the event is dispatched again later. ctx carries the span of the
 // dispatch and the event, to which EnqueueTx links what it enqueues, but none of
 // River's values.
-type HandlerFunc func(ctx context.Context, tx pgx.Tx, e outbox.Event) error
+type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 
 // registration is one call of Worker.Handle.
 type registration struct {
@@ -71,7 +72,7 @@ func (s handlerSet) matching(source, eventType string) handlerSet {
 }
 
 // run calls the handlers one after another and stops at the first error.
-func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *outbox.Event, run dispatchRun, t *telemetry) error {
+func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *inbox.Event, run dispatchRun, t *telemetry) error {
 	for _, r := range s {
 		start := time.Now()
 		err := r.call(hideRiver(ctx, e), tx, *e)
@@ -103,7 +104,7 @@ type handlerPanicError struct {
 	stack string
 }
 
-func (r registration) call(ctx context.Context, tx pgx.Tx, e outbox.Event) (err error) {
+func (r registration) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &handlerPanicError{panicError: newPanicError(v), stack: string(debug.Stack())}
@@ -121,7 +122,7 @@ type hiddenContext struct {
 	values context.Context
 }
 
-func hideRiver(ctx context.Context, e *outbox.Event) context.Context {
+func hideRiver(ctx context.Context, e *inbox.Event) context.Context {
 	values := trace.ContextWithSpan(outbox.ContextWithEvent(context.Background(), e), trace.SpanFromContext(ctx))
 	return hiddenContext{Context: ctx, values: values}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/tidwall/gjson"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -46,7 +46,7 @@ type statements struct {
 // enter decides whether the event is dispatched here. If not, its error is a
 // snooze, which counts as no attempt: the event belongs to another process, or
 // all slots for handlers are taken. leave gives the slot back.
-func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *outbox.Event) (leave func(), err error) {
+func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.serves(string(event.Source)) {
 		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
 			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),

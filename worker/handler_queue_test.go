@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -23,12 +24,12 @@ func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	for i := range 4 {
 		w := b.worker(t)
 		if i == 0 {
-			w.Handle(testSource, "*", func(context.Context, pgx.Tx, outbox.Event) error {
+			w.Handle(testSource, "*", func(context.Context, pgx.Tx, inbox.Event) error {
 				ran.Add(1)
 				return nil
 			})
 		} else {
-			w.Handle(fmt.Sprintf("other-%d", i), "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+			w.Handle(fmt.Sprintf("other-%d", i), "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 		}
 		b.start(t, w)
 	}
@@ -81,13 +82,13 @@ func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET queue = 'handlers', max_attempts = 1`)
 	require.NoError(t, err)
 	w := b.worker(t)
-	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+	w.Handle("github", "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 	events := b.start(t, w)
 	for range 2 {
 		snoozed := next(t, events, riverjob.KindDispatch, river.EventKindJobSnoozed)
 		require.Zero(t, snoozed.Attempt)
 	}
-	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
+	require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
 	require.Len(t, b.lines(t, "event left to another process"), 1, "told once, not with every look")
 }
 
@@ -96,7 +97,7 @@ func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.worker(t)
-	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+	w.Handle("*", "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
 	require.Equal(t, "handlers-stripe", next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted).Queue)
@@ -110,7 +111,7 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	w := b.worker(t)
 	var running, most atomic.Int32
 	entered, release := make(chan struct{}, 6), make(chan struct{})
-	handle := func(context.Context, pgx.Tx, outbox.Event) error {
+	handle := func(context.Context, pgx.Tx, inbox.Event) error {
 		now := running.Add(1)
 		defer running.Add(-1)
 		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {

@@ -18,11 +18,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
-func failWithNUL(context.Context, pgx.Tx, outbox.Event) error {
+func failWithNUL(context.Context, pgx.Tx, inbox.Event) error {
 	return errors.New("bad\x00body\nsecond line\xff")
 }
 
@@ -50,7 +51,7 @@ func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	b.opts.Routes = nil
 	w := b.worker(t)
-	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ outbox.Event) error {
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, _ inbox.Event) error {
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{
 			Key: "order-1001", Destination: "app", OrderKey: "orders",
 			Request: ledger.Request{ContentType: "application/json", Body: []byte(`{"order":1001}`)},
@@ -82,7 +83,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	w := b.worker(t)
 	var runs atomic.Int32
-	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{
 			Key:         "from-handler",
@@ -91,7 +92,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 		})
 		return errors.Join(err, write(ctx, tx, string(e.EventID), "first"))
 	})
-	w.Handle("*", "invoice.paid", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle("*", "invoice.paid", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		if err := write(ctx, tx, string(e.EventID), "second"); err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 		}
 		return nil
 	})
-	w.Handle("github", "*", func(context.Context, pgx.Tx, outbox.Event) error { panic("of another source") })
+	w.Handle("github", "*", func(context.Context, pgx.Tx, inbox.Event) error { panic("of another source") })
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
 
@@ -109,7 +110,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	require.Equal(t, "stripe/evt_1: handler of * invoice.paid: not yet", failed.Errors[0].Error)
 	require.Zero(t, b.written(t), "the error rolled back what both handlers wrote")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
-	require.Equal(t, outbox.EventReceived, b.event(t, "evt_1").Outcome)
+	require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
 
 	completed := next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "dispatched", outputOf(t, completed).Outcome)
@@ -140,7 +141,7 @@ func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
 	require.NoError(t, err)
 	b.pool.Reset() // new sessions have the setting
 	w := b.worker(t)
-	w.Handle("*", "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle("*", "*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		var setting string
 		if err := tx.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&setting); err != nil {
 			return err
@@ -158,7 +159,7 @@ func TestPanicOfHandlerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	w := b.worker(t)
-	w.Handle("*", "*", func(context.Context, pgx.Tx, outbox.Event) error { panic("a\x00b") })
+	w.Handle("*", "*", func(context.Context, pgx.Tx, inbox.Event) error { panic("a\x00b") })
 	events := b.start(t, w)
 	b.accept(t, "evt_1", true)
 	failed := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
@@ -178,7 +179,7 @@ func TestLastFailureIsRecorded(t *testing.T) {
 	failed := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Equal(t, rivertype.JobStateDiscarded, failed.State)
 	e := b.event(t, "evt_1")
-	require.Equal(t, outbox.EventFailed, e.Outcome)
+	require.Equal(t, inbox.Failed, e.Outcome)
 	require.Equal(t, "handler of * *: bad body second line\uFFFD", e.Error)
 	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "failed"}))
 }
@@ -203,7 +204,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 
 			stalled, release := make(chan struct{}), make(chan struct{})
 			var runs atomic.Int32
-			handle := func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+			handle := func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 				run := runs.Add(1)
 				if err := write(ctx, tx, string(e.EventID), fmt.Sprint("run ", run)); err != nil {
 					return err
@@ -236,7 +237,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			stop(t, first)
 			stop(t, second)
 			require.Equal(t, 1, b.written(t), "the handler's writes are applied once")
-			require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+			require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 			require.Equal(t, 1, b.count(t, completed))
 			require.EqualValues(t, 1, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}))
@@ -254,7 +255,7 @@ func TestHandlersAnswer(t *testing.T) {
 		ID     string
 		Amount int
 	}
-	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		in, err := Payload[invoice](e)
 		if err != nil {
 			return GiveUp(err.Error())
@@ -273,19 +274,19 @@ func TestHandlersAnswer(t *testing.T) {
 	job := next(t, events, riverjob.KindDispatch, river.EventKindJobFailed)
 	require.Contains(t, job.Errors[0].Error, "ask the bank: closed, again in 1h0m0s")
 	require.WithinDuration(t, time.Now().Add(time.Hour), job.ScheduledAt, time.Minute)
-	require.Equal(t, outbox.EventReceived, b.event(t, "evt_later").Outcome)
+	require.Equal(t, inbox.Received, b.event(t, "evt_later").Outcome)
 
 	b.accept(t, "evt_never", true)
 	job = next(t, events, riverjob.KindDispatch, river.EventKindJobCancelled)
 	require.Contains(t, job.Errors[0].Error, "given up: nobody wants it")
 	failed := b.event(t, "evt_never")
-	require.Equal(t, outbox.EventFailed, failed.Outcome)
+	require.Equal(t, inbox.Failed, failed.Outcome)
 	require.Contains(t, failed.Error, "nobody wants it")
 	require.Zero(t, b.written(t), "what was written is rolled back")
 
-	_, err := Payload[invoice](outbox.Event{EventRef: identity.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
+	_, err := Payload[invoice](inbox.Event{EventRef: identity.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
 	require.ErrorContains(t, err, "decode payload of s/e")
-	part, err := Payload[invoice](outbox.Event{Item: "/1", Body: []byte(`[{},{"id":"in_2","amount":3,"more":true}]`)})
+	part, err := Payload[invoice](inbox.Event{Item: "/1", Body: []byte(`[{},{"id":"in_2","amount":3,"more":true}]`)})
 	require.NoError(t, err)
 	require.Equal(t, invoice{ID: "in_2", Amount: 3}, part)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -141,7 +141,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects JOIN hooklatch.effect_events AS l USING (scope, key, generation)
 			WHERE route = $1 AND state = 'parked' AND error = $2 AND l.event_id = 'evt_1'`, route, reason), route)
 	}
-	require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 
 	// A later event of the same order is not held up.
 	require.NoError(t, w.SetRoutes([]route.Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -31,7 +31,7 @@ func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'everything' AND state = 'done'`)
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'greedy' AND state = 'parked'
 				AND error LIKE 'route "greedy": when: %has too much to do: an expression may work through 16 MiB'`)
-			require.Equal(t, outbox.EventDispatched, b.event(t, "evt_1").Outcome)
+			require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
@@ -145,7 +146,7 @@ func TestReplayBeginsATraceOfItsOwn(t *testing.T) {
 	spans.Reset()
 
 	_, err := b.outbox.Inbox().Replay(t.Context(), identity.EventRef{Source: testSource, EventID: "evt_1"},
-		ledger.Operator{Who: "ann", Via: "test"}, outbox.ReplayOptions{NewKeys: true})
+		ledger.Operator{Who: "ann", Via: "test"}, inbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	dispatch := runs(spans, "process dispatch")[0]

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -61,7 +62,7 @@ func TestStartRefuses(t *testing.T) {
 	t.Run("BadHandler", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t).worker(t)
-		w.Handle("", "*", func(context.Context, pgx.Tx, outbox.Event) error { return nil })
+		w.Handle("", "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 		w.Handle("stripe", "*", nil)
 		err := w.Start(t.Context())
 		require.ErrorContains(t, err, `handler of "" "*": source is empty`)

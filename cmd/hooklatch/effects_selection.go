@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -23,7 +23,7 @@ type effectsFlags struct {
 	rate                                   float64
 	inDoubt, yes                           bool
 
-	match func(*outbox.Event) (bool, error) // what when says; nil without it
+	match func(*inbox.Event) (bool, error) // what when says; nil without it
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -29,8 +30,8 @@ func (c *cli) newEvents() *cobra.Command {
 	return cmd
 }
 
-var eventOutcomes = []outbox.EventOutcome{
-	outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed, outbox.EventHeld, outbox.EventDropped,
+var eventOutcomes = []inbox.Outcome{
+	inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped,
 }
 
 // oneOf checks a flag that takes a word of a fixed set; empty is fine.
@@ -60,7 +61,7 @@ func checkLimit(limit int) error {
 }
 
 func (c *cli) newEventsList() *cobra.Command {
-	var filter outbox.EventFilter
+	var filter inbox.Filter
 	var state, since string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -95,9 +96,9 @@ func (c *cli) newEventsList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printEvents(events []*outbox.Event) error {
+func (c *cli) printEvents(events []*inbox.Event) error {
 	header := []string{"RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES"}
-	return printList(c, events, "no events", header, func(e *outbox.Event) []string {
+	return printList(c, events, "no events", header, func(e *inbox.Event) []string {
 		return []string{shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10)}
 	})
 }

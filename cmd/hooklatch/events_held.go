@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -18,8 +19,8 @@ type decision struct {
 	name, short, long string
 	done              string // of one event
 	doneMany          string // of several
-	one               func(*outbox.Inbox, context.Context, identity.EventRef, ledger.Operator) error
-	many              func(*outbox.Inbox, context.Context, outbox.HeldFilter, ledger.Operator) (int64, error)
+	one               func(*inbox.Inbox, context.Context, identity.EventRef, ledger.Operator) error
+	many              func(*inbox.Inbox, context.Context, inbox.HeldFilter, ledger.Operator) (int64, error)
 }
 
 func (c *cli) newEventsRelease() *cobra.Command {
@@ -29,7 +30,7 @@ func (c *cli) newEventsRelease() *cobra.Command {
 signature came before under another id or with another type. An event that was
 dropped can be released as well, by its name.`,
 		done: "is released: it waits for its dispatch", doneMany: "released",
-		one: (*outbox.Inbox).Release, many: (*outbox.Inbox).ReleaseMany,
+		one: (*inbox.Inbox).Release, many: (*inbox.Inbox).ReleaseMany,
 	})
 }
 
@@ -39,7 +40,7 @@ func (c *cli) newEventsDrop() *cobra.Command {
 		long: `Decide that one event, or all that the flags select, is a captured delivery sent
 again and has no effect. Its row and its body stay.`,
 		done: "is dropped: it has no effect", doneMany: "dropped",
-		one: (*outbox.Inbox).Drop, many: (*outbox.Inbox).DropMany,
+		one: (*inbox.Inbox).Drop, many: (*inbox.Inbox).DropMany,
 	})
 }
 
@@ -48,9 +49,9 @@ type heldSelection struct{ eventSelection }
 
 func (s *heldSelection) empty() bool { return *s == heldSelection{} }
 
-func (s *heldSelection) filter(now time.Time) (outbox.HeldFilter, error) {
+func (s *heldSelection) filter(now time.Time) (inbox.HeldFilter, error) {
 	from, until, err := s.times(now)
-	return outbox.HeldFilter{Source: identity.Source(s.source), Type: s.eventType, From: from, Until: until}, err
+	return inbox.HeldFilter{Source: identity.Source(s.source), Type: s.eventType, From: from, Until: until}, err
 }
 
 func (c *cli) newDecision(d decision) *cobra.Command {
@@ -112,7 +113,7 @@ func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref i
 	return err
 }
 
-func (c *cli) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter outbox.HeldFilter) error {
+func (c *cli) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter inbox.HeldFilter) error {
 	n, err := o.Inbox().CountHeld(ctx, filter)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // What the sender says of its retry, and a proof that came before, are shown.
@@ -31,7 +31,7 @@ func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its proof came before under another id")
 
 	var shown struct {
-		outbox.Event
+		inbox.Event
 		eventEffects
 	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))

@@ -11,13 +11,14 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // replayStates are the states of events that can be replayed.
-var replayStates = []outbox.EventOutcome{outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed}
+var replayStates = []inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed}
 
 // replaySelection are the flags that select events to replay.
 type replaySelection struct {
@@ -34,8 +35,8 @@ func (s *replaySelection) register(cmd *cobra.Command) {
 
 func (s *replaySelection) empty() bool { return *s == replaySelection{} }
 
-func (s *replaySelection) filter(now time.Time) (outbox.ReplayFilter, error) {
-	f := outbox.ReplayFilter{Source: identity.Source(s.source), Type: s.eventType}
+func (s *replaySelection) filter(now time.Time) (inbox.ReplayFilter, error) {
+	f := inbox.ReplayFilter{Source: identity.Source(s.source), Type: s.eventType}
 	if s.empty() {
 		return f, misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
 	}
@@ -79,7 +80,7 @@ effects retry. Times are like
   ` + c.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts := outbox.ReplayOptions{NewKeys: newKeys}
+			opts := inbox.ReplayOptions{NewKeys: newKeys}
 			if len(args) > 0 {
 				ref, err := eventRef(args)
 				if !selected.empty() || rate != 0 {
@@ -173,7 +174,7 @@ type replayView struct {
 	Sample     []string      `json:"sample,omitempty"`
 }
 
-func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts outbox.ReplayOptions) error {
+func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts inbox.ReplayOptions) error {
 	done, err := o.Inbox().Replay(ctx, ref, by, opts)
 	if err != nil {
 		return orNoSuchEvent(err, ref)
@@ -187,7 +188,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	return err
 }
 
-func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter) error {
+func (c *cli) previewReplay(ctx context.Context, o *outbox.Outbox, filter inbox.ReplayFilter) error {
 	progress := c.eachSecond()
 	v, err := o.Inbox().PreviewReplay(ctx, filter, func(seen, total int64) { progress("%d of %d looked at\n", seen, total) })
 	if err != nil {
@@ -234,9 +235,9 @@ func inWords(err error) string {
 }
 
 // replayMany says how far it came, also when it was interrupted or failed.
-func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter outbox.ReplayFilter, by ledger.Operator, opts outbox.ReplayOptions, rate float64) error {
+func (c *cli) replayMany(ctx context.Context, o *outbox.Outbox, filter inbox.ReplayFilter, by ledger.Operator, opts inbox.ReplayOptions, rate float64) error {
 	progress := c.eachSecond()
-	done, err := o.Inbox().ReplayMany(ctx, filter, by, opts, outbox.ReplayPace{PerSecond: rate, Progress: func(at outbox.ReplayProgress) {
+	done, err := o.Inbox().ReplayMany(ctx, filter, by, opts, inbox.ReplayPace{PerSecond: rate, Progress: func(at inbox.ReplayProgress) {
 		progress("%d of %d, the last was %s\n", at.Seen, at.Total, safetext.Shown(at.Last.String()))
 	}})
 	if c.asJSON {

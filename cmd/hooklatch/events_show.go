@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -48,7 +49,7 @@ func (c *cli) newEventsShow() *cobra.Command {
 }
 
 // printBody writes the body as it came (I1).
-func (c *cli) printBody(e *outbox.Event) error {
+func (c *cli) printBody(e *inbox.Event) error {
 	if e.Body == nil {
 		return fmt.Errorf("the body of %s is no longer stored", e.EventRef)
 	}
@@ -61,7 +62,7 @@ type eventEffects struct {
 	Effects []ledger.EventEffect `json:"effects,omitempty"`
 }
 
-func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event) error {
+func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) error {
 	links, err := o.Ledger().EffectsOfEvent(ctx, e.EventRef)
 	if err != nil {
 		return err
@@ -96,22 +97,22 @@ func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *outbox.Event) 
 	return nil
 }
 
-func whyNone(e *outbox.Event) string {
+func whyNone(e *inbox.Event) string {
 	switch e.Outcome {
-	case outbox.EventSkipped:
+	case inbox.Skipped:
 		return ": no route and no handler wanted it"
-	case outbox.EventReceived:
+	case inbox.Received:
 		return " yet: it waits for its dispatch"
-	case outbox.EventHeld:
+	case inbox.Held:
 		return " until a person decides: hooklatch events release, or hooklatch events drop"
-	case outbox.EventDropped:
+	case inbox.Dropped:
 		return ": a person decided against it"
-	case outbox.EventDispatched, outbox.EventFailed:
+	case inbox.Dispatched, inbox.Failed:
 	}
 	return ""
 }
 
-func (c *cli) printEvent(e *outbox.Event) {
+func (c *cli) printEvent(e *inbox.Event) {
 	field := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(c.stdout, "%-12s  %s\n", name, safetext.Shown(value))
@@ -153,7 +154,7 @@ type moment struct {
 }
 
 // timelineOf is what happened to an event, in order.
-func timelineOf(e *outbox.Event, replays []outbox.EventReplay, effects []effectDetail) []moment {
+func timelineOf(e *inbox.Event, replays []inbox.EventReplay, effects []effectDetail) []moment {
 	var moments []moment
 	add := func(at time.Time, format string, args ...any) {
 		if !at.IsZero() {
@@ -183,7 +184,7 @@ func timelineOf(e *outbox.Event, replays []outbox.EventReplay, effects []effectD
 }
 
 // replayLine is a replay in a line.
-func replayLine(r outbox.EventReplay) string {
+func replayLine(r inbox.EventReplay) string {
 	line := "replayed"
 	if r.By != "" {
 		line += " by " + safetext.Shown(r.By)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 func TestReplayAppliesLaterRoutes(t *testing.T) {
@@ -18,7 +18,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}
 	skipped := func(n int) bool {
-		return s.counts(t, n, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = $1`, outbox.EventSkipped)
+		return s.counts(t, n, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = $1`, inbox.Skipped)
 	}
 	require.Eventually(t, func() bool { return skipped(3) }, patience, tick)
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")

@@ -56,6 +56,7 @@ var layers = []layer{
 	}},
 	{packages: "outbox/commit", must: map[string]string{
 		module + "/outbox/fleet":      commitIsBlind,
+		module + "/outbox/inbox":      commitIsBlind,
 		module + "/outbox/ledger":     commitIsBlind,
 		module + "/outbox/identity":   commitIsBlind,
 		module + "/outbox/riverjob":   commitIsBlind,
@@ -68,6 +69,10 @@ var layers = []layer{
 		module + "/outbox": "the ledger keeps account of effects; it does not know how events come in",
 	}, must: map[string]string{
 		module + "/outbox/fleet": "the ledger keeps account of effects; who performs them is the fleet's",
+		module + "/outbox/inbox": "the ledger keeps account of effects; what events are made of is the inbox's",
+	}},
+	{packages: "outbox/inbox", exactly: map[string]string{
+		module + "/outbox": "the inbox keeps account of events; it does not know how they come in",
 	}},
 	{packages: "outbox/fleet", exactly: map[string]string{
 		module + "/outbox": "the fleet keeps account of destinations; it does not know how events come in",
@@ -165,7 +170,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
-var parts = []string{"outbox", "outbox/commit", "outbox/fleet", "outbox/ledger", "outbox/riverjob"}
+var parts = []string{"outbox", "outbox/commit", "outbox/fleet", "outbox/inbox", "outbox/ledger", "outbox/riverjob"}
 
 func TestLeavesImportLeavesOnly(t *testing.T) {
 	t.Parallel()

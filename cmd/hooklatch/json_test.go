@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
@@ -61,10 +61,10 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	plain := ledger.Effect{
 		State: ledger.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: ledger.OnParkBlock,
 	}
-	event := &outbox.Event{
+	event := &inbox.Event{
 		EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, Provider: "stripe", Type: "charge.succeeded", APIVersion: "2026-01-01",
 		OccurredAt: at, ReceivedAt: at, AcceptSeq: 7, AcceptanceID: uuid.Max, DeliveryID: uuid.Max, Item: "/events/0", Traceparent: "00-1-2-01",
-		Outcome: outbox.EventDispatched, Generation: 2, EffectGeneration: 2, ProcessedAt: at, ConfigHash: "abc", Error: "none",
+		Outcome: inbox.Dispatched, Generation: 2, EffectGeneration: 2, ProcessedAt: at, ConfigHash: "abc", Error: "none",
 		Duplicates: 3, LastDuplicateAt: at, BodyDiffers: true, ReplaySuspect: true, RetryNumber: 1, RetryReason: "timeout",
 		Headers: map[string][]string{"Content-Type": {"application/json"}}, ContentType: "application/json", Body: []byte("{}"),
 	}
@@ -76,7 +76,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	}
 	for name, value := range map[string]any{
 		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
-		"event_full": event, "event_empty": &outbox.Event{Body: []byte{}},
+		"event_full": event, "event_empty": &inbox.Event{Body: []byte{}},
 		"destination_full":  plainjson.Joined{destination, fleet.Unsuccessful{Failed: 1, Parked: 2}},
 		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
 	} {

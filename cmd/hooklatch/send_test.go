@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // The acceptance of the whole path, for every provider.
@@ -169,11 +169,11 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	require.Zero(t, exit)
 	require.Equal(t, 1, r.Accepted)
 	var event struct {
-		outbox.Event
+		inbox.Event
 		eventEffects
 	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
-	require.Equal(t, outbox.EventReceived, event.Outcome)
+	require.Equal(t, inbox.Received, event.Outcome)
 	require.Empty(t, event.Effects)
 	require.NoError(t, front.app.Stop(t.Context()))
 
@@ -183,9 +183,9 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	back.waitDone(t, "stripe", r.EventID)
 	require.Len(t, back.receiver.Seen(), 1)
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
-	require.Equal(t, outbox.EventDispatched, event.Outcome)
+	require.Equal(t, inbox.Dispatched, event.Outcome)
 	require.Len(t, event.Effects, 2)
-	var events []outbox.Event
+	var events []inbox.Event
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "list", "--type", "invoice.paid", "--json")...)), &events))
 	require.Len(t, events, 1)
 }

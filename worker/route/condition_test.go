@@ -5,16 +5,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 func TestCompileCondition(t *testing.T) {
 	t.Parallel()
 	condition, err := CompileCondition(`event.source == "stripe" && body.amount > 100`)
 	require.NoError(t, err)
-	event := func(body string) *outbox.Event {
-		return &outbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: jsonContentType, Body: []byte(body)}
+	event := func(body string) *inbox.Event {
+		return &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: jsonContentType, Body: []byte(body)}
 	}
 	yes, err := condition(event(`{"amount": 101}`))
 	require.NoError(t, err)

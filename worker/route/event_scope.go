@@ -15,7 +15,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
@@ -31,7 +31,7 @@ type eventScope struct {
 	meter   meter           // of the evaluation that runs
 	maxBody int64           // of what is parsed; 0: any
 	timeout time.Duration   // of one evaluation; 0: evalTimeout
-	event   *outbox.Event
+	event   *inbox.Event
 	view    *eventView
 	headers map[string]string
 	body    any
@@ -42,7 +42,7 @@ type eventScope struct {
 
 var _ cel.Activation = (*eventScope)(nil)
 
-func newEventScope(ctx context.Context, e *outbox.Event) *eventScope {
+func newEventScope(ctx context.Context, e *inbox.Event) *eventScope {
 	view := &eventView{
 		ID:         string(e.EventID),
 		Type:       e.Type,

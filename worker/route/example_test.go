@@ -6,16 +6,16 @@ import (
 	"log"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // paid is an event as the ledger returns it.
-func paid() *outbox.Event {
-	return &outbox.Event{
+func paid() *inbox.Event {
+	return &inbox.Event{
 		EventRef:         identity.EventRef{Source: "stripe", EventID: "evt_1"},
 		Type:             "invoice.paid",
 		ReceivedAt:       time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC),

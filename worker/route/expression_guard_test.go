@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // Time is the machine's affair: the event is dispatched again.
@@ -62,7 +62,7 @@ func TestGuardedCallsAnswerAsCELDoes(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
 	require.NoError(t, err)
-	scope := newEventScope(t.Context(), &outbox.Event{ContentType: jsonContentType, Body: []byte(`{"n":3,"s":"a,b","l":["a","b","a"],"m":{"k":1.0}}`)})
+	scope := newEventScope(t.Context(), &inbox.Event{ContentType: jsonContentType, Body: []byte(`{"n":3,"s":"a,b","l":["a","b","a"],"m":{"k":1.0}}`)})
 	for text, want := range map[string]bool{
 		`body.n == 3.0 && body.n != "3" && body.m == {"k": 1}`:                          true,
 		`"a" in body.l && !("c" in body.l) && "k" in body.m && body.n in [1, 2, 3]`:     true,

@@ -15,8 +15,8 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // expressionsPage is the page that these tests hold to what expressions do.
@@ -26,7 +26,7 @@ const expressionsPage = "../../docs/expressions.md"
 // JSON, "error: ..." when evaluated or "refused: ..." when compiled.
 type pageExample struct {
 	expression, yields string
-	event              *outbox.Event
+	event              *inbox.Event
 	current            any
 }
 
@@ -90,7 +90,7 @@ func (e pageExample) with(t *testing.T, block string) pageExample {
 	require.NoError(t, decoder.Decode(&given))
 	if given.Event != nil {
 		v := given.Event
-		e.event = &outbox.Event{EventRef: identity.EventRef{Source: identity.Source(v.Source), EventID: identity.EventID(v.ID)}, Type: v.Type, Provider: v.Provider,
+		e.event = &inbox.Event{EventRef: identity.EventRef{Source: identity.Source(v.Source), EventID: identity.EventID(v.ID)}, Type: v.Type, Provider: v.Provider,
 			OccurredAt: v.OccurredAt, ReceivedAt: v.ReceivedAt}
 		e.current = given.Current
 	}

@@ -13,7 +13,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -58,7 +58,7 @@ func (r *HTTPRequest) validate() error {
 func mayBeEmpty(method string) bool { return method == http.MethodGet || method == http.MethodDelete }
 
 // forwardType is the content type of what FromDelivery sends.
-func forwardType(e *outbox.Event) string {
+func forwardType(e *inbox.Event) string {
 	if e.Item != "" {
 		return jsonContentType // only JSON has parts
 	}

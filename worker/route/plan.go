@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -29,7 +29,7 @@ const hashedKeyPrefix = "sha256:"
 // is an effect that is parked with the reason, never a route that silently does
 // not match; no other effect waits behind it. The one error is that an
 // evaluation took too long, or was interrupted: then nothing is decided.
-func (t *Table) Plan(ctx context.Context, e *outbox.Event) ([]ledger.NewEffect, error) {
+func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, error) {
 	scope := t.scope(ctx, e)
 	var effects []ledger.NewEffect
 	for _, r := range t.routes {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -122,8 +122,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func (c *planCase) event() *outbox.Event {
-	return &outbox.Event{
+func (c *planCase) event() *inbox.Event {
+	return &inbox.Event{
 		EventRef:         identity.EventRef{Source: identity.Source(c.Event.Source), EventID: identity.EventID(c.Event.ID)},
 		Provider:         c.Event.Provider,
 		Type:             c.Event.Type,
@@ -241,7 +241,7 @@ func FuzzParsePayload(f *testing.F) {
 	whole, err := compileExpression(envs.render, "body", wantAny)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		scope := newEventScope(t.Context(), &outbox.Event{ContentType: contentType, Body: body})
+		scope := newEventScope(t.Context(), &inbox.Event{ContentType: contentType, Body: body})
 		value, err := whole.eval(scope)
 		require.NoError(t, err)
 		encoded, err := encodeJSON(value)
@@ -249,7 +249,7 @@ func FuzzParsePayload(f *testing.F) {
 			return // a number out of range
 		}
 		require.True(t, json.Valid(encoded), "what is rendered is JSON: %q", encoded)
-		again, err := whole.eval(newEventScope(t.Context(), &outbox.Event{Body: encoded}))
+		again, err := whole.eval(newEventScope(t.Context(), &inbox.Event{Body: encoded}))
 		require.NoError(t, err)
 		encodedAgain, err := encodeJSON(again)
 		require.NoError(t, err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -13,7 +13,7 @@ import (
 // its route reads the current state of an object first. That is the only I/O of
 // a Table. It returns the request, or the outcome of an attempt that has none
 // to send.
-func (t *Table) Render(ctx context.Context, e *outbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
+func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
 	r := t.named(effect.Route)
 	if r == nil {
 		return ledger.Request{}, needsPerson(fmt.Errorf("there is no route %q any more to render the effect", effect.Route))

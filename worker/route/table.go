@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // Options are one configuration of routes.
@@ -78,7 +78,7 @@ func (t *Table) named(name string) *compiledRoute {
 }
 
 // scope is the event as expressions see it, within the bounds of the table.
-func (t *Table) scope(ctx context.Context, e *outbox.Event) *eventScope {
+func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
 	scope.timeout = t.timeout
 	if t.maxBody != nil {

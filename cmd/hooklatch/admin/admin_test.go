@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -40,7 +41,7 @@ func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
 	opts := admin.Options{
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "some_metric 1\n") }),
 		Overview: counted{overview: outbox.Overview{
-			Events:            map[outbox.EventOutcome]int64{outbox.EventDispatched: 340, outbox.EventFailed: 2, outbox.EventHeld: 1},
+			Events:            map[inbox.Outcome]int64{inbox.Dispatched: 340, inbox.Failed: 2, inbox.Held: 1},
 			Effects:           map[ledger.EffectState]int64{ledger.EffectDone: 339, ledger.EffectParked: 1},
 			OldestReceived:    testNow.Add(-90 * time.Second),
 			DeliveryDaysAhead: 14,

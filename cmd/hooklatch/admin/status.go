@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -57,11 +58,11 @@ type count struct {
 
 func newTables(o outbox.Overview) *tables {
 	t := &tables{DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: plainjson.OrNull(o.OldestReceived), OldestDue: plainjson.OrNull(o.OldestDue)}
-	for _, outcome := range []outbox.EventOutcome{
-		outbox.EventReceived, outbox.EventDispatched, outbox.EventSkipped, outbox.EventFailed, outbox.EventHeld, outbox.EventDropped,
+	for _, outcome := range []inbox.Outcome{
+		inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped,
 	} {
 		n := o.Events[outcome]
-		bad := n > 0 && (outcome == outbox.EventFailed || outcome == outbox.EventHeld)
+		bad := n > 0 && (outcome == inbox.Failed || outcome == inbox.Held)
 		t.Events = append(t.Events, count{State: string(outcome), Count: n, Bad: bad})
 	}
 	for _, state := range []ledger.EffectState{

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -74,7 +75,7 @@ func run(ctx context.Context, databaseURL string) (err error) {
 
 // recordPayment needs no check for duplicates of its own: what it writes with
 // tx is committed together with the fact that the event was handled.
-func recordPayment(ctx context.Context, tx pgx.Tx, e outbox.Event) error {
+func recordPayment(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	invoice := gjson.GetBytes(e.Payload(), "data.object")
 	_, err := tx.Exec(ctx, `INSERT INTO payments (invoice, amount) VALUES ($1, $2)`,
 		invoice.Get("id").String(), invoice.Get("amount_paid").Int())

@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"context"
@@ -78,7 +78,7 @@ type EventReplay struct {
 	At         time.Time
 
 	// Of the dispatch before, which is no longer in Event.
-	PreviousOutcome EventOutcome // empty when it was not recorded yet
+	PreviousOutcome Outcome // empty when it was not recorded yet
 	PreviousError   string
 	PreviousAt      time.Time
 }
@@ -108,11 +108,11 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 		return err
 	}
 	switch e.Outcome {
-	case EventHeld:
+	case Held:
 		return fmt.Errorf("%w: a replay guard holds it until it is released or dropped", ErrNotReplayable)
-	case EventDropped:
+	case Dropped:
 		return fmt.Errorf("%w: it was held as a suspected replay and dropped; it can still be released", ErrNotReplayable)
-	case EventReceived, EventDispatched, EventSkipped, EventFailed:
+	case Received, Dispatched, Skipped, Failed:
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)
 }

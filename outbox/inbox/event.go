@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"time"
@@ -25,8 +25,8 @@ type Event struct {
 	Item         string    `json:"item,omitzero"`
 	Traceparent  string    `json:"-"`
 
-	Outcome    EventOutcome `json:"state"`
-	Generation int          `json:"generation"` // fence of the dispatch; a replay adds one
+	Outcome    Outcome `json:"state"`
+	Generation int     `json:"generation"` // fence of the dispatch; a replay adds one
 	// EffectGeneration is the generation of the event's effects.
 	EffectGeneration int       `json:"-"`
 	ProcessedAt      time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
@@ -46,17 +46,17 @@ type Event struct {
 	Body        []byte              `json:"-"` // of the whole delivery
 }
 
-// EventOutcome is how far an event has come.
-type EventOutcome string
+// Outcome is how far an event has come.
+type Outcome string
 
 // The outcomes of an event.
 const (
-	EventReceived   EventOutcome = "received"   // committed, waits for its dispatch
-	EventDispatched EventOutcome = "dispatched" // its effects are committed
-	EventSkipped    EventOutcome = "skipped"    // no route and no handler wanted it
-	EventFailed     EventOutcome = "failed"     // its dispatch failed for the last time
-	EventHeld       EventOutcome = "held"       // a replay guard keeps it back until a person decides
-	EventDropped    EventOutcome = "dropped"    // it was held, and a person decided against it
+	Received   Outcome = "received"   // committed, waits for its dispatch
+	Dispatched Outcome = "dispatched" // its effects are committed
+	Skipped    Outcome = "skipped"    // no route and no handler wanted it
+	Failed     Outcome = "failed"     // its dispatch failed for the last time
+	Held       Outcome = "held"       // a replay guard keeps it back until a person decides
+	Dropped    Outcome = "dropped"    // it was held, and a person decided against it
 )
 
 // Payload is the event's own bytes: its delivery's body, or the part of it

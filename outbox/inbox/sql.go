@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"embed"
@@ -9,11 +9,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-//go:embed inboxquery
-var inboxQueries embed.FS
+//go:embed query
+var queries embed.FS
 
-// inboxStatements are the texts of query/*.sql.
-type inboxStatements struct {
+// statements are the texts of query/*.sql.
+type statements struct {
 	CountReplayable statement.Of[replayable]
 	DropEvent       statement.Of[dropEvent]
 	Event           statement.Of[identity.EventRef]
@@ -24,9 +24,9 @@ type inboxStatements struct {
 	Replayable      statement.Of[replayablePage]
 }
 
-func loadInboxStatements(name schema.Name) (inboxStatements, error) {
-	var s inboxStatements
-	err := statement.Load(&s, inboxQueries, "inboxquery", name.SQL)
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queries, "query", name.SQL)
 	return s, err
 }
 
@@ -41,7 +41,7 @@ type dropEvent struct {
 type listEvents struct {
 	Source    identity.Source
 	EventType string
-	Outcome   EventOutcome
+	Outcome   Outcome
 	Since     *time.Time
 	Before    int64 // accept_seq; 0: from the newest on
 	Limit     int

@@ -1,4 +1,12 @@
-package outbox
+// Package inbox is responsible for the events that were accepted: what stands of each,
+// and what operators order about it.
+//
+// A replay dispatches an event once more, by the configuration of the day. It never
+// happens by itself, and is recorded with what it replaces (I11). An event that a
+// replay guard holds waits until a person releases or drops it. Each order is one
+// transaction together with its row in operator_log, so that it is repeated safely
+// after a lost COMMIT answer.
+package inbox
 
 import (
 	"errors"
@@ -21,8 +29,8 @@ var (
 	ErrNotReplayable = errors.New("nothing to replay")
 )
 
-// InboxOptions configure an Inbox. All but Schema are required.
-type InboxOptions struct {
+// Options configure an Inbox. All but Schema are required.
+type Options struct {
 	DB       *commit.DB    // where what people order is committed
 	ReadPool *pgxpool.Pool // what lists and counts for people use, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
@@ -34,17 +42,17 @@ type InboxOptions struct {
 type Inbox struct {
 	db       *commit.DB
 	readPool *pgxpool.Pool
-	sql      inboxStatements
+	sql      statements
 	jobs     *riverjob.Inserter
 	ledger   *ledger.Ledger
 }
 
-// NewInbox returns an Inbox on a migrated database. It starts nothing.
-func NewInbox(opts InboxOptions) (*Inbox, error) {
+// New returns an Inbox on a migrated database. It starts nothing.
+func New(opts Options) (*Inbox, error) {
 	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil {
 		return nil, errors.New("inbox options: DB, ReadPool, Jobs and Ledger are required")
 	}
-	sql, err := loadInboxStatements(opts.Schema.OrDefault())
+	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}

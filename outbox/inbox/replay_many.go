@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ const replaySample = 5
 type ReplayFilter struct {
 	Source identity.Source
 	Type   string
-	State  EventOutcome // dispatched, skipped or failed
-	From   time.Time    // received at or after
-	Until  time.Time    // received before
+	State  Outcome   // dispatched, skipped or failed
+	From   time.Time // received at or after
+	Until  time.Time // received before
 	// Match decides by what is in the event, its body included. An event for
 	// which it fails is left out.
 	Match func(*Event) (bool, error)
@@ -39,7 +39,7 @@ type ReplayFilter struct {
 type replayable struct {
 	Source       identity.Source
 	EventType    string
-	Outcome      EventOutcome
+	Outcome      Outcome
 	Since, Until *time.Time
 }
 

@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"context"
@@ -83,7 +83,7 @@ type HeldFilter struct {
 }
 
 func (f HeldFilter) replayable() ReplayFilter {
-	return ReplayFilter{Source: f.Source, Type: f.Type, State: EventHeld, From: f.From, Until: f.Until}
+	return ReplayFilter{Source: f.Source, Type: f.Type, State: Held, From: f.From, Until: f.Until}
 }
 
 // CountHeld is how many events f selects now.

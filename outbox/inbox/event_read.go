@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"context"
@@ -42,11 +42,11 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 	return e, nil
 }
 
-// EventFilter selects events. Empty fields take all.
-type EventFilter struct {
+// Filter selects events. Empty fields take all.
+type Filter struct {
 	Source  identity.Source
 	Type    string
-	Outcome EventOutcome
+	Outcome Outcome
 	Since   time.Time // received at or after
 	// Before is the AcceptSeq of the last event of the page before, or 0.
 	Before int64
@@ -55,7 +55,7 @@ type EventFilter struct {
 }
 
 // Events lists events, the newest first, without headers and bodies.
-func (i *Inbox) Events(ctx context.Context, f EventFilter) ([]*Event, error) {
+func (i *Inbox) Events(ctx context.Context, f Filter) ([]*Event, error) {
 	rows, err := i.sql.ListEvents.With(listEvents{
 		Source: f.Source, EventType: f.Type, Outcome: f.Outcome, Since: column.TimeOrNull(f.Since),
 		Before: f.Before, Limit: column.Limit(f.Limit),
