@@ -79,7 +79,7 @@ func TestReceiversOfThePage(t *testing.T) {
 				said[r.line(t)]++
 			}
 			want := map[string]int{}
-			for key, rest := range map[string]string{
+			for key, rest := range map[identity.Key]string{
 				"order-1": "application/json 12", "form-2": "application/x-www-form-urlencoded 12", "binary-3": "application/octet-stream 4",
 			} {
 				id := identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: key, Generation: 1}.IdempotencyKey()
@@ -181,7 +181,7 @@ func (r *receiver) line(t *testing.T) string {
 	}
 }
 
-func (r *receiver) enqueue(t *testing.T, key, contentType, body string) {
+func (r *receiver) enqueue(t *testing.T, key identity.Key, contentType, body string) {
 	t.Helper()
 	tx, err := r.begin(t.Context())
 	require.NoError(t, err)
