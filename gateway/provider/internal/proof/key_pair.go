@@ -148,6 +148,7 @@ func PublicOf(key any) crypto.PublicKey {
 	return key
 }
 
+// Check reports whether a secret is a key of the kind, public or private.
 func (k *KeyPair) Check(s secret.Value) error {
 	_, err := k.Read(s)
 	return err
@@ -177,6 +178,7 @@ func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []b
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
 }
 
+// Sign returns the signature of message by a secret that is a private key.
 func (k *KeyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
 	key, err := k.Read(s)
 	if err != nil {
