@@ -206,7 +206,7 @@ func listPackages(t *testing.T) map[string]goPackage {
 	t.Helper()
 	// The go command takes an earlier result for this one unless a file changed that
 	// the test itself looked at; what go list reads does not count.
-	require.NoError(t, filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".go" {
 			_, err = os.Stat(path)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Fault is what is wrong with one option. It never contains a secret (I12).
-type Fault struct {
+type Fault struct { //nolint:errname // people find and correct faults; the list is the error
 	// Field is the path of the option from the struct that was checked:
 	// retry.max, headers.X-Id, retry_on[1].
 	Field string
@@ -61,7 +61,7 @@ func (f *Fault) Around() string { return f.Field[:max(strings.LastIndexByte(f.Fi
 const TheSecret = "THE-SECRET"
 
 // Faults are all that is wrong with a struct of options.
-type Faults []*Fault
+type Faults []*Fault //nolint:errname // see Fault
 
 func (fs Faults) Error() string {
 	texts := make([]string, len(fs))

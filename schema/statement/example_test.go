@@ -11,7 +11,7 @@ import (
 // A name that is misspelt keeps a program from starting.
 func ExampleLoad() {
 	files := fstest.MapFS{
-		"query/note_success.sql": {Data: []byte("UPDATE hooklatch.destinations SET succeeded_at = now() WHERE name = :destinaton")},
+		"query/note_success.sql": {Data: []byte("UPDATE hooklatch.destinations SET succeeded_at = now() WHERE name = :destinations")},
 	}
 	type destination struct{ Destination string }
 	var sql struct {
@@ -19,5 +19,5 @@ func ExampleLoad() {
 	}
 	fmt.Println(statement.Load(&sql, files, "query", schema.Default.SQL))
 	// Output:
-	// load statements: query/note_success.sql: statement_test.destination: no field is the parameter :destinaton, no parameter is the field Destination
+	// load statements: query/note_success.sql: statement_test.destination: no field is the parameter :destinations, no parameter is the field Destination
 }

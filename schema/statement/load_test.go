@@ -85,9 +85,9 @@ func TestFilesAndFieldsAreTheSame(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "note_success", s.NoteSuccess.Name())
 
-	err = load(&s, map[string]string{"note_sucess": "SELECT 1", "overview": "SELECT 2", "fragment/due": "true"})
+	err = load(&s, map[string]string{"note_successes": "SELECT 1", "overview": "SELECT 2", "fragment/due": "true"})
 	require.EqualError(t, err, "load statements: query has no file for the statement NoteSuccess\n"+
-		"query/note_sucess.sql: no statement is read from it\n"+
+		"query/note_successes.sql: no statement is read from it\n"+
 		"query/fragment/due.sql: no statement contains it")
 	require.EqualError(t, load(&s, nil), "load statements: open query: file does not exist")
 }

@@ -72,7 +72,7 @@ func (s Of[Args]) With(args Args) Bound {
 }
 
 // Bound is a statement that can be run.
-type Bound struct {
+type Bound struct { //nolint:recvcheck // a value that runs; only Load fills one in
 	name   string
 	text   string
 	values []any

@@ -130,7 +130,7 @@ func needRestart(old, next *config.Config) (sections, destinations []string) {
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !reflect.DeepEqual(old.Destinations[name], next.Destinations[name]) {
+		if !reflect.DeepEqual(old.Destinations[name], next.Destinations[name]) { //nolint:govet // resolvers hold errors; a file has none
 			destinations = append(destinations, name)
 		}
 	}

@@ -54,7 +54,7 @@ func TestEveryFileIsOfAProvider(t *testing.T) {
 	}
 }
 
-func (c delivery) run(t *testing.T, name string, marks map[string]string) {
+func (c *delivery) run(t *testing.T, name string, marks map[string]string) {
 	p, secrets, r := c.received(t, name)
 	before, now := string(r.Body), c.source.Clock
 

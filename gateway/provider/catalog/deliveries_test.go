@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -147,7 +148,7 @@ func parseDeliveries(text []byte) (*deliveries, error) {
 		case section.Name == "samples" && last < 0:
 			err = unmarshal(section.Data, &d.samples)
 		case last < 0:
-			err = fmt.Errorf("it belongs to no delivery")
+			err = errors.New("it belongs to no delivery")
 		default:
 			err = d.cases[last].read(section)
 		}
@@ -189,7 +190,7 @@ func (c *delivery) read(section txtar.File) error {
 	case "published":
 		c.published = text
 	default:
-		return fmt.Errorf("no section has this name")
+		return errors.New("no section has this name")
 	}
 	return nil
 }
@@ -321,7 +322,7 @@ func secretOf(text string) secret.Value {
 }
 
 // received makes the provider, its secrets and the request of a delivery.
-func (c delivery) received(t testing.TB, name string) (*provider.Provider, []secret.Value, *provider.Request) {
+func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []secret.Value, *provider.Request) {
 	t.Helper()
 	p := provide(t, name, c.source.options(t, name))
 	secrets := make([]secret.Value, len(c.source.Secrets))

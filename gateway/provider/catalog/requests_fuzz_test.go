@@ -56,7 +56,7 @@ func (c *catalogue) named(name string) *provider.Provider {
 // and value.
 type requestText struct{ name, method, query, headers string }
 
-func (text requestText) request(t testing.TB, body []byte) *provider.Request {
+func (text requestText) request(body []byte) *provider.Request {
 	r := &provider.Request{Method: text.method, URL: prooftest.URL(""), Header: http.Header{}, Body: body}
 	r.URL.RawQuery = text.query
 	for line := range strings.SplitSeq(text.headers, "\n") {
@@ -149,7 +149,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
 		p := all.named(name)
-		r := requestText{name, method, query, headers}.request(t, body)
+		r := requestText{name, method, query, headers}.request(body)
 		verified, err := p.Verify(t.Context(), r, []secret.Value{keys[p]}, prooftest.Now())
 		if err == nil {
 			t.Fatalf("%s is proven by a stranger: %+v", p.Name, verified)
@@ -163,7 +163,7 @@ func FuzzEvents(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "accepted", "unusable")
 	f.Fuzz(func(t *testing.T, name, method, query, headers string, body []byte) {
-		requireSound(t, all.named(name), requestText{name, method, query, headers}.request(t, body))
+		requireSound(t, all.named(name), requestText{name, method, query, headers}.request(body))
 	})
 }
 
@@ -223,7 +223,7 @@ func FuzzHandshake(f *testing.F) {
 		if p.Handshake == nil {
 			return
 		}
-		r := requestText{name, method, query, headers}.request(t, body)
+		r := requestText{name, method, query, headers}.request(body)
 		before := string(r.Body)
 		answer, err := p.Handshake(t.Context(), r, []secret.Value{keyOf(t, p)}, prooftest.Now())
 		require.Equal(t, before, string(r.Body))
@@ -252,7 +252,7 @@ func FuzzAnyBit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, headers string, body []byte, bit uint32) {
 		p := all.named(name)
-		r := requestText{name, http.MethodPost, "a=b", headers}.request(t, body)
+		r := requestText{name, http.MethodPost, "a=b", headers}.request(body)
 		for header, values := range r.Header { // a header that comes twice is refused, which is another test
 			r.Header[header] = values[:1]
 		}

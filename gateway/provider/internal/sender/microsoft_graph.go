@@ -163,7 +163,7 @@ func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified
 // verify proves every token of the delivery, and that there is one of each
 // tenant whose data is in it. They prove who sent the delivery, not what is in
 // it. Errors: as those of Provider.Verify.
-func (d graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now time.Time) error {
+func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now time.Time) error {
 	switch {
 	case !tokens.Wanted():
 		return nil

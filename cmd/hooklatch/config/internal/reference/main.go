@@ -5,7 +5,7 @@ package main
 
 import (
 	"encoding/json"
-	"log"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -16,16 +16,23 @@ import (
 const root = "../../../../.."
 
 func main() {
-	log.SetFlags(0)
+	if err := write(); err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(1)
+	}
+}
+
+func write() error {
 	files, err := generate()
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	for path, text := range files {
 		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a page, for everyone
-			log.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
 // generate makes the files, by their path.
@@ -43,7 +50,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	return map[string][]byte{
-		filepath.Join(root, "docs/config.schema.json"): append(schema, '\n'),
-		filepath.Join(root, "docs/configuration.md"):   page,
+		filepath.Join(root, "docs", "config.schema.json"): append(schema, '\n'),
+		filepath.Join(root, "docs", "configuration.md"):   page,
 	}, nil
 }

@@ -20,7 +20,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	for path, want := range files {
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.True(t, string(want) == string(got), "%s is out of date; run: go generate ./cmd/hooklatch/...", filepath.Base(path))
+		require.Equal(t, string(want), string(got), "%s is out of date; run: go generate ./cmd/hooklatch/...", filepath.Base(path))
 	}
 }
 
