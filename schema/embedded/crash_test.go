@@ -160,8 +160,12 @@ func TestAsOrdinaryUser(t *testing.T) {
 	require.NoDirExists(t, filepath.Dir(h.DataDir))
 }
 
+// copyProgram lets no process be forked while it writes: a child holds the files of
+// its parent open until its exec, and a file that is open for writing does not run.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	in, err := os.Open(from)
 	require.NoError(t, err)
 	defer in.Close()
