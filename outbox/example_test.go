@@ -2,48 +2,65 @@ package outbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/embedded"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// database starts a throw-away Postgres and migrates it. A program of yours
-// connects to its own and runs `hooklatch migrate up` once.
-func database(ctx context.Context) (*pgxpool.Pool, func()) {
-	server, err := embedded.Start(ctx, embedded.Options{})
+// stripe is a delivery of one event.
+func stripe(id identity.EventID) outbox.Delivery {
+	return outbox.Delivery{
+		Source: "stripe", Provider: "stripe", Body: []byte(`{"amount":100}`),
+		Events: []outbox.Incoming{{ID: id, Type: "invoice.paid"}},
+	}
+}
+
+// accepted is an event of the source stripe that waits for its dispatch.
+func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inbox.Event {
+	acceptance, err := box.Accept(ctx, stripe(id))
 	if err != nil {
 		log.Fatal(err)
 	}
-	pool, err := pgxpool.New(ctx, server.URL("postgres"))
+	event, err := box.Inbox().Event(ctx, acceptance.Events[0].EventRef)
 	if err != nil {
 		log.Fatal(err)
 	}
-	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	return event
+}
+
+// An outbox belongs to one process: when that ends, Stop lets what was submitted
+// be committed, and refuses the rest.
+func ExampleNew() {
+	ctx := context.Background()
+	pool, done := pgtest.Example(ctx) // yours is migrated by `hooklatch migrate up`
+	defer done()
+	box, err := outbox.New(outbox.Options{Pool: pool})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := migrator.Up(ctx); err != nil {
-		log.Fatal(err)
-	}
-	return pool, func() {
-		pool.Close()
-		_ = server.Stop(ctx)
-	}
+	fmt.Println("stop:", box.Stop(ctx))
+
+	_, err = box.Accept(ctx, stripe("evt_1"))
+	fmt.Println("closed:", errors.Is(err, outbox.ErrClosed))
+	// Output:
+	// stop: <nil>
+	// closed: true
 }
 
 // A delivery that comes twice is accepted once.
 func ExampleOutbox_Accept() {
 	ctx := context.Background()
-	pool, stop := database(ctx)
-	defer stop()
+	pool, done := pgtest.Example(ctx)
+	defer done()
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	if err != nil {
 		log.Fatal(err)
@@ -72,8 +89,8 @@ func ExampleOutbox_Accept() {
 // The dedup row and your own writes in one transaction of yours.
 func ExampleOutbox_AcceptTx() {
 	ctx := context.Background()
-	pool, stop := database(ctx)
-	defer stop()
+	pool, done := pgtest.Example(ctx)
+	defer done()
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	if err != nil {
 		log.Fatal(err)
@@ -83,13 +100,9 @@ func ExampleOutbox_AcceptTx() {
 		log.Fatal(err)
 	}
 
-	delivery := outbox.Delivery{
-		Source: "stripe", Provider: "stripe", Body: []byte(`{}`),
-		Events: []outbox.Incoming{{ID: "evt_1", Type: "invoice.paid"}},
-	}
 	for range 3 {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			acceptance, err := box.AcceptTx(ctx, tx, delivery)
+			acceptance, err := box.AcceptTx(ctx, tx, stripe("evt_1"))
 			if err != nil || acceptance.New() == 0 {
 				return err
 			}
@@ -113,8 +126,8 @@ func ExampleOutbox_AcceptTx() {
 // order number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
-	pool, stop := database(ctx)
-	defer stop()
+	pool, done := pgtest.Example(ctx)
+	defer done()
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	if err != nil {
 		log.Fatal(err)
@@ -146,4 +159,66 @@ func ExampleOutbox_EnqueueTx() {
 	// Output:
 	// new: true
 	// order-1001 pending
+}
+
+// The dispatch of an event commits its effects once, however often it is called.
+func ExampleOutbox_Dispatch() {
+	ctx := context.Background()
+	pool, done := pgtest.Example(ctx)
+	defer done()
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer box.Stop(ctx)
+	if err := box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+		log.Fatal(err)
+	}
+
+	event := accepted(ctx, box, "evt_1")
+	effect := ledger.NewEffect{
+		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute("stripe", "paid"), Key: "in_1", Generation: event.EffectGeneration},
+		Route:       "paid",
+		Destination: "crm",
+		Queue:       "dst_crm",
+		Request:     ledger.Request{Method: "POST", FromDelivery: true},
+	}
+	for range 2 {
+		dispatched, err := box.Dispatch(ctx, outbox.Dispatch{Event: event, Effects: []ledger.NewEffect{effect}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("fenced:", dispatched.Fenced, "created:", dispatched.Created)
+	}
+	// Output:
+	// fenced: true created: [route:stripe:paid/in_1]
+	// fenced: false created: []
+}
+
+// A handler's writes are applied once for each event.
+func ExampleOutbox_DispatchTx() {
+	ctx := context.Background()
+	pool, done := pgtest.Example(ctx)
+	defer done()
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer box.Stop(ctx)
+
+	event := accepted(ctx, box, "evt_1")
+	for range 2 {
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			_, err := box.DispatchTx(ctx, tx, outbox.Dispatch{Event: event}, func(context.Context, pgx.Tx) error {
+				fmt.Println("handling", event.EventID, string(event.Payload()))
+				return nil
+			})
+			return err
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// handling evt_1 {"amount":100}
 }
