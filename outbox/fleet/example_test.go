@@ -1,0 +1,71 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// registered returns a fleet with the destination crm, and what stops it.
+func registered(ctx context.Context) (destinations *fleet.Fleet, stop func()) {
+	pool, done := pgtest.Example(ctx)
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}); err != nil {
+		log.Fatal(err)
+	}
+	return box.Fleet(), func() {
+		if err := box.Stop(ctx); err != nil {
+			log.Fatal(err)
+		}
+		done()
+	}
+}
+
+// An operator pauses a destination while its receiver is worked on, and resumes it.
+func ExampleFleet_SetPaused() {
+	ctx := context.Background()
+	destinations, stop := registered(ctx)
+	defer stop()
+
+	by := ledger.Operator{Who: "ann", Via: "cli", Reason: "maintenance until noon"}
+	for _, paused := range []bool{true, false} {
+		if err := destinations.SetPaused(ctx, "crm", paused, by); err != nil {
+			log.Fatal(err)
+		}
+		states, err := destinations.Destinations(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s paused: %t %q\n", states[0].Name, states[0].Paused(), states[0].PauseReason)
+	}
+	// Output:
+	// crm paused: true "maintenance until noon"
+	// crm paused: false ""
+}
+
+// The rate of a destination holds for all processes together.
+func ExampleFleet_TakeTokens() {
+	ctx := context.Background()
+	destinations, stop := registered(ctx)
+	defer stop()
+
+	const perMinute = 1. / 60
+	for range 2 {
+		wait, err := destinations.TakeTokens(ctx, "crm", perMinute, 1, 1)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("must wait:", wait > 0)
+	}
+	// Output:
+	// must wait: false
+	// must wait: true
+}
