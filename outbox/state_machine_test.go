@@ -2,6 +2,11 @@ package outbox
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +19,44 @@ import (
 
 var allStates = []ledger.EffectState{
 	ledger.EffectPending, ledger.EffectStarted, ledger.EffectDone, ledger.EffectFailed, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectCancelled,
+}
+
+// The table in the documentation of package ledger, with the notes it refers to,
+// allows what legal allows; TestEveryTransition holds legal against the database.
+func TestTheTableOfStatesIsWhatTheDatabaseKeeps(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("ledger/doc.go")
+	require.NoError(t, err)
+	state := regexp.MustCompile(`\b(pending|started|in_doubt|done|failed|parked|cancelled)\b`)
+	row := regexp.MustCompile(`^//\s+(\w+)\s*\|(.*)$`)
+	noteBegins := regexp.MustCompile(`^//\s+(\d)\. `)
+	cells, notes, note := map[string][]string{}, map[string][]string{}, ""
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if r := row.FindStringSubmatch(line); r != nil {
+			cells[r[1]] = strings.Split(r[2], "|")
+		}
+		if n := noteBegins.FindStringSubmatch(line); n != nil {
+			note = n[1]
+		}
+		if line == "//" {
+			note = ""
+		}
+		notes[note] = append(notes[note], state.FindAllString(line, -1)...)
+	}
+	delete(notes, "")
+	require.Len(t, cells, len(allStates))
+	require.Len(t, notes, 4)
+	for _, from := range allStates {
+		allowed := map[ledger.EffectState]bool{}
+		for _, cell := range cells[string(from)] {
+			more := notes[strings.TrimLeft(cell, " -abcdefghijklmnopqrstuvwxyz_")]
+			for _, to := range append(state.FindAllString(cell, -1), more...) {
+				allowed[ledger.EffectState(to)] = true
+			}
+		}
+		require.ElementsMatch(t, legal[from], slices.Collect(maps.Keys(allowed)), "from %s", from)
+	}
 }
 
 // legal is the table in the documentation of package ledger.
