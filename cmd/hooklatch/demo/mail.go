@@ -72,6 +72,8 @@ func (m *Mail) Start() {
 // Stop finishes what is in flight, until ctx is done.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
+	// A Serve that begins only now is not known to the server and would never end.
+	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()
 	}

@@ -128,3 +128,13 @@ func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
 		require.Equal(t, want, response.StatusCode, host)
 	}
 }
+
+// A process that fails while it starts stops its mail server before it served.
+func TestMailStopsRightAfterItsStart(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		m := demo.NewMail(demo.MailOptions{Listener: listener(t)})
+		m.Start()
+		require.NoError(t, m.Stop(t.Context()))
+	}
+}
