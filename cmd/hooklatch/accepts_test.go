@@ -1,6 +1,9 @@
 package main_test
 
 import (
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,4 +19,24 @@ func TestEveryCommandOfComposeIsAccepted(t *testing.T) {
 	require.Error(t, program.Accepts([]string{"migrate"}))
 	require.Error(t, program.Accepts([]string{"gateway", "--bogus"}))
 	require.Error(t, program.Accepts([]string{"bogus"}))
+}
+
+// The changelog is left out: it names commands of the past.
+func TestEveryCommandOfThePagesExists(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("`hooklatch ([a-z]+(?: [a-z]+)?)")
+	found := 0
+	for _, pattern := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/providers/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(repository, pattern))
+		require.NoError(t, err)
+		for _, page := range pages {
+			for _, match := range named.FindAllStringSubmatch(string(readFile(t, strings.TrimPrefix(page, repository+"/"))), -1) {
+				require.True(t, program.HasCommand(strings.Fields(match[1])), "%s: there is no %s", page, match[0])
+				found++
+			}
+		}
+	}
+	require.Greater(t, found, 30)
+	require.False(t, program.HasCommand([]string{"config", "print"}))
+	require.False(t, program.HasCommand([]string{"events", "nonsense"}))
 }

@@ -20,3 +20,12 @@ func Accepts(args []string) error {
 	}
 	return nil
 }
+
+// HasCommand tells whether words begin with the name of a command, which may go on
+// with the name of one of its own.
+func HasCommand(words []string) bool {
+	root := newRoot(&process{name: testName})
+	root.InitDefaultCompletionCmd() // Cobra adds it when the program runs
+	cmd, rest, err := root.Find(words)
+	return err == nil && cmd.HasParent() && (len(rest) == 0 || !cmd.HasSubCommands())
+}

@@ -26,7 +26,7 @@ const opening = `# Configuration
 
 Every key of ` + "`hooklatch.yaml`" + `, with its default and an example. Written by ` + "`go generate ./cmd/hooklatch/...`" + ` from
 the structs that the file is decoded into. ` + "`hooklatch check`" + ` says what is wrong with a file, with the line;
-` + "`hooklatch config print`" + ` shows it as it is in effect; [config.schema.json](config.schema.json) is for editors.
+[config.schema.json](config.schema.json) is for editors.
 
 - A **duration** is a number with ms, s, m or h, or whole days with d: ` + "`30s`, `1h30m`, `90d`" + `.
 - A **size** is a number of bytes, or one with B, kB, MB, GB, KiB, MiB or GiB: ` + "`512`, `900kB`, `1MiB`" + `.
