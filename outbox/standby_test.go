@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,13 +58,15 @@ func (r *replicated) away(t *testing.T) {
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
-// cancelWaits ends waits for the standby, as pg_cancel_backend does, until stop
-// is closed. It says so each time.
-func (r *replicated) cancelWaits(t *testing.T, stop <-chan struct{}) <-chan struct{} {
+// cancelWaits ends waits for the standby, as pg_cancel_backend does, until done
+// is called, and says so each time. done returns when it has ended: its question
+// must not outlive the pool it asks through.
+func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done func()) {
 	t.Helper()
-	cancelled := make(chan struct{}, 1000)
+	said := make(chan struct{}, 1000)
+	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(cancelled)
+		defer close(ended)
 		for {
 			select {
 			case <-stop:
@@ -78,11 +81,16 @@ func (r *replicated) cancelWaits(t *testing.T, stop <-chan struct{}) <-chan stru
 				return
 			}
 			for range n {
-				cancelled <- struct{}{}
+				said <- struct{}{}
 			}
 		}
 	}()
-	return cancelled
+	done = sync.OnceFunc(func() {
+		close(stop)
+		<-ended
+	})
+	t.Cleanup(done)
+	return said, done
 }
 
 // The server answers COMMIT with a warning when the wait for the standby is
@@ -91,15 +99,14 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	r.away(t)
-	stop := make(chan struct{})
-	cancelled := r.cancelWaits(t, stop)
+	cancelled, done := r.cancelWaits(t)
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	<-cancelled
 	require.ErrorIs(t, r.CanCommit(t.Context()), commit.ErrNotOnStandby, "readiness says it too")
 	_, err = r.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, commit.ErrUnavailable, "nor is a duplicate of it")
-	close(stop)
+	done()
 
 	r.standbys(t, "")
 	require.Eventually(t, func() bool {
@@ -115,8 +122,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	r.away(t)
-	stop := make(chan struct{})
-	cancelled := r.cancelWaits(t, stop)
+	cancelled, done := r.cancelWaits(t)
 	type answer struct {
 		claimed ledger.Claimed
 		err     error
@@ -128,7 +134,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	}()
 	<-cancelled
 	<-cancelled // the second try, which found the claim
-	close(stop)
+	done()
 	require.Empty(t, answers)
 	r.standbys(t, "")
 	a := <-answers
