@@ -1,0 +1,36 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+)
+
+// Read yields the records of a history in order. It ends after the first error,
+// which names the line: a history with a torn line is not one to judge by.
+func Read(r io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		lines := bufio.NewReaderSize(r, 1<<20)
+		for n := 1; ; n++ {
+			line, err := lines.ReadString('\n')
+			if errors.Is(err, io.EOF) && strings.TrimSpace(line) == "" {
+				return
+			}
+			var record Record
+			if err == nil || errors.Is(err, io.EOF) {
+				err = json.Unmarshal([]byte(line), &record)
+			}
+			if err != nil {
+				yield(Record{}, fmt.Errorf("read history: line %d: %w", n, err))
+				return
+			}
+			if !yield(record, nil) {
+				return
+			}
+		}
+	}
+}

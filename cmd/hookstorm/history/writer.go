@@ -1,0 +1,96 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Writer appends records to a history. It is safe for concurrent use: the order
+// of the lines is the order of their times.
+type Writer struct {
+	started time.Time
+
+	mu     sync.Mutex
+	lines  *bufio.Writer
+	lastID int64
+	err    error // the first failure to write; all that follow are dropped
+	seen   []func(Record)
+}
+
+// NewWriter begins a history now. Watchers see each record as it is written, in
+// order; they must be quick and must not write.
+func NewWriter(w io.Writer, watchers ...func(Record)) *Writer {
+	return &Writer{started: time.Now(), lines: bufio.NewWriterSize(w, 1<<20), seen: watchers}
+}
+
+// Begin writes that an operation begins, and returns what ends it.
+func (w *Writer) Begin(r Record) *Operation {
+	r.Kind = Invoke
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lastID++
+	r.ID = w.lastID
+	w.append(&r)
+	return &Operation{writer: w, record: r}
+}
+
+// Add writes a record that stands alone.
+func (w *Writer) Add(r Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.append(&r)
+}
+
+// append gives r its time and writes it; w.mu is held.
+func (w *Writer) append(r *Record) {
+	r.At = time.Since(w.started).Microseconds()
+	for _, seen := range w.seen {
+		seen(*r)
+	}
+	if w.err != nil {
+		return
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = w.lines.Write(append(line, '\n'))
+	}
+	if err != nil {
+		w.err = fmt.Errorf("write history: %w", err)
+	}
+}
+
+// Flush writes out what is buffered. It returns the first failure to write since
+// the history began: without all its lines a history proves nothing.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.lines.Flush(); err != nil && w.err == nil {
+		w.err = fmt.Errorf("write history: %w", err)
+	}
+	return w.err
+}
+
+// Operation is one that began.
+type Operation struct {
+	writer *Writer
+	record Record
+	once   sync.Once
+}
+
+// End writes how the operation ended, once; further calls do nothing. Change, which
+// may be nil, adds what only the end knows; it must replace the members of the
+// record that are pointers, not write through them.
+func (o *Operation) End(kind Kind, text string, change func(r *Record)) {
+	o.once.Do(func() {
+		r := o.record
+		r.Kind, r.Text = kind, text
+		if change != nil {
+			change(&r)
+		}
+		o.writer.Add(r)
+	})
+}
