@@ -1,0 +1,146 @@
+// Package scenario is responsible for the cast of a torture run: which sources,
+// destinations and routes there are, what each is there to prove, and the
+// configuration file that says so.
+package scenario
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Source is an endpoint of the run. What its body looks like is decided by its
+// provider, or by Shape for provider hmac.
+type Source struct {
+	Name     string
+	Provider string
+	Options  provider.Options // as configured
+	Secret   secret.Value
+	Shape    Shape
+	Handlers bool // its events go to the handlers of the application
+}
+
+// Shape is what the bodies of a source look like.
+type Shape string
+
+// The shapes.
+const (
+	Sample  Shape = "sample"  // the provider's own sample, with our id in it
+	Account Shape = "account" // {"id", "type", "account", "version", "occurred_at"}: belongs to an account, newer by version
+	Batch   Shape = "batch"   // a list of 1 to 20 such objects: a delivery of many events
+	Poison  Shape = "poison"  // any bytes at all; the id stands in the header X-Id, signed
+)
+
+// Sources returns the endpoints.
+func Sources() []Source {
+	account := provider.Options{
+		Header:     "X-Signature",
+		EventID:    provider.EventID{Pointer: "/id"},
+		OccurredAt: provider.Clock{Pointer: "/occurred_at"},
+	}
+	batch := account
+	batch.Each = "body"
+	return []Source{
+		{Name: "stripe", Provider: "stripe", Secret: secret.New("whsec_torture_stripe_0123456789abcdef"), Shape: Sample},
+		{Name: "github", Provider: "github", Secret: secret.New("torture_github_0123456789abcdef"), Shape: Sample},
+		{Name: "slack", Provider: "slack", Secret: secret.New("torture_slack_0123456789abcdef01"), Shape: Sample},
+		{Name: "orders", Provider: "hmac", Options: account, Secret: secret.New("torture_orders_0123456789abcdef"), Shape: Account},
+		{Name: "batches", Provider: "hmac", Options: batch, Secret: secret.New("torture_batches_0123456789abcdef"), Shape: Batch},
+		{
+			Name: "poison", Provider: "hmac", Secret: secret.New("torture_poison_0123456789abcdef"), Shape: Poison,
+			Options: provider.Options{Header: "X-Signature", IDHeader: "X-Id", Template: "{id}.{body}", Type: provider.Field{Fixed: "poison"}},
+		},
+		{Name: "handled", Provider: "hmac", Options: account, Secret: secret.New("torture_handled_0123456789abcdef"), Shape: Account, Handlers: true},
+	}
+}
+
+// SourceNamed returns the endpoint of a name.
+func SourceNamed(name string) Source {
+	sources := Sources()
+	i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("there is no source %q", name))
+	}
+	return sources[i]
+}
+
+// Destination is where effects go.
+type Destination struct {
+	Name   string
+	Kind   string // http, smtp or sql
+	Policy ledger.Policy
+	Route  string // that leads here; empty: what the application enqueues
+	From   []string
+	// OrderBy and LatestBy are the expressions of the route.
+	OrderBy, LatestBy string
+}
+
+// Destinations returns them with their routes. All HTTP receivers honour keys, so
+// that each effect must be applied once.
+func Destinations() []Destination {
+	return []Destination{
+		{Name: "app", Kind: "http", Policy: ledger.AtLeastOnce, Route: "everything", From: []string{"stripe", "github", "slack", "batches", "poison"}},
+		{Name: "careful", Kind: "http", Policy: ledger.AtMostOnce, Route: "careful", From: []string{"stripe", "orders"}},
+		{Name: "ordered", Kind: "http", Policy: ledger.AtLeastOnce, Route: "ordered", From: []string{"orders"}, OrderBy: "body.account"},
+		{Name: "latest", Kind: "http", Policy: ledger.AtLeastOnce, Route: "latest", From: []string{"orders"}, LatestBy: "body.account"},
+		{Name: "books", Kind: "sql", Policy: ledger.AtLeastOnce, Route: "books", From: []string{"orders", "batches"}},
+		{Name: "mail", Kind: "smtp", Policy: ledger.AtMostOnce, Route: "mail", From: []string{"slack"}},
+		{Name: "direct", Kind: "http", Policy: ledger.AtLeastOnce},
+	}
+}
+
+// Tables are those of the run's own schema, torture: what the sql effects and the
+// handlers write, once for each event (I10). The statement can be repeated.
+//
+//go:embed tables.sql
+var Tables string
+
+// BookStatement is the name of the statement of the sql destination.
+const BookStatement = "book"
+
+// Settings are what differs from one process of a run to another.
+type Settings struct {
+	DatabaseURL   secret.Value
+	GatewayListen string
+	AdminListen   string
+	ReceiverURL   string // destinations stand under it by their names
+	MailHost      string
+	MailPort      int
+	// Production leaves all times at their defaults. Otherwise they are short, so
+	// that a run sees many leases end.
+	Production bool
+	// Variation changes what a reload may change and no guarantee rests on.
+	Variation int
+	// Broken makes a file that must be refused.
+	Broken bool
+}
+
+//go:embed hooklatch.yaml.tmpl
+var fileText string
+
+// File returns the configuration of a process.
+func File(s Settings) ([]byte, error) {
+	text, err := template.New("hooklatch.yaml").Funcs(template.FuncMap{
+		"list": func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
+	}).Parse(fileText)
+	if err != nil {
+		return nil, fmt.Errorf("parse the template of the configuration: %w", err)
+	}
+	var file strings.Builder
+	err = text.Execute(&file, struct {
+		Settings
+		Sources      []Source
+		Destinations []Destination
+		Statement    string
+	}{s, Sources(), Destinations(), BookStatement})
+	if err != nil {
+		return nil, fmt.Errorf("write the configuration: %w", err)
+	}
+	return []byte(file.String()), nil
+}

@@ -1,0 +1,57 @@
+package scenario_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+func settings() scenario.Settings {
+	return scenario.Settings{
+		DatabaseURL: secret.New("postgres://postgres@127.0.0.1:1/torture"), GatewayListen: "127.0.0.1:8001", AdminListen: "127.0.0.1:8002",
+		ReceiverURL: "http://127.0.0.1:8003", MailHost: "127.0.0.1", MailPort: 8004,
+	}
+}
+
+func load(t *testing.T, s scenario.Settings) error {
+	t.Helper()
+	file, err := scenario.File(s)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	cfg, err := config.Load(path, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	return app.CheckConfig(cfg)
+}
+
+func TestConfigurationIsTaken(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*scenario.Settings){
+		"short times":          func(*scenario.Settings) {},
+		"times of production":  func(s *scenario.Settings) { s.Production = true },
+		"another after reload": func(s *scenario.Settings) { s.Variation = 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := settings()
+			change(&s)
+			require.NoError(t, load(t, s))
+		})
+	}
+}
+
+func TestBrokenConfigurationIsRefused(t *testing.T) {
+	t.Parallel()
+	s := settings()
+	s.Broken = true
+	require.ErrorContains(t, load(t, s), "nowhere")
+}
