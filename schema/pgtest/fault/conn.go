@@ -1,16 +1,16 @@
 package fault
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
 // drainTimeout bounds the wait for the server's answer to a COMMIT.
@@ -225,30 +225,35 @@ func (c *conn) wake() {
 // isCommit reports whether b is one simple Query message that says COMMIT, the
 // form in which pgx sends it.
 func isCommit(b []byte) bool {
-	const header = 5 // 'Q' and the length, which counts itself
-	if len(b) < header || b[0] != 'Q' || int(binary.BigEndian.Uint32(b[1:header])) != len(b)-1 {
+	if len(b) == 0 || b[0] != 'Q' {
 		return false
 	}
-	text := strings.TrimRight(string(b[header:]), "\x00; \n")
-	return strings.EqualFold(strings.TrimSpace(text), "commit")
+	var messages pgwire.Splitter
+	messages.Feed(b)
+	message, err := messages.Next()
+	if err != nil || len(message) != len(b) {
+		return false
+	}
+	var requests pgwire.Requests
+	request, err := requests.Add(message)
+	return err == nil && pgwire.IsCommit(request.SQL[0])
 }
 
 // answer follows the messages of the server until it is ready for a query.
 type answer struct {
-	buf      []byte
+	messages pgwire.Splitter
 	complete bool
 }
 
 func (a *answer) feed(b []byte) {
-	a.buf = append(a.buf, b...)
-	for len(a.buf) >= 5 {
-		size := 1 + int(binary.BigEndian.Uint32(a.buf[1:5]))
-		if len(a.buf) < size {
+	a.messages.Feed(b)
+	for {
+		message, err := a.messages.Next()
+		if err != nil || message == nil {
 			return
 		}
-		if a.buf[0] == 'Z' { // ReadyForQuery
+		if pgwire.EndsAnswer(message) {
 			a.complete = true
 		}
-		a.buf = a.buf[size:]
 	}
 }

@@ -1,0 +1,103 @@
+// Package pgwire is responsible for following what a Postgres client and its server
+// say to each other: where a message ends, which SQL a request carries, and when it
+// has been answered.
+package pgwire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// headerSize is the type of a message and its length, which counts itself but not
+// the type.
+const headerSize = 5
+
+// maxSize is the longest message a server takes or gives, 1 GiB.
+const maxSize = 1 << 30
+
+// Message is a whole message with its header. It is valid until the next Feed.
+type Message []byte
+
+// Type is the letter of the message. Some letters mean one thing from the client and
+// another from the server.
+func (m Message) Type() byte { return m[0] }
+
+// Body is the message without its header.
+func (m Message) Body() []byte { return m[headerSize:] }
+
+// Splitter finds the messages in a stream of bytes. The zero value is ready for use.
+type Splitter struct {
+	buf  []byte
+	next int // where the next message begins in buf
+}
+
+// Feed appends what was read.
+func (s *Splitter) Feed(b []byte) {
+	// Messages that were taken are given up here, not in Next, which hands them out.
+	s.buf = append(s.buf[:0], s.buf[s.next:]...)
+	s.next = 0
+	s.buf = append(s.buf, b...)
+}
+
+// Next returns the next message, nil when there is none that is complete.
+func (s *Splitter) Next() (Message, error) {
+	rest := s.buf[s.next:]
+	if len(rest) < headerSize {
+		return nil, nil
+	}
+	length := int(binary.BigEndian.Uint32(rest[1:headerSize]))
+	if length < headerSize-1 || length > maxSize {
+		return nil, fmt.Errorf("message of type %q claims a length of %d bytes", rest[0], length)
+	}
+	size := 1 + length
+	if len(rest) < size {
+		return nil, nil
+	}
+	s.next += size
+	return rest[:size:size], nil
+}
+
+// maxStartup is the longest packet a server takes before it knows the client.
+const maxStartup = 10_000
+
+// Codes that stand in the place of a protocol's version.
+const (
+	codeCancel = 80877102
+	codeSSL    = 80877103
+	codeGSS    = 80877104
+)
+
+// Startup is a packet from before the client is known. It has no type.
+type Startup []byte
+
+// ReadStartup reads one packet and not a byte more.
+func ReadStartup(r io.Reader) (Startup, error) {
+	length := make([]byte, 4)
+	if _, err := io.ReadFull(r, length); err != nil {
+		return nil, fmt.Errorf("read length of startup packet: %w", err)
+	}
+	size := int(binary.BigEndian.Uint32(length))
+	if size < 8 || size > maxStartup {
+		return nil, fmt.Errorf("startup packet claims a length of %d bytes", size)
+	}
+	packet := make([]byte, size)
+	copy(packet, length)
+	if _, err := io.ReadFull(r, packet[4:]); err != nil {
+		return nil, fmt.Errorf("read startup packet: %w", err)
+	}
+	return packet, nil
+}
+
+func (s Startup) code() uint32 { return binary.BigEndian.Uint32(s[4:8]) }
+
+// AsksForEncryption reports whether the client wants to be answered with one letter
+// first: whether it may encrypt.
+func (s Startup) AsksForEncryption() bool { return s.code() == codeSSL || s.code() == codeGSS }
+
+// Cancels reports whether the client wants nothing but a statement of another
+// connection ended.
+func (s Startup) Cancels() bool { return s.code() == codeCancel }
+
+// Body is the packet without its length, as pgproto3.StartupMessage decodes it.
+func (s Startup) Body() []byte { return s[4:] }

@@ -1,0 +1,111 @@
+package pgwire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Request is what a client sends in one piece: a simple query, or the messages of the
+// extended protocol up to its next Sync or Flush, which may be a pipeline.
+type Request struct {
+	// Bytes are the messages as they came.
+	Bytes []byte
+	// SQL are the statements it has executed, in their order. One simple query may
+	// hold several, which stand here as one text.
+	SQL []string
+	// Answered says that the server ends its answer with ReadyForQuery.
+	Answered bool
+	// GoodBye says that the client closes the connection.
+	GoodBye bool
+}
+
+// Requests puts the messages of a client together to requests, and remembers which
+// SQL its prepared statements and portals stand for. The zero value is for a
+// connection that has just begun.
+type Requests struct {
+	statements map[string]string
+	portals    map[string]string
+	open       Request
+}
+
+// Add takes the next message of the client and returns the request it completes,
+// nil for none.
+func (r *Requests) Add(m Message) (*Request, error) {
+	r.open.Bytes = append(r.open.Bytes, m...)
+	complete := true
+	var err error
+	switch m.Type() {
+	case 'Q':
+		var query pgproto3.Query
+		err = query.Decode(m.Body())
+		r.open.SQL = append(r.open.SQL, query.String)
+		r.open.Answered = true
+	case 'P':
+		var parse pgproto3.Parse
+		err = parse.Decode(m.Body())
+		set(&r.statements, parse.Name, parse.Query)
+		complete = false
+	case 'B':
+		err = r.bind(m.Body())
+		complete = false
+	case 'E':
+		var execute pgproto3.Execute
+		err = execute.Decode(m.Body())
+		r.open.SQL = append(r.open.SQL, r.portals[execute.Portal])
+		complete = false
+	case 'C':
+		var closing pgproto3.Close
+		err = closing.Decode(m.Body())
+		if closing.ObjectType == 'S' {
+			delete(r.statements, closing.Name)
+		} else {
+			delete(r.portals, closing.Name)
+		}
+		complete = false
+	case 'D':
+		complete = false
+	case 'S', 'F': // Sync, and the call of a function from before there was SQL for it
+		r.open.Answered = true
+	case 'X':
+		r.open.GoodBye = true
+	}
+	if err != nil {
+		return nil, fmt.Errorf("message of type %q: %w", m.Type(), err)
+	}
+	if !complete {
+		return nil, nil
+	}
+	done := r.open
+	r.open = Request{}
+	return &done, nil
+}
+
+// bind reads the two names of a Bind; its parameters do not matter here.
+func (r *Requests) bind(body []byte) error {
+	portal, rest, found := bytes.Cut(body, []byte{0})
+	statement, _, also := bytes.Cut(rest, []byte{0})
+	if !found || !also {
+		return errors.New("a name has no end")
+	}
+	set(&r.portals, string(portal), r.statements[string(statement)])
+	return nil
+}
+
+func set(in *map[string]string, name, sql string) {
+	if *in == nil {
+		*in = map[string]string{}
+	}
+	(*in)[name] = sql
+}
+
+var commits = regexp.MustCompile(`(?i)^\s*(commit|end)(\s+(work|transaction))?(\s+and\s+no\s+chain)?[\s;]*$`)
+
+// IsCommit reports whether a statement is a COMMIT and nothing else.
+func IsCommit(sql string) bool { return commits.MatchString(sql) }
+
+// EndsAnswer reports whether a message of the server is ReadyForQuery.
+func EndsAnswer(m Message) bool { return m.Type() == 'Z' }
