@@ -1,0 +1,45 @@
+// Package failpoint is responsible for ending, stopping, failing or delaying this
+// process at a named place, in binaries that were built for it:
+//
+//	go build -tags failpoint ./cmd/hooklatch
+//	HOOKLATCH_FAILPOINTS='settle.after_commit=kill@3' hooklatch serve
+//
+// Without the tag every call here is empty, and the compiler leaves nothing of it
+// behind.
+//
+// # Places
+//
+// Package commit passes three in every transaction, so that none can be forgotten:
+// <name>.begin, <name>.before_commit and <name>.after_commit. The others stand in the
+// code by name. What error means is decided there: before a COMMIT it is a fault of
+// the moment, and nothing was committed; after it the outcome is unknown to the
+// caller, although it is committed.
+//
+// # Environment
+//
+// HOOKLATCH_FAILPOINTS is a list of name=action[(argument)][@passages], separated by
+// commas. Actions:
+//
+//   - kill: SIGKILL, to this process
+//   - stop: SIGSTOP, to this process; it goes on after a SIGCONT
+//   - error
+//   - delay(200ms)
+//
+// Passages are counted by the process, from 1: @3 is the third only, @3+ the third
+// and all later ones, none means every one.
+//
+// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended
+// when it is passed, one to a line, the first 20 times of each.
+// HOOKLATCH_FAILPOINT_FIRED is one to which name, action and passage are appended
+// before an action is taken. Processes can share both.
+package failpoint
+
+// Moment is a place in every transaction.
+type Moment string
+
+// The moments of a transaction.
+const (
+	Begin        Moment = "begin"         // after BEGIN
+	BeforeCommit Moment = "before_commit" // everything is written
+	AfterCommit  Moment = "after_commit"  // the server has answered COMMIT
+)

@@ -1,0 +1,74 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxTraced is how many passages of one place are written to the trace.
+	maxTraced = 20
+	// stopSettles is how long the goroutine that sent SIGSTOP waits: the signal may
+	// reach its own thread a little later than others.
+	stopSettles = 10 * time.Millisecond
+)
+
+// places are those of one process.
+type places struct {
+	rules        map[string][]rule
+	trace, fired *os.File // nil: none
+
+	mu     sync.Mutex
+	passed map[string]int // by name
+}
+
+func (p *places) hit(name string) error {
+	r, passage := p.pass(name)
+	switch r.action {
+	case actionKill:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // our own process: there is nobody to refuse it
+		select {}                                      // nothing after this place may run before the signal has come
+	case actionStop:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // see above
+		time.Sleep(stopSettles)
+	case actionDelay:
+		time.Sleep(r.delay)
+	case actionError:
+		return fmt.Errorf("failpoint %s, passage %d", name, passage)
+	}
+	return nil
+}
+
+// pass counts and records the passage, and returns the rule for it, or none.
+func (p *places) pass(name string) (rule, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed[name]++
+	passage := p.passed[name]
+	if passage <= maxTraced {
+		record(p.trace, name)
+	}
+	for _, r := range p.rules[name] {
+		if r.covers(passage) {
+			record(p.fired, fmt.Sprint(name, " ", r.action, " ", passage))
+			return r, passage
+		}
+	}
+	return rule{}, passage
+}
+
+// record appends a line in one write, which others that append to the same file
+// do not cut in two.
+func record(file *os.File, line string) {
+	if file == nil {
+		return
+	}
+	if _, err := file.WriteString(line + "\n"); err != nil {
+		fmt.Fprintln(os.Stderr, "failpoint:", err)
+	}
+}
