@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/size"
 )
@@ -80,7 +81,7 @@ type Options struct {
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
 	// Now is the clock that signed timestamps are compared with. Defaults to
-	// time.Now.
+	// that of this process.
 	Now func() time.Time `yaml:"-"`
 }
 
@@ -109,7 +110,7 @@ func (o Options) withServices() Options {
 	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
 	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Now
 	}
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -70,7 +71,7 @@ func (b Breaker) Validate() error {
 
 // nextProbe doubles the wait: as long as the breaker has been open.
 func (b Breaker) nextProbe(openedAt time.Time) time.Duration {
-	return min(max(time.Since(openedAt), b.Probe), b.MaxProbe)
+	return min(max(clock.Since(openedAt), b.Probe), b.MaxProbe)
 }
 
 // breakerSlices is into how many parts the window is divided; the oldest is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -45,12 +46,12 @@ type effectWorker struct {
 // that knows whether the dead attempt's lease has ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
 	// River takes a time in the past for a mistake.
-	soonest := time.Now().Add(minSnooze)
+	soonest := clock.Now().Add(minSnooze)
 	switch {
 	case !job.Args.ran:
 		return soonest
 	case job.Args.next.IsZero():
-		return time.Now().Add(backoff(failures(job.JobRow), maxEffectBackoff))
+		return clock.Now().Add(backoff(failures(job.JobRow), maxEffectBackoff))
 	case job.Args.next.Before(soonest):
 		return soonest
 	}
@@ -101,9 +102,9 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, d denied) er
 	effect := &d.Effect
 	switch d.Status {
 	case ledger.ClaimNotDue:
-		return river.JobSnooze(max(time.Until(effect.NextAttemptAt), minSnooze))
+		return river.JobSnooze(max(clock.Until(effect.NextAttemptAt), minSnooze))
 	case ledger.ClaimLeased:
-		return river.JobSnooze(max(time.Until(effect.LeaseUntil), minSnooze))
+		return river.JobSnooze(max(clock.Until(effect.LeaseUntil), minSnooze))
 	case ledger.ClaimBlocked:
 		if d.Woken {
 			return output{Outcome: outcomeWaits}.record(ctx)

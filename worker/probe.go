@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -76,7 +77,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 		return river.JobSnooze(pausesEvery)
 	}
 	// The ledger's clock decides; this only avoids asking it too early.
-	if wait := time.Until(state.ProbeAt); wait > 0 {
+	if wait := clock.Until(state.ProbeAt); wait > 0 {
 		return river.JobSnooze(min(wait, pausesEvery))
 	}
 	id, due, err := w.ledger.OldestDue(ctx, l.Name)

@@ -13,6 +13,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/instrument"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
@@ -109,7 +110,7 @@ func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.Ke
 		),
 		trace.WithAttributes(attrs...),
 	}
-	if !w.again && time.Since(w.receivedAt) < traceFor {
+	if !w.again && clock.Since(w.receivedAt) < traceFor {
 		return t.tracer.Start(tracing.WithParent(ctx, w.from), w.name, opts...)
 	}
 	opts = append(opts, trace.WithNewRoot())
@@ -132,7 +133,7 @@ func endSpan(span trace.Span, outcome string, err error) {
 // jobStarted records how long the job waited, and whether an earlier run of it was
 // taken for dead.
 func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
-	wait := time.Since(job.ScheduledAt)
+	wait := clock.Since(job.ScheduledAt)
 	t.queueWait.Record(ctx, max(wait, 0).Seconds(), metric.WithAttributes(attribute.String(attrQueue, job.Queue)))
 	if n := len(job.Errors); n > 0 && job.Errors[n-1].Error == rescueError {
 		t.rescued.Add(ctx, 1, metric.WithAttributes(attribute.String(attrKind, job.Kind)))

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -152,7 +153,7 @@ func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		_, out := failed("%s answered HTTP %d %s", host, resp.StatusCode, http.StatusText(resp.StatusCode))
-		out.RetryAfter = retryAfter(resp.Header, time.Now())
+		out.RetryAfter = retryAfter(resp.Header, clock.Now())
 		return nil, out
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))

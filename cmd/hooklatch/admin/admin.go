@@ -20,6 +20,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -129,7 +130,7 @@ func New(opts Options) (*Admin, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.Now == nil {
-		opts.Now = time.Now
+		opts.Now = clock.Now
 	}
 	host, _, err := net.SplitHostPort(opts.Listen)
 	if err != nil {

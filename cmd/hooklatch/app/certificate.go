@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -54,7 +55,7 @@ func (a *App) loadCertificates() error {
 	a.certificates = certificates{}
 	for path, pair := range pairs {
 		a.certificates[path] = &certificate{}
-		if time.Now().After(pair.Ends()) {
+		if clock.Now().After(pair.Ends()) {
 			a.opts.Logger.Warn("certificate has expired", slog.String(logkey.Path, path))
 		}
 	}

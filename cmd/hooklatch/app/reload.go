@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -30,7 +30,7 @@ func (a *App) Reload(ctx context.Context) error {
 	}
 	pairs, err := KeyPairs(next)
 	if err == nil {
-		err = refuseExpired(next, pairs, time.Now())
+		err = refuseExpired(next, pairs, clock.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)

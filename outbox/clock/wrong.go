@@ -1,0 +1,30 @@
+//go:build failpoint
+
+package clock
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+const skewVariable = "HOOKLATCH_CLOCK"
+
+// Skew is how far the clock is ahead on purpose.
+func Skew() time.Duration { return skewOfProcess() }
+
+// skewOfProcess reads the environment once. A mistake in it ends the process: a test
+// would take a right clock for a wrong one that was survived.
+var skewOfProcess = sync.OnceValue(func() time.Duration {
+	text := os.Getenv(skewVariable)
+	if text == "" {
+		return 0
+	}
+	skew, err := time.ParseDuration(text)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "clock: %s: %v\n", skewVariable, err)
+		os.Exit(2)
+	}
+	return skew
+})
