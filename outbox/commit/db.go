@@ -58,6 +58,10 @@ func New(opts Options) (*DB, error) {
 	return &DB{pool: opts.Pool, batchSize: batchSize}, nil
 }
 
+// Name names a transaction, in errors, metrics and failpoints. It is a constant in the
+// code: those who make a process fail at each of them find all names there.
+type Name string
+
 // Limits bound one transaction. Zero values are the defaults.
 type Limits struct {
 	// Timeout bounds all its tries together. Defaults to 10 seconds.
@@ -75,17 +79,18 @@ type Limits struct {
 // until its time is over; ctx does not cancel it. repeated says that an earlier
 // try may have been committed: f must recognise its own rows. Errors:
 // ErrUnavailable, and what f returns.
-func (db *DB) Do(ctx context.Context, name string, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
+func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
 	if limits.Once {
-		err := inTransaction(ctx, db.pool, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
+		err := inTransaction(ctx, db.pool, name, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
 		return unavailable(name, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(limits.Timeout, doTimeout))
 	defer cancel()
 	repeated := false
 	err := db.untilKnown(ctx, &settings, attempts{
+		name:  name,
 		run:   func(tx pgx.Tx) error { return f(ctx, tx, repeated) },
 		again: func(err error) bool { return isTransient(err) || isLockWait(err) },
 		doubt: func() { repeated = true },
@@ -96,13 +101,13 @@ func (db *DB) Do(ctx context.Context, name string, limits Limits, f func(ctx con
 // Statement runs f on the pool, outside of a transaction of ours: for what is read,
 // and for a single write whose loss with the server is harmless. It is not tried
 // again, and ends with ctx. Errors: ErrUnavailable, and what f returns.
-func (db *DB) Statement(name string, f func(pool *pgxpool.Pool) error) error {
+func (db *DB) Statement(name Name, f func(pool *pgxpool.Pool) error) error {
 	return unavailable(name, f(db.pool))
 }
 
 // unavailable says of a fault of the moment, which was tried for long enough, that
 // the same call may be repeated.
-func unavailable(name string, err error) error {
+func unavailable(name Name, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || !isTransient(err) && !isLockWait(err) && !sqlstate.Away(err) {
 		return err
 	}
@@ -111,6 +116,7 @@ func unavailable(name string, err error) error {
 
 // attempts are the tries of one transaction.
 type attempts struct {
+	name  Name
 	run   func(tx pgx.Tx) error
 	again func(error) bool // whether another try may succeed
 	doubt func()           // told that a try may have been committed
@@ -125,7 +131,7 @@ var retryPauses = retry.Pauses{First: 10 * time.Millisecond, Max: 250 * time.Mil
 func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) error {
 	var err error
 	for range retryPauses.Until(ctx) {
-		if err = inTransaction(ctx, db.pool, *settings, a.run); err == nil || !a.again(err) {
+		if err = inTransaction(ctx, db.pool, a.name, *settings, a.run); err == nil || !a.again(err) {
 			return err
 		}
 		if isAmbiguous(err) {

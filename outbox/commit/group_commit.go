@@ -40,7 +40,7 @@ const (
 // the lock of another transaction leaves the committers alone (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
-	name string
+	name Name
 	opts GroupOptions[M, R]
 	kind metric.MeasurementOption
 
@@ -110,12 +110,12 @@ func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
 
 // NewGroup returns a Group of the transactions of one name. It starts nothing:
 // committers run only while there is something to commit.
-func NewGroup[M, R any](db *DB, name string, opts GroupOptions[M, R]) *Group[M, R] {
+func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R] {
 	g := &Group[M, R]{
 		db:      db,
 		name:    name,
 		opts:    opts.withDefaults(),
-		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", name))),
+		kind:    metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", string(name)))),
 		blocked: make(chan struct{}, maxBlockedLanes),
 	}
 	return g
@@ -281,6 +281,7 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) (
 	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
 	var results []R
 	err := g.db.untilKnown(ctx, &settings, attempts{
+		name: g.name,
 		run: func(tx pgx.Tx) error {
 			var err error
 			results, err = g.opts.Run(ctx, tx, members)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 )
 
 const (
@@ -72,8 +74,9 @@ SELECT
 }
 
 // inTransaction runs f in a transaction on a connection of its own. Everything
-// we write goes through it, but what joins a transaction of the caller's.
-func inTransaction(ctx context.Context, pool *pgxpool.Pool, settings txSettings, f func(pgx.Tx) error) error {
+// we write goes through it, but what joins a transaction of the caller's. Without
+// its name there is no transaction, so that each has its failpoints.
+func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return &transientError{op: "acquire connection", err: err}
@@ -89,6 +92,10 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, settings txSettings,
 		}
 		return fmt.Errorf("begin: %w", err)
 	}
+	if err := failpoint.HitIn(name, failpoint.Begin); err != nil {
+		rollback(ctx, tx)
+		return &transientError{op: "begin", err: err}
+	}
 	if err := f(tx); err != nil {
 		lost := conn.Conn().IsClosed()
 		rollback(ctx, tx)
@@ -97,7 +104,17 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, settings txSettings,
 		}
 		return err
 	}
-	return commit(ctx, tx)
+	if err := failpoint.HitIn(name, failpoint.BeforeCommit); err != nil {
+		rollback(ctx, tx)
+		return &transientError{op: "write", err: err}
+	}
+	if err := commit(ctx, tx); err != nil {
+		return err
+	}
+	if err := failpoint.HitIn(name, failpoint.AfterCommit); err != nil {
+		return &transientError{op: "commit", err: err, ambiguous: true}
+	}
+	return nil
 }
 
 // commit ends the transaction and classifies what may go wrong.

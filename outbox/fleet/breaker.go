@@ -18,7 +18,7 @@ import (
 // first to trip it decides. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
 	trip := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
-	if err := f.changeDestination(ctx, destination, f.sql.TripBreaker.With(trip)); err != nil {
+	if err := f.changeDestination(ctx, "trip_breaker", destination, f.sql.TripBreaker.With(trip)); err != nil {
 		return fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
 	return nil
@@ -51,7 +51,7 @@ func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.D
 // ErrUnavailable.
 func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
 	failed := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
-	if err := f.changeDestination(ctx, destination, f.sql.FailProbe.With(failed)); err != nil {
+	if err := f.changeDestination(ctx, "fail_probe", destination, f.sql.FailProbe.With(failed)); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
 	}
 	return nil
@@ -76,7 +76,7 @@ func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Du
 // an operator paused it.
 // Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) CloseBreaker(ctx context.Context, destination string) error {
-	if err := f.changeDestination(ctx, destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
+	if err := f.changeDestination(ctx, "close_breaker", destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
 		return fmt.Errorf("close breaker of %s: %w", destination, err)
 	}
 	return nil

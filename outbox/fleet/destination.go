@@ -107,8 +107,8 @@ func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, 
 // changeDestination changes the row of a destination, and applies what it says then
 // to its River queue, in one transaction under the row's lock. Each change gives
 // the same result when it is repeated, so a lost COMMIT answer is harmless.
-func (f *Fleet) changeDestination(ctx context.Context, destination string, change statement.Bound) error {
-	return f.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destination string, change statement.Bound) error {
+	return f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		known, err := f.applyPause(ctx, tx, destination, func() error {
 			_, err := change.Exec(ctx, tx)
 			return err

@@ -90,7 +90,7 @@ func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 // syncQueues moves jobs out of queues that no process worked for so long, except
 // of those to be left alone.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
-	if _, err := f.execute(ctx, f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()})); err != nil {
+	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
 	}
 	var queues []string
@@ -106,7 +106,7 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	}
 	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
 	for more := len(queues) > 0; more && ctx.Err() == nil; {
-		n, err := f.execute(ctx, f.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
+		n, err := f.execute(ctx, "move_jobs", f.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
 		if err != nil {
 			return moved, fmt.Errorf("sync queues: move jobs: %w", err)
 		}
@@ -119,15 +119,15 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 // Redirect sends a job to the queue of its destination. The process that runs
 // it, which cannot work it, then snoozes it. Errors: ErrUnavailable.
 func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
-	if _, err := f.execute(ctx, f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
+	if _, err := f.execute(ctx, "redirect_job", f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)
 	}
 	return nil
 }
 
 // execute runs a statement that may be repeated in a transaction of its own.
-func (f *Fleet) execute(ctx context.Context, change statement.Bound) (affected int64, err error) {
-	err = f.db.Do(ctx, change.Name(), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+func (f *Fleet) execute(ctx context.Context, name commit.Name, change statement.Bound) (affected int64, err error) {
+	err = f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		tag, err := change.Exec(ctx, tx)
 		affected = tag.RowsAffected()
 		return err

@@ -96,7 +96,7 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	return l.db.Do(ctx, string(what.Action), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+	return l.db.Do(ctx, commit.Name(what.Action), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if _, err := l.sql.LockRequest.With(lockRequest{RequestID: by.RequestID}).Exec(ctx, tx); err != nil {
 			return fmt.Errorf("lock request: %w", err)
 		}
