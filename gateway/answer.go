@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 )
 
 // StatusHeader says how a delivery was answered 2xx, whatever body its sender
@@ -76,7 +77,25 @@ func (r *reply) write(c echo.Context) error {
 	if len(r.answer.Body) == 0 {
 		return c.NoContent(r.answer.Status)
 	}
+	if failpoint.Enabled {
+		return r.writeInHalves(c)
+	}
 	return c.Blob(r.answer.Status, r.answer.ContentType, r.answer.Body)
+}
+
+// writeInHalves passes a place when the sender has one half of the answer.
+func (r *reply) writeInHalves(c echo.Context) error {
+	body := r.answer.Body
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	if err := c.Blob(r.answer.Status, r.answer.ContentType, body[:len(body)/2]); err != nil {
+		return err
+	}
+	c.Response().Flush()
+	if err := failpoint.Hit("gateway.half_answer"); err != nil {
+		panic(http.ErrAbortHandler) // the connection ends here
+	}
+	_, err := c.Response().Write(body[len(body)/2:])
+	return err
 }
 
 func (r *refusal) write(c echo.Context) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
@@ -88,6 +89,9 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
+	if err := failpoint.Hit("gateway.body_read"); err != nil {
+		return nil, refuseUnavailable("failpoint", err)
+	}
 	proof, cancel := context.WithTimeout(rx.ctx, proofTimeout)
 	defer cancel()
 	rx.secrets = rx.source.keys.at(rx.started)
@@ -105,6 +109,9 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	rx.prove()
 	rx.retry = rx.source.retry(request)
 	rx.gateway.meters.proven(rx.ctx, rx.source, rx.secrets.position(verified), rx.retry)
+	if err := failpoint.Hit("gateway.verified"); err != nil {
+		return nil, refuseUnavailable("failpoint", err)
+	}
 	return rx.accept(request)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/hooklatch/hooklatch/outbox/drain"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -136,7 +137,10 @@ func (g *Gateway) Stop(ctx context.Context) error {
 
 	// Not Shutdown at once: it closes the connections of requests that arrive
 	// from now on without an answer.
-	err := drain.Wait(ctx, &g.flights.underway) // also for those that came through Handler
+	err := failpoint.Hit("gateway.draining")
+	if err == nil {
+		err = drain.Wait(ctx, &g.flights.underway) // also for those that came through Handler
+	}
 	if err == nil {
 		err = ignoreClosed(g.server.Shutdown(ctx))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -136,12 +137,18 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
 		return nil, err
 	}
+	if err := failpoint.Hit("accept.events_inserted"); err != nil {
+		return nil, fmt.Errorf("%w: %w", commit.ErrTryAgain, err)
+	}
 	known, err := o.knownEvents(ctx, tx, rows, first, shut)
 	if err != nil {
 		return nil, err
 	}
 	if err := o.insertDispatchJobs(ctx, tx, rows); err != nil {
 		return nil, err
+	}
+	if err := failpoint.Hit("accept.jobs_inserted"); err != nil {
+		return nil, fmt.Errorf("%w: %w", commit.ErrTryAgain, err)
 	}
 	acceptances := make([]Acceptance, len(batch))
 	for i, a := range batch {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -152,7 +153,13 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 		out := destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errLeaseShort}
 		return call{effect: effect, outcome: out, duration: time.Since(began)}
 	}
+	if err := failpoint.Hit("effect.before_call"); err != nil {
+		return call{effect: effect, outcome: notSent(err), duration: time.Since(began)}
+	}
 	out := send(ctx, l, &effect)
+	if err := failpoint.Hit("effect.answered"); err != nil {
+		out = destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: err}
+	}
 	return call{effect: effect, made: true, outcome: out, duration: time.Since(began)}
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
@@ -27,6 +30,8 @@ const (
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds recording that a dispatch failed.
 	recordTimeout = 5 * time.Second
+	// transactionOfHandlers is the one that handlers write in.
+	transactionOfHandlers commit.Name = "dispatch_with_handlers"
 )
 
 // dispatchArgs are those of riverjob, and what the run leaves for NextRetry.
@@ -47,11 +52,11 @@ type dispatchWorker struct {
 func (d *dispatchWorker) NextRetry(job *river.Job[dispatchArgs]) time.Time {
 	switch {
 	case !job.Args.ran:
-		return time.Now()
+		return clock.Now()
 	case job.Args.wait > 0:
-		return time.Now().Add(job.Args.wait)
+		return clock.Now().Add(job.Args.wait)
 	}
-	return time.Now().Add(backoff(failures(job.JobRow), maxDispatchBackoff))
+	return clock.Now().Add(backoff(failures(job.JobRow), maxDispatchBackoff))
 }
 
 // dispatchRun is one run of a dispatch job.
@@ -194,6 +199,9 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 			_ = tx.Rollback(ending) // the error that led here is the one to report
 		}
 	}()
+	if err := failpoint.HitIn(transactionOfHandlers, failpoint.Begin); err != nil {
+		return outbox.Dispatched{}, err
+	}
 	dispatched, err := d.outbox.DispatchTx(ctx, tx, planned, func(ctx context.Context, tx pgx.Tx) error {
 		return handlers.run(ctx, tx, planned.Event, run, d.telemetry)
 	})
@@ -211,10 +219,16 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
 	}
+	if err := failpoint.HitIn(transactionOfHandlers, failpoint.BeforeCommit); err != nil {
+		return outbox.Dispatched{}, err
+	}
 	if err := tx.Commit(ending); err != nil {
 		return outbox.Dispatched{}, fmt.Errorf("commit: %w", err)
 	}
 	committed = true
+	if err := failpoint.HitIn(transactionOfHandlers, failpoint.AfterCommit); err != nil {
+		return outbox.Dispatched{}, err
+	}
 	d.logParked(ctx, run, planned, dispatched)
 	return dispatched, nil
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 )
 
 // Settings of River that differ from its defaults for a reason.
@@ -57,7 +60,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 	if err != nil {
 		return nil, fmt.Errorf("register jobs: %w", err)
 	}
-	client, err := river.NewClient(riverpgxv5.New(w.pool), &river.Config{
+	config := &river.Config{
 		ID:                          w.opts.ID,
 		Schema:                      string(w.opts.Schema),
 		Queues:                      riverQueues(w.opts, handlers),
@@ -76,12 +79,38 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		DiscardedJobRetentionPeriod: discardedRetention,
 		ReindexerIndexNames:         reindexed(),
 		TestOnly:                    w.noStagger,
-	})
+	}
+	if failpoint.Enabled {
+		config.Middleware = append(config.Middleware, &fetchedPlace{})
+		config.Test.Time = processClock{}
+	}
+	client, err := river.NewClient(riverpgxv5.New(w.pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("configure River: %w", err)
 	}
 	return client, nil
 }
+
+// fetchedPlace is the place between River's fetch of a job and the job.
+type fetchedPlace struct{ river.MiddlewareDefaults }
+
+// Work implements rivertype.WorkerMiddleware.
+func (*fetchedPlace) Work(ctx context.Context, _ *rivertype.JobRow, doInner func(context.Context) error) error {
+	if err := failpoint.Hit("river.job_fetched"); err != nil {
+		return err
+	}
+	return doInner(ctx)
+}
+
+// processClock makes River go by the clock that is set wrong with ours.
+type processClock struct{}
+
+// Now implements rivertype.TimeGenerator.
+func (processClock) Now() time.Time { return clock.Now() }
+
+// NowOrNil implements rivertype.TimeGenerator: no time of ours goes into statements
+// in place of the database's.
+func (processClock) NowOrNil() *time.Time { return nil }
 
 // warnings drops what River says below a warning: it repeats our own lines.
 type warnings struct{ slog.Handler }

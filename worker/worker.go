@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
@@ -199,6 +200,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 // second caller wait for the first, whatever its own context says.
 func (w *Worker) drain() {
 	defer close(w.ended)
+	_ = failpoint.Hit("worker.draining") // there is nobody to tell
 	w.pauses.stop()
 	if w.finder != nil {
 		w.finder.stop()

@@ -17,7 +17,9 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -93,7 +95,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		retryOn: o.RetryOn,
 		timeout: o.Timeout, maxResponse: int(o.MaxResponse), propagateTrace: o.PropagateTrace,
-		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: time.Now,
+		redactor: newRedactor(secretsOf(o)...), tracer: newTracer(o.TracerProvider), now: clock.Now,
 	}
 	for name, value := range o.Headers {
 		if err := h.CheckHeader(name, value); err != nil {
@@ -228,10 +230,16 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 		transport = h.bodiless
 	}
 	var connected atomic.Bool
-	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	}))
+	client := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	var sent requestSent
+	if failpoint.Enabled {
+		sent = passWhenSent(client)
+	}
+	req = req.WithContext(httptrace.WithClientTrace(ctx, client))
 	resp, err := transport.RoundTrip(req)
+	if failpoint.Enabled && err == nil {
+		resp, err = sent.awaited(ctx, resp)
+	}
 	if err != nil {
 		host := safetext.Line(req.URL.Host, 100)
 		if !connected.Load() {

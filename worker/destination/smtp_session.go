@@ -15,6 +15,7 @@ import (
 
 	"github.com/wneessen/go-mail/smtp"
 
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -78,7 +79,8 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 	defer plain.Close()
 	// The SMTP client has deadlines only; this ends it when ctx is cancelled.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
-	var conn net.Conn = &boundedConn{Conn: plain, left: maxReplies}
+	bounded := &boundedConn{Conn: plain, left: maxReplies}
+	var conn net.Conn = bounded
 	if m.tlsMode == TLSImplicit {
 		encrypted := tls.Client(conn, m.tls)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
@@ -109,6 +111,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		// No QUIT: the client would end the message with a dot before it.
 		return m.failed(ctx, stageContent, err)
 	}
+	bounded.passSent = failpoint.Enabled
 	if err := writer.Close(); err != nil {
 		return m.failed(ctx, stageEnd, err)
 	}
@@ -230,7 +233,8 @@ func isASCII(s string) bool {
 type boundedConn struct {
 	net.Conn
 
-	left int
+	left     int
+	passSent bool // pass the place of a request that is sent at the next read
 }
 
 var errTooMuch = errors.New("the server sent too much")
@@ -238,6 +242,12 @@ var errTooMuch = errors.New("the server sent too much")
 func (c *boundedConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, errTooMuch
+	}
+	if failpoint.Enabled && c.passSent {
+		c.passSent = false
+		if err := failpoint.Hit(placeRequestSent); err != nil {
+			return 0, err
+		}
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n

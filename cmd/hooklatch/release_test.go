@@ -1,0 +1,60 @@
+//go:build !failpoint
+
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What makes a process fail on purpose is for tests. A program that people run
+// has nothing of it: no code, no names of places, no variable that switches it on.
+func TestReleaseHasNoFailpoints(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "hooklatch")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/hooklatch")
+	build.Dir = repository
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(symbols), module+"/outbox/commit.inTransaction", "the list of symbols is one of our program")
+	for _, symbol := range []string{
+		module + "/outbox/failpoint.", module + "/outbox/clock.Skew", "writeInHalves", "requestSent", "fetchedPlace", "processClock",
+	} {
+		require.NotContains(t, string(symbols), symbol)
+	}
+
+	text, err := os.ReadFile(program)
+	require.NoError(t, err)
+	for _, word := range []string{
+		"HOOKLATCH_FAILPOINT", "HOOKLATCH_CLOCK", "gateway.body_read", "accept.jobs_inserted", "effect.request_sent", "worker.draining", "before_commit",
+	} {
+		require.False(t, bytes.Contains(text, []byte(word)), "the program contains %q", word)
+	}
+}
+
+// The same of what builds the programs that are given away.
+func TestNoReleaseIsBuiltWithFailpoints(t *testing.T) {
+	t.Parallel()
+	built := 0
+	for _, pattern := range []string{"Dockerfile", "compose.yaml", "Taskfile.yml", ".goreleaser*", ".github/workflows/release*"} {
+		files, err := filepath.Glob(filepath.Join(repository, filepath.FromSlash(pattern)))
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NotContains(t, string(text), "failpoint", "%s", file)
+			if bytes.Contains(text, []byte("go build")) {
+				built++
+			}
+		}
+	}
+	require.NotZero(t, built, "no file that builds the program was found")
+}
