@@ -121,6 +121,7 @@ type Process struct {
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false: it ended
+	Ordered bool   `json:"ordered"` // hookstorm started or ended it; false: it ended by itself
 }
 
 // Run says what a run is, once, in its first line.
