@@ -1,0 +1,67 @@
+package programs
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+// Configuration is the file of one process. It is safe for concurrent use.
+type Configuration struct {
+	path string
+
+	mu       sync.Mutex
+	settings scenario.Settings
+}
+
+// NewConfiguration writes the configuration of the scenario to path.
+func NewConfiguration(path string, settings scenario.Settings) (*Configuration, error) {
+	c := &Configuration{path: path, settings: settings}
+	if err := c.change(func(*scenario.Settings) {}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Path is where the file is.
+func (c *Configuration) Path() string { return c.path }
+
+// Vary changes what a reload may change and no guarantee rests on, and ends Break.
+func (c *Configuration) Vary() error {
+	return c.change(func(s *scenario.Settings) {
+		s.Variation++
+		s.Broken = false
+	})
+}
+
+// Break makes the file one that a reload must refuse. A process does not start
+// with it: Mend it before.
+func (c *Configuration) Break() error {
+	return c.change(func(s *scenario.Settings) { s.Broken = true })
+}
+
+// Mend makes it what it was before Break.
+func (c *Configuration) Mend() error {
+	return c.change(func(s *scenario.Settings) { s.Broken = false })
+}
+
+// change writes the file anew, at once: no process reads half of it.
+func (c *Configuration) change(edit func(*scenario.Settings)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	edit(&c.settings)
+	text, err := scenario.File(c.settings)
+	if err != nil {
+		return err
+	}
+	next := c.path + ".next"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := os.Rename(next, c.path); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package programs_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// asParent makes the test binary one that starts a child and waits to be killed.
+const asParent = "PROGRAMS_AS_PARENT"
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(asParent); file != "" {
+		beParent(file)
+		return
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+// root is that of the module.
+const root = "../../.."
+
+// notes are what a history says of processes.
+type notes struct {
+	*history.Writer
+
+	mu   sync.Mutex
+	seen []string
+}
+
+func newNotes() *notes {
+	n := &notes{}
+	n.Writer = history.NewWriter(new(bytes.Buffer), func(r history.Record) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.seen = append(n.seen, fmt.Sprintf("%s started=%t ordered=%t %s", r.Process.Name, r.Process.Started, r.Process.Ordered, r.Text))
+	})
+	return n
+}
+
+func (n *notes) list() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen
+}
+
+// newShell is a program that runs a script.
+func newShell(t *testing.T, script string, change func(*programs.Options)) (*programs.Program, *notes) {
+	t.Helper()
+	notes := newNotes()
+	opts := programs.Options{
+		Name: "shell", Build: "sh", Binary: "/bin/sh", Args: []string{"-c", script},
+		Log: filepath.Join(t.TempDir(), "shell.log"), History: notes.Writer,
+	}
+	if change != nil {
+		change(&opts)
+	}
+	p, err := programs.New(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Kill()) })
+	return p, notes
+}

@@ -1,0 +1,95 @@
+package programs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// killTimeout bounds the wait for a process after SIGKILL, which only the kernel
+// can delay.
+const killTimeout = 20 * time.Second
+
+// Kill ends the process as a crash would, also a paused one, and returns when it
+// is gone. Without a process it does nothing.
+func (p *Program) Kill() error {
+	process := p.current()
+	if process == nil || process.ended() {
+		return nil
+	}
+	process.ordered.Store(true)
+	if err := process.signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill %s: %w", p.opts.Name, err)
+	}
+	timer := time.NewTimer(killTimeout)
+	defer timer.Stop()
+	select {
+	case <-process.done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("kill %s: process %d is still there after %s", p.opts.Name, process.pid, killTimeout)
+	}
+}
+
+// Stop asks the process to end (SIGTERM), and returns when it is gone. One that
+// takes longer than StopTimeout, or than ctx, is killed, which is an error. It
+// may be called again; without a process it does nothing.
+func (p *Program) Stop(ctx context.Context) error {
+	process := p.current()
+	if process == nil || process.ended() {
+		return nil
+	}
+	process.ordered.Store(true)
+	// One that is paused could not heed it.
+	if err := errors.Join(process.signal(syscall.SIGTERM), process.signal(syscall.SIGCONT)); err != nil {
+		return fmt.Errorf("stop %s: %w", p.opts.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.opts.StopTimeout)
+	defer cancel()
+	select {
+	case <-process.done:
+		return nil
+	case <-ctx.Done():
+	}
+	lines := p.log.end()
+	return errors.Join(fmt.Errorf("stop %s: it did not end by itself: %w\n%s", p.opts.Name, context.Cause(ctx), lines), p.Kill())
+}
+
+// Pause stops the process where it is (SIGSTOP), until Continue.
+func (p *Program) Pause() error { return p.send("pause", syscall.SIGSTOP) }
+
+// Continue lets a paused process go on.
+func (p *Program) Continue() error { return p.send("continue", syscall.SIGCONT) }
+
+// Reload makes the process read its configuration again (SIGHUP). It is an error
+// before the process listens: until then SIGHUP ends it.
+func (p *Program) Reload(ctx context.Context) error {
+	process := p.current()
+	if process != nil && p.opts.ReadyURL != "" && !process.listening.Load() && p.ask(ctx, process) == 0 {
+		return fmt.Errorf("reload %s: it does not listen yet", p.opts.Name)
+	}
+	return p.send("reload", syscall.SIGHUP)
+}
+
+// send signals the process that runs; without one it is an error.
+func (p *Program) send(what string, signal syscall.Signal) error {
+	process := p.current()
+	if process == nil || process.ended() {
+		return fmt.Errorf("%s %s: no process runs", what, p.opts.Name)
+	}
+	if err := process.cmd.Process.Signal(signal); err != nil {
+		return fmt.Errorf("%s %s: %w", what, p.opts.Name, err)
+	}
+	return nil
+}
+
+// signal is for what a process that ended meanwhile has no more need of.
+func (p *process) signal(signal syscall.Signal) error {
+	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
