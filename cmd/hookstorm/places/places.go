@@ -1,0 +1,28 @@
+// Package places is responsible for knowing every failpoint there is in the program.
+package places
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
+)
+
+//go:generate go test . -run ^TestListHasEveryPlace$ -update
+
+//go:embed places.txt
+var list string
+
+// All are the names of all places, in order.
+func All() []string { return strings.Fields(list) }
+
+// Transactions are the names of all transactions that have places, in order.
+func Transactions() []string {
+	var names []string
+	for _, place := range All() {
+		if name, found := strings.CutSuffix(place, "."+string(failpoint.Begin)); found {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,198 @@
+package places_test
+
+import (
+	"flag"
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
+)
+
+var update = flag.Bool("update", false, "write places.txt instead of comparing")
+
+const module = "github.com/hooklatch/hooklatch"
+
+// The list is what the code says. A name that cannot be read from the code fails:
+// nobody could visit that place.
+func TestListHasEveryPlace(t *testing.T) {
+	t.Parallel()
+	found := inTheCode(t)
+	if *update {
+		require.NoError(t, os.WriteFile("places.txt", []byte(strings.Join(found, "\n")+"\n"), 0o644))
+		return
+	}
+	require.Equal(t, found, places.All(), "the list of places is out of date; run: go generate ./cmd/hookstorm/places")
+	require.Contains(t, places.Transactions(), "accept")
+	require.NotContains(t, places.Transactions(), "gateway")
+}
+
+// naming are the functions that pass places, and which of their arguments is the
+// name; each such function is found by its package and name.
+var naming = []struct {
+	function    string
+	argument    int
+	transaction bool // the name is that of a transaction, which has three places
+}{
+	{"(*" + module + "/outbox/commit.DB).Do", 1, true},
+	{module + "/outbox/commit.NewGroup", 1, true},
+	{module + "/outbox/failpoint.HitIn", 0, true},
+	{module + "/outbox/failpoint.Hit", 0, false},
+}
+
+// inTheCode reads the names of all places out of the packages of the program.
+func inTheCode(t *testing.T) []string {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile,
+		Dir:  "../../..",
+	}, "./gateway/...", "./outbox/...", "./schema/...", "./worker/...", "./cmd/hooklatch/...")
+	require.NoError(t, err)
+	require.NotEmpty(t, loaded)
+	r := reader{t: t, packages: loaded}
+	names := map[string]bool{}
+	for _, p := range loaded {
+		require.Empty(t, p.Errors)
+		if p.PkgPath == module+"/outbox/commit" || p.PkgPath == module+"/outbox/failpoint" {
+			continue // there the name is that of every transaction
+		}
+		for call := range r.calls(p) {
+			for _, n := range naming {
+				if nameOf(p, call) != n.function {
+					continue
+				}
+				for _, name := range r.values(p, call.Args[n.argument]) {
+					if !n.transaction {
+						names[name] = true
+						continue
+					}
+					for _, moment := range []failpoint.Moment{failpoint.Begin, failpoint.BeforeCommit, failpoint.AfterCommit} {
+						names[name+"."+string(moment)] = true
+					}
+				}
+			}
+		}
+	}
+	sorted := make([]string, 0, len(names))
+	for name := range names {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted)
+	return sorted
+}
+
+// reader finds out which values an expression has.
+type reader struct {
+	t        *testing.T
+	packages []*packages.Package
+}
+
+func (r reader) calls(p *packages.Package) func(yield func(*ast.CallExpr) bool) {
+	return func(yield func(*ast.CallExpr) bool) {
+		for _, file := range p.Syntax {
+			for node := range ast.Preorder(file) {
+				if call, ok := node.(*ast.CallExpr); ok && !yield(call) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// nameOf is the full name of what is called, empty for what has none.
+func nameOf(p *packages.Package, call *ast.CallExpr) string {
+	called := ast.Unparen(call.Fun)
+	if index, ok := called.(*ast.IndexListExpr); ok {
+		called = index.X
+	}
+	if index, ok := called.(*ast.IndexExpr); ok {
+		called = index.X
+	}
+	if selector, ok := called.(*ast.SelectorExpr); ok {
+		called = selector.Sel
+	}
+	name, ok := called.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	function, ok := p.TypesInfo.Uses[name].(*types.Func)
+	if !ok {
+		return ""
+	}
+	return function.Origin().FullName()
+}
+
+// values are those that the expression can have: of a constant, its own; of a
+// parameter, those that are given for it; of what is converted from a type that has
+// constants, all of these.
+func (r reader) values(p *packages.Package, e ast.Expr) []string {
+	r.t.Helper()
+	if value := p.TypesInfo.Types[e].Value; value != nil {
+		name := constant.StringVal(value)
+		require.NotEmpty(r.t, name, "%s: a place without a name", p.Fset.Position(e.Pos()))
+		return []string{name}
+	}
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if parameter, ok := p.TypesInfo.Uses[e].(*types.Var); ok {
+			if names := r.given(p, parameter); len(names) > 0 {
+				return names
+			}
+		}
+	case *ast.CallExpr:
+		if p.TypesInfo.Types[e.Fun].IsType() {
+			if names := constantsOf(p.TypesInfo.TypeOf(e.Args[0])); len(names) > 0 {
+				return names
+			}
+		}
+	}
+	require.FailNow(r.t, "unknown name", "%s: the name of a place must be known without running the program", p.Fset.Position(e.Pos()))
+	return nil
+}
+
+// given are the values of a function's parameter in all its calls, which are all in
+// its package.
+func (r reader) given(p *packages.Package, parameter *types.Var) []string {
+	for _, defined := range p.TypesInfo.Defs {
+		function, ok := defined.(*types.Func)
+		if !ok || function.Exported() {
+			continue
+		}
+		at := slices.Index(slices.Collect(function.Signature().Params().Variables()), parameter)
+		if at < 0 {
+			continue
+		}
+		var names []string
+		for call := range r.calls(p) {
+			if nameOf(p, call) == function.FullName() {
+				names = append(names, r.values(p, call.Args[at])...)
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// constantsOf are the values of all constants of a named type.
+func constantsOf(t types.Type) []string {
+	named, ok := t.(*types.Named)
+	if !ok {
+		return nil
+	}
+	var values []string
+	scope := named.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), named) {
+			values = append(values, constant.StringVal(c.Val()))
+		}
+	}
+	return values
+}
