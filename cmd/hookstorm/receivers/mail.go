@@ -1,0 +1,135 @@
+package receivers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/mail"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+// mailbox takes the messages of the SMTP destination. There is one at most: a
+// message does not say which destination it is for.
+type mailbox struct{ *Receivers }
+
+// NewSession implements smtp.Backend.
+func (m mailbox) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	return mailSession{m.Receivers, c.Conn()}, nil
+}
+
+type mailSession struct {
+	*Receivers
+
+	conn net.Conn
+}
+
+func (mailSession) Reset()                               {}
+func (mailSession) Logout() error                        { return nil }
+func (mailSession) Mail(string, *smtp.MailOptions) error { return nil }
+func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
+
+// Data takes a message whose final dot arrived.
+func (s mailSession) Data(content io.Reader) error {
+	message, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	var key, text string
+	if parsed, err := mail.ReadMessage(bytes.NewReader(message)); err != nil {
+		text = fmt.Sprintf("not a message: %s", err)
+	} else {
+		key = parsed.Header.Get("Hooklatch-Idempotency-Key")
+	}
+	destination := s.mailDestination()
+	behaviour, known := s.behaviour.next(destination)
+	c := s.desk.arrived(destination, key, behaviour, message, text)
+	switch {
+	case c == nil:
+		return s.cut()
+	case !known || key == "":
+		return refuse(c, history.Fail, 554)
+	}
+	return s.behave(c, behaviour)
+}
+
+func (r *Receivers) mailDestination() string {
+	i := slices.IndexFunc(r.opts.Destinations, func(d scenario.Destination) bool { return d.Kind == "smtp" })
+	if i < 0 {
+		return "mail"
+	}
+	return r.opts.Destinations[i].Name
+}
+
+// behave does what comes nearest to a behaviour over HTTP. A server that says 4yz
+// or 5yz after the final dot has not taken the message (RFC 5321, section 4.2.5):
+// so it never applies and then answers an error.
+func (s mailSession) behave(c *call, b Behaviour) error {
+	switch b {
+	case OK, Random: // the second is never drawn
+		c.apply()
+		c.end(history.OK, 250, "")
+		return nil
+	case Slow:
+		c.apply()
+		if !s.waitFor(s.opts.Slow) {
+			c.end(history.Unknown, 0, "nobody waited for the answer")
+			return s.cut()
+		}
+		c.end(history.OK, 250, "")
+		return nil
+	case Hang:
+		if s.Receivers.behaviour.coin() {
+			c.apply()
+		}
+		s.waitFor(patience)
+		c.end(history.Unknown, 0, "not answered")
+		return s.cut()
+	case ResetBefore:
+		c.end(history.Unknown, 0, "cut")
+		return s.cut()
+	case ResetAfterApply, HalfAnswer, ErrorAfterApply, EndlessBody, HugeHeader:
+		c.apply()
+		c.end(history.Unknown, 0, "cut")
+		return s.cut()
+	case ErrorBefore, Busy, Unavailable:
+		return refuse(c, history.Fail, 451)
+	case Unauthorized:
+		return refuse(c, history.Fail, 530)
+	case Refused, Gone, Redirect:
+		return refuse(c, history.Fail, 550)
+	}
+	return refuse(c, history.Fail, 554)
+}
+
+func refuse(c *call, kind history.Kind, code int) error {
+	c.end(kind, code, "")
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 0, 0}, Message: "as told"}
+}
+
+var errCut = errors.New("the connection was cut")
+
+// cut resets the connection, so that what Data returns reaches nobody.
+func (s mailSession) cut() error {
+	reset(s.conn)
+	return errCut
+}
+
+// waitFor returns after d: true. Or before it: when the client hangs up, or when
+// the receivers stop, which closes the connection. The client has nothing to say
+// meanwhile.
+func (s mailSession) waitFor(d time.Duration) bool {
+	if s.conn.SetReadDeadline(time.Now().Add(d)) != nil {
+		return false
+	}
+	_, err := s.conn.Read(make([]byte, 1))
+	return errors.Is(err, os.ErrDeadlineExceeded) && s.conn.SetReadDeadline(time.Time{}) == nil
+}

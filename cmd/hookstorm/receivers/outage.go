@@ -1,0 +1,57 @@
+package receivers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+)
+
+// open serves HTTP on a listener, until that is closed.
+func (r *Receivers) open(door net.Listener) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped {
+		_ = door.Close() // nobody was let in
+		return
+	}
+	r.door = door
+	r.serving.Go(func() { _ = r.web.Serve(door) }) // until Stop or Down closes it
+}
+
+// Down makes all HTTP destinations refuse connections, until Up. Calls that are in
+// progress go on.
+func (r *Receivers) Down() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.door == nil {
+		return
+	}
+	_ = r.door.Close() // nothing can be done about one that fails to
+	r.door = nil
+	r.web.SetKeepAlivesEnabled(false) // ends the connections that wait for a call
+}
+
+// Up ends what Down began, at the same address. Another program may have that port
+// for its own side of a connection: then it is tried again until ctx ends.
+func (r *Receivers) Up(ctx context.Context) error {
+	r.mu.Lock()
+	away := r.door == nil
+	r.mu.Unlock()
+	if !away {
+		return nil
+	}
+	r.web.SetKeepAlivesEnabled(true)
+	for {
+		door, err := listen(ctx, r.webAddr.String())
+		if err == nil {
+			r.open(door)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("listen for calls again: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,119 @@
+// Package receivers is responsible for the other end of a torture run: HTTP and
+// SMTP servers that do to each call what they are told to, apply each key once,
+// and write down every call they got.
+package receivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Options configure Receivers.
+type Options struct {
+	// History gets a call for every request that arrived whole. Required.
+	History *history.Writer
+	// Seed decides what Random and Hang do.
+	Seed int64
+	// Destinations that are served. Defaults to those of the scenario.
+	Destinations []scenario.Destination
+	// Secrets of destinations whose requests must bear a signature of Standard
+	// Webhooks: whsec_ and Base64. None is asked for of the others.
+	Secrets map[string]secret.Value
+	// Slow is how long the behaviour of that name takes. Defaults to 300 ms.
+	Slow time.Duration
+}
+
+// Receivers are the servers of a run. All destinations behave well until they are
+// told otherwise.
+type Receivers struct {
+	opts      Options
+	desk      *desk
+	behaviour *orders
+	web       *http.Server
+	mail      *smtp.Server
+	webAddr   netip.AddrPort
+	mailAddr  netip.AddrPort
+	stopping  chan struct{} // closed by Stop: nobody waits any longer
+	serving   sync.WaitGroup
+
+	mu      sync.Mutex
+	door    net.Listener // of the HTTP server; nil during an outage
+	stopped bool
+}
+
+// New makes receivers.
+func New(o Options) *Receivers {
+	if o.Destinations == nil {
+		o.Destinations = scenario.Destinations()
+	}
+	if o.Slow == 0 {
+		o.Slow = 300 * time.Millisecond
+	}
+	r := &Receivers{opts: o, desk: newDesk(o.History), behaviour: newOrders(o.Destinations, o.Seed), stopping: make(chan struct{})}
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // all they have to tell is that calls were cut
+	r.web = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
+	r.mail = smtp.NewServer(mailbox{r})
+	r.mail.Domain, r.mail.ErrorLog = "mx.example.com", quiet
+	return r
+}
+
+// Start listens on ports of loopback that are free.
+func (r *Receivers) Start(ctx context.Context) error {
+	web, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for calls: %w", err)
+	}
+	mail, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen for mail: %w", err), web.Close())
+	}
+	r.webAddr, r.mailAddr = addressOf(web), addressOf(mail)
+	r.open(web)
+	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // until Stop closes it
+	r.serving.Go(func() {
+		<-r.stopping
+		_ = mail.Close() // the server does not know it yet if it was stopped at once
+	})
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+func addressOf(l net.Listener) netip.AddrPort { return l.Addr().(*net.TCPAddr).AddrPort() }
+
+// URL is what the HTTP destinations stand under, by their names.
+func (r *Receivers) URL() string { return "http://" + r.webAddr.String() }
+
+// MailAddr is where the mail server listens.
+func (r *Receivers) MailAddr() netip.AddrPort { return r.mailAddr }
+
+// Stop cuts what is in progress and closes the servers. When it returns, the
+// history has the end of every call.
+func (r *Receivers) Stop() {
+	r.mu.Lock()
+	if !r.stopped {
+		r.stopped = true
+		r.desk.close()
+		close(r.stopping)
+		_ = r.web.Close()  // nothing is left of its connections whatever it says
+		_ = r.mail.Close() // likewise
+	}
+	r.mu.Unlock()
+	r.serving.Wait()
+	r.desk.wait()
+}

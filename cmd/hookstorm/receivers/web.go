@@ -1,0 +1,165 @@
+package receivers
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+const (
+	// elsewhere is where Redirect points. Nobody may follow it.
+	elsewhere = "elsewhere"
+	// retryAfter is what Busy and Unavailable ask for, in seconds.
+	retryAfter = "1"
+	// hugeHeader is more than clients take, in bytes.
+	hugeHeader = 512 << 10
+	// patience bounds how long a call hangs whose caller never gives up.
+	patience = time.Minute
+	// maxBody is more than any body of a run, in bytes.
+	maxBody = 16 << 20
+)
+
+// ServeHTTP takes the calls of all destinations.
+func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
+	if err != nil {
+		return // Its end did not arrive: nobody applies such a call.
+	}
+	destination := strings.TrimPrefix(request.URL.Path, "/")
+	behaviour, known := r.behaviour.next(destination)
+	key := request.Header.Get("Idempotency-Key")
+	c := r.desk.arrived(destination, key, behaviour, body, "attempt "+request.Header.Get("Hooklatch-Attempt"))
+	switch {
+	case c == nil:
+		cut(w, "")
+	case !known || key == "":
+		c.end(history.Fail, http.StatusNotFound, "there is no such destination, or no key")
+		w.WriteHeader(http.StatusNotFound)
+	case !r.signed(destination, request.Header, body):
+		c.end(history.Fail, http.StatusUnauthorized, "the signature is wrong")
+		w.WriteHeader(http.StatusUnauthorized)
+	default:
+		r.behave(w, request, c, behaviour)
+	}
+}
+
+// behave does to a call what the destination was told to do.
+func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call, b Behaviour) {
+	switch b {
+	case OK, Random: // the second is never drawn
+		c.apply()
+		c.end(history.OK, http.StatusOK, "")
+		w.WriteHeader(http.StatusOK)
+	case Slow:
+		c.apply()
+		if !r.wait(request, r.opts.Slow) {
+			c.end(history.Unknown, 0, "nobody waited for the answer")
+			cut(w, "")
+			return
+		}
+		c.end(history.OK, http.StatusOK, "")
+		w.WriteHeader(http.StatusOK)
+	case Hang:
+		if r.behaviour.coin() {
+			c.apply()
+		}
+		r.wait(request, patience)
+		c.end(history.Unknown, 0, "not answered")
+		cut(w, "")
+	case ResetBefore:
+		c.end(history.Unknown, 0, "cut")
+		cut(w, "")
+	case ResetAfterApply:
+		c.apply()
+		c.end(history.Unknown, 0, "cut")
+		cut(w, "")
+	case HalfAnswer:
+		c.apply()
+		c.end(history.Unknown, 0, "cut within the answer")
+		cut(w, "HTTP/1.1 200 OK\r\nContent-Le")
+	case ErrorBefore:
+		answer(w, c, history.Unknown, http.StatusInternalServerError)
+	case ErrorAfterApply:
+		c.apply()
+		answer(w, c, history.Unknown, http.StatusInternalServerError)
+	case Busy:
+		w.Header().Set("Retry-After", retryAfter)
+		answer(w, c, history.Fail, http.StatusTooManyRequests)
+	case Unavailable:
+		// For all the caller knows a proxy answers, behind which it was applied.
+		w.Header().Set("Retry-After", retryAfter)
+		answer(w, c, history.Unknown, http.StatusServiceUnavailable)
+	case Unauthorized:
+		answer(w, c, history.Fail, http.StatusUnauthorized)
+	case Refused:
+		answer(w, c, history.Fail, http.StatusUnprocessableEntity)
+	case Gone:
+		answer(w, c, history.Fail, http.StatusGone)
+	case Redirect:
+		w.Header().Set("Location", r.URL()+"/"+elsewhere)
+		answer(w, c, history.Fail, http.StatusTemporaryRedirect)
+	case EndlessBody:
+		c.apply()
+		c.end(history.OK, http.StatusOK, "")
+		r.writeForever(w, request)
+	case HugeHeader:
+		c.apply()
+		c.end(history.Unknown, http.StatusOK, "in a header that nobody takes")
+		w.Header().Set("X-Huge", strings.Repeat("x", hugeHeader))
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+func answer(w http.ResponseWriter, c *call, kind history.Kind, status int) {
+	c.end(kind, status, "")
+	w.WriteHeader(status)
+}
+
+// wait returns after d: true. Or before it: when the caller hangs up, or when the
+// receivers stop.
+func (r *Receivers) wait(request *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-request.Context().Done():
+	case <-r.stopping:
+	}
+	return false
+}
+
+// writeForever writes a body until the caller has had enough of it.
+func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
+	chunk := make([]byte, 32<<10)
+	for range 1000 {
+		_, err := w.Write(chunk)
+		if err != nil || http.NewResponseController(w).Flush() != nil || !r.wait(request, 20*time.Millisecond) {
+			break
+		}
+	}
+	cut(w, "")
+}
+
+// cut resets the connection, after a last word.
+func cut(w http.ResponseWriter, last string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // it is gone
+	}
+	_, _ = io.WriteString(conn, last) // the caller may be gone
+	reset(conn)
+}
+
+// reset closes a connection so that the other side sees it broken, not ended.
+// What was written may or may not arrive before.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // fails on a connection that is closed
+	}
+	_ = conn.Close() // likewise
+}
