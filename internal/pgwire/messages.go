@@ -35,8 +35,10 @@ type Splitter struct {
 // Feed appends what was read.
 func (s *Splitter) Feed(b []byte) {
 	// Messages that were taken are given up here, not in Next, which hands them out.
-	s.buf = append(s.buf[:0], s.buf[s.next:]...)
-	s.next = 0
+	if s.next > 0 {
+		s.buf = append(s.buf[:0], s.buf[s.next:]...)
+		s.next = 0
+	}
 	s.buf = append(s.buf, b...)
 }
 

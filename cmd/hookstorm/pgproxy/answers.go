@@ -1,0 +1,155 @@
+package pgproxy
+
+import (
+	"encoding/binary"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/hooklatch/hooklatch/internal/pgwire"
+)
+
+// relayAnswers leads what the server sends to the client, message by message.
+func (c *conn) relayAnswers() {
+	defer c.close()
+	defer c.abandon()
+	var messages pgwire.Splitter
+	buf := make([]byte, readSize)
+	for {
+		n, err := c.server.Read(buf)
+		messages.Feed(buf[:n])
+		var out []byte
+		for {
+			message, err := messages.Next()
+			if err != nil {
+				return
+			}
+			if message == nil {
+				break
+			}
+			out = c.deliver(message, out)
+		}
+		// A client that is gone does not hear it. The direction to the server notices that.
+		_ = c.send(toClient, c.client, out)
+		if err != nil {
+			c.mu.Lock()
+			hung := c.hung
+			c.mu.Unlock()
+			if hung {
+				<-c.closed // until the client gives up
+			}
+			c.hold(toClient) // its end is held back like all it says
+			return
+		}
+	}
+}
+
+// deliver appends a message of the server to what the client gets, unless a fault
+// decides otherwise.
+func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
+	if message.Type() == 'K' && len(message.Body()) >= 4 {
+		c.backend.Store(binary.BigEndian.Uint32(message.Body()))
+	}
+	c.mu.Lock()
+	if c.hung {
+		c.mu.Unlock()
+		return out
+	}
+	var current *exchange
+	if len(c.pending) > 0 {
+		current = c.pending[0]
+	}
+	if current == nil || current.shot == nil {
+		c.settle(message)
+		c.mu.Unlock()
+		return append(out, message...)
+	}
+	shot, begun := current.shot, current.begun
+	current.begun = true
+	current.note(message)
+	answer := current.answer
+	ended := c.settle(message)
+	if ended {
+		current.shot = nil
+	}
+	c.mu.Unlock()
+
+	switch {
+	case !shot.kind().swallows():
+		if !begun {
+			_ = c.send(toClient, c.client, out) // what came before is not delayed
+			out = nil
+			shot.tell(c, "")
+			c.delay(shot)
+		}
+		if ended {
+			shot.land()
+		}
+		return append(out, message...)
+	case ended:
+		_ = c.send(toClient, c.client, out) // what came before was answered
+		c.breakOff(shot, answer)
+		return nil
+	default:
+		return out
+	}
+}
+
+// settle takes the first exchange off when a message ends its answer; c.mu is held.
+func (c *conn) settle(message pgwire.Message) bool {
+	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
+		return false
+	}
+	c.pending = c.pending[1:]
+	return true
+}
+
+// note keeps what the server said about a statement.
+func (e *exchange) note(message pgwire.Message) {
+	switch message.Type() {
+	case 'C':
+		var complete pgproto3.CommandComplete
+		if complete.Decode(message.Body()) == nil {
+			e.answer = string(complete.CommandTag)
+		}
+	case 'E':
+		var failed pgproto3.ErrorResponse
+		if failed.Decode(message.Body()) == nil {
+			e.answer = failed.Code
+		}
+	}
+}
+
+// breakOff does what a fault does after it has swallowed the whole answer.
+func (c *conn) breakOff(s *shot, answer string) {
+	if s.kind() == HangAnswer {
+		c.mu.Lock()
+		c.hung = true
+		gone := c.gone
+		c.mu.Unlock()
+		s.tell(c, answer)
+		s.land()
+		if gone {
+			c.close()
+		}
+		return
+	}
+	s.tell(c, answer)
+	s.land()
+	if s.kind() == Terminate {
+		c.say("57P01", "terminating connection due to administrator command")
+	}
+	c.close()
+}
+
+// abandon gives back the faults whose answer never came.
+func (c *conn) abandon() {
+	c.mu.Lock()
+	pending := c.pending
+	c.pending, c.silent = nil, true
+	c.mu.Unlock()
+	for _, exchange := range pending {
+		if exchange.shot != nil {
+			exchange.shot.land()
+		}
+	}
+}

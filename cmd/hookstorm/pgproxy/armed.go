@@ -1,0 +1,208 @@
+package pgproxy
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/pgwire"
+)
+
+// firedSize is how many firings may wait in the channel of Fired.
+const firedSize = 1024
+
+// Armed is a fault in place. Its state is guarded by the mutex of the proxy.
+type Armed struct {
+	proxy *Proxy
+	fault Fault
+	fired chan Firing
+	done  chan struct{} // closed when it can fire no more
+
+	left   int // -1 for no limit
+	flying int // shots that have not landed
+	count  int
+	felt   map[*conn]struct{} // connections that a fault of the line has fired for
+	timer  *time.Timer
+	over   bool
+}
+
+// Arm puts a fault in place, beside those that are. Of several for one statement the
+// one that was armed first takes it.
+func (p *Proxy) Arm(fault Fault) (*Armed, error) {
+	if err := fault.validate(); err != nil {
+		return nil, err
+	}
+	a := &Armed{
+		proxy: p, fault: fault, left: -1,
+		fired: make(chan Firing, firedSize), done: make(chan struct{}), felt: map[*conn]struct{}{},
+	}
+	if fault.Count > 0 {
+		a.left = fault.Count
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = append(p.armed, a)
+	if fault.For > 0 {
+		a.timer = time.AfterFunc(fault.For, a.Disarm)
+	}
+	p.wake()
+	return a, nil
+}
+
+// DisarmAll ends every fault.
+func (p *Proxy) DisarmAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.armed) > 0 {
+		p.armed[0].end()
+	}
+}
+
+// Disarm ends the fault. Further calls do nothing.
+func (a *Armed) Disarm() {
+	a.proxy.mu.Lock()
+	defer a.proxy.mu.Unlock()
+	a.end()
+}
+
+// Count returns how often it fired.
+func (a *Armed) Count() int {
+	a.proxy.mu.Lock()
+	defer a.proxy.mu.Unlock()
+	return a.count
+}
+
+// Fired receives each firing. Up to 1024 wait for a reader, further ones are only
+// counted.
+func (a *Armed) Fired() <-chan Firing { return a.fired }
+
+// Done is closed when the fault fires no more: it was disarmed, its time is over, or
+// it fired as often as it was armed for.
+func (a *Armed) Done() <-chan struct{} { return a.done }
+
+// end takes the fault away; the mutex is held.
+func (a *Armed) end() {
+	if a.over {
+		return
+	}
+	a.over = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.proxy.armed = slices.DeleteFunc(a.proxy.armed, func(other *Armed) bool { return other == a })
+	close(a.done)
+	a.proxy.wake()
+}
+
+// endIfSpent ends a fault that fired as often as it was armed for; the mutex is held.
+func (a *Armed) endIfSpent() {
+	if a.left == 0 && a.flying == 0 {
+		a.end()
+	}
+}
+
+// shot is a fault that took a statement.
+type shot struct {
+	armed *Armed
+	sql   string
+	told  bool
+}
+
+// aim returns the fault that takes one of the statements of a connection, nil for
+// none. It has to land.
+func (p *Proxy) aim(c *conn, statements []string) *shot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.armed {
+		if !a.fault.Kind.atStatement() || a.left == 0 || !a.fault.Who.has(c) {
+			continue
+		}
+		for _, sql := range statements {
+			if a.matches(sql) {
+				if a.left > 0 {
+					a.left--
+				}
+				a.flying++
+				return &shot{armed: a, sql: sql}
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Armed) matches(sql string) bool {
+	if a.fault.Match == nil {
+		return pgwire.IsCommit(sql)
+	}
+	return a.fault.Match.MatchString(sql)
+}
+
+func (s *shot) kind() Kind { return s.armed.fault.Kind }
+
+// tell reports that it happens.
+func (s *shot) tell(c *conn, answer string) {
+	s.armed.proxy.mu.Lock()
+	s.told = true
+	s.armed.report(c, s.sql, answer)
+}
+
+// land ends it. When it was not told it did not come to pass, the server went away
+// before it answered: the fault can fire again.
+func (s *shot) land() {
+	a := s.armed
+	a.proxy.mu.Lock()
+	defer a.proxy.mu.Unlock()
+	a.flying--
+	if !s.told && a.left >= 0 {
+		a.left++
+	}
+	a.endIfSpent()
+}
+
+// feel reports, once for each connection, that it felt a fault that lasts.
+func (a *Armed) feel(c *conn) {
+	a.proxy.mu.Lock()
+	if _, told := a.felt[c]; told {
+		a.proxy.mu.Unlock()
+		return
+	}
+	a.felt[c] = struct{}{}
+	a.report(c, "", "")
+}
+
+// turnsAway reports which fault, Refuse or Cap, a connection that begins meets: the
+// empty kind for none.
+func (p *Proxy) turnsAway(c *conn) Kind {
+	p.mu.Lock()
+	armed := p.find(c, Refuse, Cap)
+	if armed == nil || armed.fault.Kind == Cap && p.accepted(armed.fault.Who) < armed.fault.Connections {
+		p.mu.Unlock()
+		return ""
+	}
+	if armed.left > 0 {
+		armed.left--
+	}
+	armed.report(c, "", "")
+	return armed.fault.Kind
+}
+
+// report counts a firing and tells it. The mutex is held, and let go of.
+func (a *Armed) report(c *conn, sql, answer string) {
+	firing := Firing{
+		At: time.Now(), Kind: a.fault.Kind, SQL: sql, Answer: answer,
+		Listener: c.listener, Application: c.application, BackendPID: c.backend.Load(),
+	}
+	a.count++
+	select {
+	case a.fired <- firing:
+	default:
+	}
+	a.endIfSpent()
+	observe := a.proxy.opts.OnFiring
+	a.proxy.mu.Unlock()
+	if a.fault.OnFiring != nil {
+		a.fault.OnFiring(firing)
+	}
+	if observe != nil {
+		observe(firing)
+	}
+}

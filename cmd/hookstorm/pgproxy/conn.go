@@ -1,0 +1,159 @@
+package pgproxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/hooklatch/hooklatch/internal/pgwire"
+)
+
+// startupTimeout bounds the wait for a client to say who it is.
+const startupTimeout = 30 * time.Second
+
+// conn is a client's connection and the one to the server that belongs to it.
+type conn struct {
+	proxy    *Proxy
+	listener string
+	client   net.Conn
+	backend  atomic.Uint32 // id of the server's process, 0 before it told
+
+	closed chan struct{}
+	once   sync.Once
+
+	// Written with the mutex of the proxy held, before the server is connected.
+	application string
+	target      string // empty while there is no server
+
+	// The mutex of the proxy may be held while this one is taken, not the other way
+	// round.
+	mu      sync.Mutex
+	server  net.Conn    // nil before it is connected
+	pending []*exchange // requests whose answer has not ended, in their order
+	partial *exchange   // the last of pending, when more of it is to come
+	gone    bool        // the client has closed, or is about to
+	hung    bool        // an answer was swallowed and none is to come
+	silent  bool        // the server is gone
+}
+
+// exchange is a request and its answer.
+type exchange struct {
+	shot   *shot  // nil for an exchange that nothing breaks
+	answer string // tag or SQLSTATE of what came so far
+	begun  bool   // something of the answer has come
+}
+
+// serve leads the connection until one end closes it.
+func (c *conn) serve() {
+	defer c.close()
+	startup, err := c.begin()
+	if err != nil || startup == nil {
+		return // nobody to tell: the client went away, or spoke another protocol
+	}
+	switch c.proxy.turnsAway(c) {
+	case Refuse:
+		c.reset()
+		return
+	case Cap:
+		c.say("53300", "sorry, too many clients already")
+		return
+	}
+	if err := c.connect(); err != nil {
+		c.reset() // as when nobody listens
+		return
+	}
+	if err := c.send(toServer, c.server, startup); err != nil {
+		return
+	}
+	if startup.Cancels() {
+		_, _ = io.Copy(io.Discard, c.server) // until the server has closed
+		return
+	}
+	var answers sync.WaitGroup
+	answers.Go(c.relayAnswers)
+	c.relayRequests()
+	answers.Wait()
+}
+
+// begin reads who the client is. Encryption is refused.
+func (c *conn) begin() (pgwire.Startup, error) {
+	if err := c.client.SetReadDeadline(time.Now().Add(startupTimeout)); err != nil {
+		return nil, err
+	}
+	startup, err := pgwire.ReadStartup(c.client)
+	for err == nil && startup.AsksForEncryption() {
+		if _, err = c.client.Write([]byte{'N'}); err == nil {
+			startup, err = pgwire.ReadStartup(c.client)
+		}
+	}
+	if err != nil || startup.Cancels() {
+		return startup, err
+	}
+	var message pgproto3.StartupMessage
+	if err := message.Decode(startup.Body()); err != nil {
+		return nil, fmt.Errorf("startup message: %w", err)
+	}
+	c.proxy.mu.Lock()
+	c.application = message.Parameters["application_name"]
+	c.proxy.mu.Unlock()
+	return startup, c.client.SetReadDeadline(time.Time{})
+}
+
+// connect connects to the server that is the target now.
+func (c *conn) connect() error {
+	target := c.proxy.Target()
+	dialer := net.Dialer{Timeout: dialTimeout}
+	server, err := dialer.DialContext(c.proxy.ctx, "tcp", target)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.server = server
+	c.mu.Unlock()
+	c.proxy.mu.Lock()
+	defer c.proxy.mu.Unlock()
+	c.target = target
+	select {
+	case <-c.closed: // before it could close the server's side
+		_ = server.Close() // nothing was sent
+		return net.ErrClosed
+	default:
+	}
+	if c.proxy.target != target {
+		return fmt.Errorf("%s is the target no more", target)
+	}
+	return nil
+}
+
+// say sends the client a fatal error, as the last it hears.
+func (c *conn) say(code, message string) {
+	farewell, _ := (&pgproto3.ErrorResponse{ // encoding it cannot fail
+		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message,
+	}).Encode(nil)
+	_ = c.send(toClient, c.client, farewell) // a client that is gone need not hear it
+}
+
+// reset closes the client's side in the way of a machine where nobody listens.
+func (c *conn) reset() {
+	if tcp, ok := c.client.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // else it is closed politely
+	}
+}
+
+// close closes both ends. Further calls do nothing.
+func (c *conn) close() {
+	c.once.Do(func() {
+		close(c.closed)
+		_ = c.client.Close() // either end may be gone already
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.server != nil {
+			_ = c.server.Close()
+		}
+	})
+}

@@ -1,0 +1,237 @@
+// Package pgproxy is responsible for the line between processes and Postgres: it
+// leads to whichever server is the primary, sees the statements on it, and breaks on
+// order.
+package pgproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// dialTimeout bounds the wait for the server to take a connection.
+const dialTimeout = 5 * time.Second
+
+// acceptPause is between tries to accept a connection.
+const acceptPause = 10 * time.Millisecond
+
+// Options say where the proxy leads to.
+type Options struct {
+	// Listen is the address of the first listener, whose name is empty. Default: a free
+	// port of 127.0.0.1.
+	Listen string
+	// Target is the server's address, host:port. While there is none, connections that
+	// begin are reset. SetTarget changes it.
+	Target string
+	// OnFiring is called for each firing of each fault; it must not wait. Default:
+	// nothing.
+	OnFiring func(Firing)
+}
+
+// Proxy leads connections to a server. They are not encrypted, so that it can read
+// them.
+type Proxy struct {
+	opts    Options
+	ctx     context.Context // of connections to the server that are being made
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu        sync.Mutex
+	stopped   bool
+	target    string
+	listeners map[string]*Listener
+	conns     map[*conn]struct{}
+	armed     []*Armed      // in the order of arming
+	changed   chan struct{} // closed when armed changes
+}
+
+// Listener is an address of the proxy. Processes that each have their own can be told
+// apart.
+type Listener struct {
+	name string
+	net  net.Listener
+}
+
+// Start listens.
+func Start(opts Options) (*Proxy, error) {
+	if opts.Listen == "" {
+		opts.Listen = "127.0.0.1:0"
+	}
+	p := &Proxy{
+		opts: opts, target: opts.Target, changed: make(chan struct{}),
+		listeners: map[string]*Listener{}, conns: map[*conn]struct{}{},
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	if _, err := p.listen("", opts.Listen); err != nil {
+		p.cancel()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Stop closes all listeners and connections. Further calls do nothing.
+func (p *Proxy) Stop() {
+	p.mu.Lock()
+	p.stopped = true
+	p.cancel()
+	for _, l := range p.listeners {
+		_ = l.net.Close() // nothing is left to do with it
+	}
+	for c := range p.conns {
+		c.close()
+	}
+	p.mu.Unlock()
+	p.DisarmAll()
+	p.running.Wait()
+}
+
+// Listener returns the listener of a name, after opening it on a free port when there
+// is none.
+func (p *Proxy) Listener(name string) (*Listener, error) {
+	p.mu.Lock()
+	l := p.listeners[name]
+	p.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	return p.listen(name, "127.0.0.1:0")
+}
+
+func (p *Proxy) listen(name, address string) (*Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("open listener of the proxy: %w", err)
+	}
+	l := &Listener{name: name, net: listener}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		_ = listener.Close() // it was never told
+		return nil, errors.New("open listener of the proxy: it was stopped")
+	}
+	p.listeners[name] = l
+	p.running.Go(func() { p.accept(l) })
+	return l, nil
+}
+
+// Address is where clients connect to, host:port.
+func (l *Listener) Address() string { return l.net.Addr().String() }
+
+// URL is a server's URL with the address of the listener in the place of the server's.
+func (l *Listener) URL(server string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", errors.New("the URL of the server cannot be read") // the cause quotes the password
+	}
+	u.Host = l.Address()
+	query := u.Query()
+	query.Set("sslmode", "disable")
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// SetTarget leads connections to another server from now on, and cuts those that lead
+// elsewhere. An empty address leads nowhere.
+func (p *Proxy) SetTarget(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = address
+	for c := range p.conns {
+		if c.target != "" && c.target != address {
+			c.close()
+		}
+	}
+}
+
+// Target is the address of the server.
+func (p *Proxy) Target() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.target
+}
+
+// Connection is one that the server has accepted.
+type Connection struct {
+	Listener    string
+	Application string
+	BackendPID  uint32
+}
+
+// accepted counts the connections of some that lead to the server; p.mu is held.
+func (p *Proxy) accepted(who Who) int {
+	count := 0
+	for c := range p.conns {
+		if c.target != "" && who.has(c) {
+			count++
+		}
+	}
+	return count
+}
+
+// Connections are those that the server has accepted.
+func (p *Proxy) Connections(who Who) []Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var found []Connection
+	for c := range p.conns {
+		if pid := c.backend.Load(); pid != 0 && who.has(c) {
+			found = append(found, Connection{Listener: c.listener, Application: c.application, BackendPID: pid})
+		}
+	}
+	return found
+}
+
+// Cut closes connections at both ends and returns how many there were.
+func (p *Proxy) Cut(who Who) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	count := 0
+	for c := range p.conns {
+		if who.has(c) {
+			c.close()
+			count++
+		}
+	}
+	return count
+}
+
+func (p *Proxy) accept(l *Listener) {
+	for {
+		client, err := l.net.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			time.Sleep(acceptPause) // the process has no file left
+			continue
+		}
+		c := &conn{proxy: p, listener: l.name, client: client, closed: make(chan struct{})}
+		p.mu.Lock()
+		if p.stopped {
+			p.mu.Unlock()
+			c.close()
+			return
+		}
+		p.conns[c] = struct{}{}
+		p.running.Go(func() {
+			c.serve()
+			p.mu.Lock()
+			delete(p.conns, c)
+			for _, armed := range p.armed {
+				delete(armed.felt, c)
+			}
+			p.mu.Unlock()
+		})
+		p.mu.Unlock()
+	}
+}
+
+// wake makes those that are held back look again; p.mu is held.
+func (p *Proxy) wake() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
