@@ -11,11 +11,13 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -33,6 +35,9 @@ type arrival struct {
 }
 
 func newArrival(d Delivery) (arrival, error) {
+	if planted.Is(planted.BodyHashAsKey) {
+		d.ContentWindow = 365 * 24 * time.Hour
+	}
 	a := arrival{Delivery: d, queue: riverjob.QueueDispatch}
 	if d.Handlers {
 		a.queue = riverjob.HandlersQueue(d.Source)
@@ -83,6 +88,9 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	acceptance, err := o.accepts.Submit(ctx, a)
+	if planted.Is(planted.SafeToRetryBelieved) && pgconn.SafeToRetry(err) { //nolint:forbidigo // it is wrong: that is the bug
+		return o.Accept(ctx, d)
+	}
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
@@ -209,7 +217,8 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 			deliveries[i].Body = []byte{} // NULL is not an empty body
 		}
 	}
-	result, err := o.sql.Accept.With(acceptArgs{Events: rows.events, Deliveries: deliveries}).Query(ctx, tx)
+	accept := o.sql.Accept.With(acceptArgs{Events: rows.events, Deliveries: deliveries})
+	result, err := accept.Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
@@ -225,6 +234,13 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	rows.receivedAt = make([]time.Time, len(rows.events))
 	for i, e := range rows.events {
 		rows.receivedAt[i] = receivedAt[e.EventRef]
+	}
+	if planted.Is(planted.DedupOwnTransaction) {
+		if err := planted.CommitSoFar(ctx, tx); err != nil {
+			return err
+		}
+		_, err := accept.Exec(ctx, tx) // as the planted statement has it, the payload follows
+		return err
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -55,7 +56,12 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 		return unanswered{err}
 	}
 	if sender, ok := l.Sender.(destination.Transactional); ok {
-		return a.runInTx(ctx, l, sender, t, claim)
+		return a.runInTx(ctx, l, sender.Run, t, claim)
+	}
+	if planted.Is(planted.ExternalCallBeforeCommit) {
+		return a.runInTx(ctx, l, func(ctx context.Context, _ pgx.Tx, e *ledger.Effect) (destination.Outcome, error) {
+			return send(ctx, l, e), nil
+		}, t, claim)
 	}
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
@@ -69,15 +75,21 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	if err != nil {
 		made.outcome = notSent(err) // the request could not be loaded
 	} else {
+		if planted.Is(planted.DoneBeforeWork) {
+			_, _ = a.settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: ledger.VerdictDone}) // should it fail, the bug is not there
+		}
 		made = a.call(ctx, l, claimed.Effect, leaseEnds)
 	}
 	settled, err := a.settle(ctx, made.settlement(l, t, claimed.OwnFault))
 	return a.end(ctx, l, t, span, ended{call: made, settled: settled, err: err})
 }
 
+// inTx applies an effect with a transaction: see destination.Transactional.
+type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
+
 // runInTx does it all in one transaction, which the ledger repeats when it does
 // not learn whether it was committed.
-func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Transactional, t task, claim ledger.Claim) attempt {
+func (a *attempter) runInTx(ctx context.Context, l *lane, run inTx, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
 	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
@@ -85,7 +97,7 @@ func (a *attempter) runInTx(ctx context.Context, l *lane, sender destination.Tra
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
 		began := time.Now()
-		outcome, broken := runStatement(ctx, sender, tx, &e)
+		outcome, broken := runStatement(ctx, run, tx, &e)
 		if broken != nil {
 			outcome = destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: broken}
 		}
@@ -199,13 +211,13 @@ func send(ctx context.Context, l *lane, effect *ledger.Effect) (out destination.
 
 // runStatement turns a panic of the sender into a broken transaction, which is
 // rolled back.
-func runStatement(ctx context.Context, sender destination.Transactional, tx pgx.Tx, e *ledger.Effect) (out destination.Outcome, broken error) {
+func runStatement(ctx context.Context, run inTx, tx pgx.Tx, e *ledger.Effect) (out destination.Outcome, broken error) {
 	defer func() {
 		if v := recover(); v != nil {
 			broken = newPanicError(v)
 		}
 	}()
-	return sender.Run(ctx, tx, e)
+	return run(ctx, tx, e)
 }
 
 // settle records the outcome even when the job's time is over: what is not

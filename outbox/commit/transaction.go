@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 const (
@@ -69,6 +70,9 @@ SELECT
 	}
 	if s.confirm {
 		q.WriteString(",\n\tpg_logical_emit_message(true, 'hooklatch.confirm', '')")
+	}
+	if planted.Is(planted.SynchronousCommitOff) {
+		q.WriteString(",\n\tset_config('synchronous_commit', 'off', true)")
 	}
 	return pgx.TxOptions{BeginQuery: q.String()}
 }

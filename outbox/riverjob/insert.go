@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -64,6 +65,10 @@ func (in *Inserter) InsertEffects(ctx context.Context, tx pgx.Tx, jobs []EffectJ
 func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) error {
 	if len(params) == 0 {
 		return nil
+	}
+	if planted.Is(planted.JobOutsideTransaction) {
+		_, err := in.client.InsertMany(ctx, params)
+		return err
 	}
 	if _, err := in.client.InsertManyTx(ctx, tx, params); err != nil {
 		return fmt.Errorf("insert jobs: %w", err)
