@@ -1,0 +1,177 @@
+// Package nemesis is responsible for what goes wrong in a run, and when: it deals
+// faults to lanes that run side by side, so that faults of different kinds combine.
+package nemesis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+const (
+	// inFlightWait is how long a fault waits for a delivery to be under way: one
+	// that strikes an idle system proves nothing.
+	inFlightWait = 2 * time.Second
+	// defaultPause is the mean pause between two faults of a lane.
+	defaultPause = 3 * time.Second
+)
+
+// Lane is what a fault is done to. The faults of one lane follow one another, those
+// of different lanes meet.
+type Lane string
+
+// The lanes.
+const (
+	Server   Lane = "server"   // the Postgres server as a whole
+	Network  Lane = "network"  // connections to it
+	Session  Lane = "session"  // other sessions of the database
+	Process  Lane = "process"  // gateways, workers and the application
+	Receiver Lane = "receiver" // where effects go
+	Input    Lane = "input"    // what comes from outside: storms, poison, configurations
+)
+
+// Fault is one kind of fault.
+type Fault struct {
+	Kind      string
+	Lane      Lane
+	Simulated bool // it stands for one that cannot be made here
+	// Fire makes it, calls struck in the moment it strikes, and returns when it has
+	// healed, soon after ctx is done. A fault that did not call struck did not fire.
+	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
+}
+
+// Options configure a Nemesis.
+type Options struct {
+	History *history.Writer
+	Faults  []Fault
+	Seed    uint64
+	// Load returns how many deliveries are under way, and how many were acknowledged
+	// in the last second. Required.
+	Load func() (inFlight, acked int)
+	// Pause is the mean time between the end of a fault and the next of its lane.
+	// Defaults to 3s.
+	Pause time.Duration
+}
+
+// Nemesis deals faults until it is stopped.
+type Nemesis struct {
+	opts    Options
+	cancel  context.CancelFunc
+	lanes   sync.WaitGroup
+	mu      sync.Mutex
+	failed  []error
+	stopped sync.Once
+}
+
+// New returns a Nemesis that does nothing yet.
+func New(opts Options) *Nemesis {
+	opts.Pause = cmp.Or(opts.Pause, defaultPause)
+	return &Nemesis{opts: opts, cancel: func() {}}
+}
+
+// Start begins to deal faults, in one goroutine for each lane.
+func (n *Nemesis) Start(ctx context.Context) {
+	ctx, n.cancel = context.WithCancel(ctx)
+	decks := map[Lane]*deck{}
+	for i, fault := range n.opts.Faults {
+		lane := decks[fault.Lane]
+		if lane == nil {
+			lane = &deck{rnd: rand.New(rand.NewPCG(n.opts.Seed, uint64(i)))} //nolint:gosec // a seed must repeat the run
+			decks[fault.Lane] = lane
+		}
+		lane.faults = append(lane.faults, fault)
+	}
+	for _, lane := range decks {
+		n.lanes.Go(func() { n.run(ctx, lane) })
+	}
+}
+
+// Stop ends all faults and returns when they have healed. Its error joins those of
+// faults that could not be made or healed.
+func (n *Nemesis) Stop() error {
+	n.stopped.Do(func() {
+		n.cancel()
+		n.lanes.Wait()
+	})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return errors.Join(n.failed...)
+}
+
+// run deals the faults of one lane.
+func (n *Nemesis) run(ctx context.Context, lane *deck) {
+	for {
+		// Between half and one and a half of the mean, so that lanes drift apart and
+		// meet in every phase.
+		pause := time.Duration((0.5 + lane.rnd.Float64()) * float64(n.opts.Pause))
+		if !sleep(ctx, pause) {
+			return
+		}
+		n.waitForDeliveries(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		n.fire(ctx, lane.next(), lane.rnd)
+	}
+}
+
+// waitForDeliveries returns when one is under way, or the patience for it is over.
+func (n *Nemesis) waitForDeliveries(ctx context.Context) {
+	for deadline := time.Now().Add(inFlightWait); time.Now().Before(deadline); {
+		if inFlight, _ := n.opts.Load(); inFlight > 0 || !sleep(ctx, 2*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// fire makes one fault and writes down when it struck and when it had healed.
+func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) {
+	var op *history.Operation
+	struck := func(target, detail string) {
+		if op != nil {
+			return
+		}
+		inFlight, acked := n.opts.Load()
+		op = n.opts.History.Begin(history.Record{Who: "nemesis", Op: history.OpFault, Fault: &history.Fault{
+			Kind: fault.Kind, Target: target, Detail: detail, Simulated: fault.Simulated, InFlight: inFlight, AckedLast: acked,
+		}})
+	}
+	err := fault.Fire(ctx, rnd, struck)
+	if op == nil {
+		n.opts.History.Add(history.Record{
+			Who: "nemesis", Kind: history.Fail, Op: history.OpFault, Text: text(err), Fault: &history.Fault{Kind: fault.Kind, Simulated: fault.Simulated},
+		})
+	} else {
+		op.End(history.OK, text(err), nil)
+	}
+	if err != nil && ctx.Err() == nil {
+		n.mu.Lock()
+		n.failed = append(n.failed, fmt.Errorf("fault %s: %w", fault.Kind, err))
+		n.mu.Unlock()
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// sleep reports whether it slept to the end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
