@@ -5,7 +5,9 @@ package scenario
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
@@ -119,6 +121,49 @@ type Settings struct {
 	Variation int
 	// Broken makes a file that must be refused.
 	Broken bool
+	// Mine are settings that win over those of the run.
+	Mine Own
+}
+
+// Own are keys of the configuration that a user runs with: of gateway, of worker,
+// and of every destination.
+type Own struct {
+	Gateway     map[string]any `yaml:"gateway"`
+	Worker      map[string]any `yaml:"worker"`
+	Destination map[string]any `yaml:"destination"`
+}
+
+// shortTimes let a run see many leases end, and many attempts.
+func shortTimes() Own {
+	return Own{
+		Gateway: map[string]any{"drain_timeout": "2s"},
+		Worker:  map[string]any{"soft_stop": "2s"},
+		Destination: map[string]any{
+			"timeout": "1s",
+			"retry":   map[string]any{"initial": "200ms", "max": "2s", "max_attempts": 100},
+			"breaker": map[string]any{"probe": "500ms", "max_probe": "2s", "window": "5s"},
+		},
+	}
+}
+
+// blocks are the parts of the configuration that settings decide.
+func (s Settings) blocks() Own {
+	all := Own{
+		Gateway:     map[string]any{},
+		Worker:      map[string]any{"dispatch_workers": 20, "handler_workers": 4},
+		Destination: map[string]any{},
+	}
+	layers := []Own{shortTimes(), s.Mine}
+	if s.Production {
+		layers = layers[1:]
+	}
+	for _, layer := range layers {
+		maps.Copy(all.Gateway, layer.Gateway)
+		maps.Copy(all.Worker, layer.Worker)
+		maps.Copy(all.Destination, layer.Destination)
+	}
+	all.Gateway["listen"] = s.GatewayListen
+	return all
 }
 
 //go:embed hooklatch.yaml.tmpl
@@ -128,6 +173,10 @@ var fileText string
 func File(s Settings) ([]byte, error) {
 	text, err := template.New("hooklatch.yaml").Funcs(template.FuncMap{
 		"list": func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
+		"json": func(value any) (string, error) {
+			text, err := json.Marshal(value) // which is YAML too
+			return string(text), err
+		},
 	}).Parse(fileText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the template of the configuration: %w", err)
@@ -135,10 +184,11 @@ func File(s Settings) ([]byte, error) {
 	var file strings.Builder
 	err = text.Execute(&file, struct {
 		Settings
+		Own
 		Sources      []Source
 		Destinations []Destination
 		Statement    string
-	}{s, Sources(), Destinations(), BookStatement})
+	}{s, s.blocks(), Sources(), Destinations(), BookStatement})
 	if err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}

@@ -39,6 +39,12 @@ func TestConfigurationIsTaken(t *testing.T) {
 		"short times":          func(*scenario.Settings) {},
 		"times of production":  func(s *scenario.Settings) { s.Production = true },
 		"another after reload": func(s *scenario.Settings) { s.Variation = 7 },
+		"settings of a user": func(s *scenario.Settings) {
+			s.Mine = scenario.Own{
+				Gateway: map[string]any{"max_in_flight": 64}, Worker: map[string]any{"dispatch_workers": 5},
+				Destination: map[string]any{"timeout": "7s", "retry": map[string]any{"initial": "3s"}},
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,4 +60,15 @@ func TestBrokenConfigurationIsRefused(t *testing.T) {
 	s := settings()
 	s.Broken = true
 	require.ErrorContains(t, load(t, s), "nowhere")
+}
+
+func TestSettingsOfAUserWin(t *testing.T) {
+	t.Parallel()
+	s := settings()
+	s.Mine.Destination = map[string]any{"timeout": "7s"}
+	file, err := scenario.File(s)
+	require.NoError(t, err)
+	require.Contains(t, string(file), `timeout: "7s"`)
+	require.NotContains(t, string(file), `timeout: "1s"`)
+	require.Contains(t, string(file), "breaker:", "the others stay")
 }
