@@ -1,0 +1,6 @@
+-- Which events led to which effects.
+SELECT row_to_json(r)::text
+FROM (
+    SELECT source, event_id, scope, key, generation, suppressed, linked_at
+    FROM hooklatch.effect_events
+) AS r

@@ -1,0 +1,6 @@
+-- Everything that people ordered.
+SELECT row_to_json(r)::text
+FROM (
+    SELECT id, at, who, via, action, target, filter, reason, result, affected, request_id
+    FROM hooklatch.operator_log
+) AS r
