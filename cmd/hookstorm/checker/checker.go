@@ -2,3 +2,119 @@
 // alone: whether every promise of docs/guarantees.md was kept to every event,
 // effect and order in it.
 package checker
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+// Options say what a run must at least have done to prove anything.
+type Options struct {
+	MinAcked  int      // deliveries answered 2xx
+	MinFaults int      // that fired, not counting simulated ones
+	Kinds     []string // of faults that must have fired
+	// MaxAttempts is how many attempts justify that an effect is parked; 0: 20, the
+	// default of destinations.
+	MaxAttempts int
+}
+
+// Check judges a history. It reads the file twice when something is wrong: the
+// second time for the stories.
+func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
+	leaks := &leakFinder{in: file}
+	facts, totals, err := gather(history.Read(leaks))
+	if err != nil {
+		return Verdict{}, fmt.Errorf("check history: %w", err)
+	}
+	if facts.clock == 0 {
+		return Verdict{}, fmt.Errorf("check history: it has no row of %s: the snapshot of the database is missing, or not whole", tableClock)
+	}
+	opts.MaxAttempts = cmp.Or(opts.MaxAttempts, 20)
+	j := newJudge(facts, totals, opts)
+	for _, rule := range rules {
+		rule(j)
+	}
+	j.leaked("the history", leaks)
+	slices.SortStableFunc(j.violations, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text))
+	})
+	verdict := Verdict{Violations: j.violations, Totals: j.totals}
+	if err := verdict.tell(file); err != nil {
+		return Verdict{}, fmt.Errorf("check history: %w", err)
+	}
+	return verdict, nil
+}
+
+// rules are all of them. Each has a file of its own, or shares it with one that
+// looks at the same rows.
+var rules = []func(*judge){}
+
+// judge collects what the rules find.
+type judge struct {
+	*facts
+
+	opts       Options
+	totals     Totals
+	byKey      map[string]*effect  // by idempotency key
+	ordersOf   map[string][]*order // by target; of a selection: empty
+	violations []Violation
+}
+
+func newJudge(f *facts, totals Totals, opts Options) *judge {
+	j := &judge{facts: f, opts: opts, totals: totals, byKey: make(map[string]*effect, len(f.effects)), ordersOf: make(map[string][]*order)}
+	for _, e := range f.effects {
+		if e.row != nil {
+			j.byKey[e.row.IdempotencyKey] = e
+			j.totals.Effects++
+		}
+	}
+	for _, e := range f.events {
+		if e.row != nil {
+			j.totals.Events++
+		}
+	}
+	for _, o := range f.orders {
+		j.ordersOf[o.target()] = append(j.ordersOf[o.target()], o)
+	}
+	j.totals.Kinds = len(f.faults)
+	return j
+}
+
+// violated reports a broken promise; also names further subjects of its story.
+func (j *judge) violated(rule Rule, key, text string, also ...string) {
+	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
+}
+
+func (j *judge) eventViolated(rule Rule, e *event, format string, args ...any) {
+	var also []string
+	if e.row != nil {
+		also = append(also, subjectOfDelivery(e.row.DeliveryID))
+	}
+	j.violated(rule, e.ref.String(), fmt.Sprintf(format, args...), also...)
+}
+
+func (j *judge) effectViolated(rule Rule, e *effect, format string, args ...any) {
+	j.violated(rule, e.name(), fmt.Sprintf("%s (%s): %s", e.id, e.destination(), fmt.Sprintf(format, args...)))
+}
+
+// destination is where the effect goes, as far as it is known.
+func (e *effect) destination() string {
+	if e.row == nil {
+		return "no row"
+	}
+	return e.row.Destination
+}
+
+// at is a time of the run, in seconds.
+func at(micros int64) string { return fmt.Sprintf("%.6f s", float64(micros)/1e6) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
