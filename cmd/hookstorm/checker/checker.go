@@ -51,7 +51,16 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 
 // rules are all of them. Each has a file of its own, or shares it with one that
 // looks at the same rows.
-var rules = []func(*judge){}
+var rules = []func(*judge){
+	(*judge).acknowledgedIsStored, // I1
+	(*judge).acceptedOnce,         // I2
+	(*judge).storedWasSigned,      // I3
+	(*judge).effectsAreOnce,       // I4
+	(*judge).stateMachine,         // I4
+	(*judge).eventsEnded,          // I5
+	(*judge).effectsEnded,         // I5
+	(*judge).doneWasConfirmed,     // I6
+}
 
 // judge collects what the rules find.
 type judge struct {

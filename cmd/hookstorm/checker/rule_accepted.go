@@ -1,0 +1,103 @@
+package checker
+
+import "slices"
+
+// acknowledgedIsStored is I1: every delivery that was answered 2xx has all its
+// events stored, with the bytes of one that was sent, and with its own where the
+// answer says that it was the first.
+func (j *judge) acknowledgedIsStored() {
+	for _, d := range j.deliveries {
+		if !d.acknowledged() {
+			continue
+		}
+		for _, e := range d.events {
+			if e.row == nil {
+				j.eventViolated("I1", e, "a delivery was answered %d at %s, and the event is not stored", d.status, at(d.ended))
+			}
+		}
+		if d.accepted && !j.standsFor(d) && !anotherStands(d, j) {
+			j.eventViolated("I1", d.events[0], "a delivery was answered accepted at %s, and no event of it is stored with its body", at(d.ended))
+		}
+	}
+	for _, e := range j.events {
+		if e.row == nil {
+			continue
+		}
+		body, stored := j.bodies[e.row.DeliveryID]
+		switch {
+		case !stored:
+			j.eventViolated("I1", e, "the event is stored, but not the delivery that it came in")
+		case len(e.deliveries) > 0 && !slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.hash == body.Hash }):
+			j.eventViolated("I1", e, "the body that is stored, %s, is none that was sent", short(body.Hash))
+		}
+	}
+}
+
+// standsFor tells that an event of d is stored with the body of d.
+func (j *judge) standsFor(d *delivery) bool {
+	return slices.ContainsFunc(d.events, func(e *event) bool {
+		return e.row == nil || j.bodies[e.row.DeliveryID].Hash == d.hash
+	})
+}
+
+// anotherStands tells that a second delivery of an event of d was answered accepted
+// too: that is I2.
+func anotherStands(d *delivery, j *judge) bool {
+	return slices.ContainsFunc(d.events, func(e *event) bool {
+		return slices.ContainsFunc(e.deliveries, func(other *delivery) bool { return other != d && other.accepted && j.standsFor(other) })
+	})
+}
+
+// attempted is what the attempts of a sender to deliver the same thing have in
+// common.
+type attempted struct {
+	first *event
+	hash  string
+}
+
+// acceptedOnce is I2: an event has one row, and one delivery of it at most was
+// answered accepted. A delivery of unknown outcome may have been the one, even when
+// a later one was answered accepted: then it was not. Of a delivery of many events
+// accepted says that one of them was new, so there are no more such answers for a
+// body than deliveries that are stored with it.
+func (j *judge) acceptedOnce() {
+	for _, e := range j.events {
+		if e.rows > 1 {
+			j.eventViolated("I2", e, "the event has %d rows", e.rows)
+		}
+	}
+	answers := make(map[attempted][]*delivery)
+	for _, d := range j.deliveries {
+		if d.accepted && len(d.events) > 0 {
+			key := attempted{d.events[0], d.hash}
+			answers[key] = append(answers[key], d)
+		}
+	}
+	for key, accepted := range answers {
+		first := accepted[0]
+		if stored := j.storedFor(first); stored > 0 && len(accepted) > stored {
+			j.eventViolated("I2", key.first, "%d deliveries of it were answered accepted, the last at %s", len(accepted), at(accepted[len(accepted)-1].ended))
+		} else if !j.standsFor(first) && anotherStands(first, j) {
+			j.eventViolated("I2", key.first, "a delivery with another body than the one that is stored was answered accepted too, at %s", at(first.ended))
+		}
+	}
+}
+
+// storedFor counts the stored deliveries that have the body of d and events of it.
+func (j *judge) storedFor(d *delivery) int {
+	ids := make(map[string]bool)
+	for _, e := range d.events {
+		if e.row != nil && j.bodies[e.row.DeliveryID].Hash == d.hash {
+			ids[e.row.DeliveryID] = true
+		}
+	}
+	return len(ids)
+}
+
+// short is the beginning of a hash, enough to compare by eye.
+func short(hash string) string {
+	if len(hash) > 12 {
+		return hash[:12]
+	}
+	return hash
+}

@@ -1,0 +1,17 @@
+package checker
+
+import "slices"
+
+// doneWasConfirmed is I6: the receiver of a done effect answered 2xx to a call with
+// its key. What a sql effect wrote is I10.
+func (j *judge) doneWasConfirmed() {
+	for _, e := range j.effects {
+		if e.row == nil || e.row.State != "done" || j.kindOf(e) == "sql" {
+			continue
+		}
+		calls := j.calls[e.row.IdempotencyKey]
+		if !slices.ContainsFunc(calls, (*call).confirmed) {
+			j.effectViolated("I6", e, "it is done, and none of the %d calls with its key was answered 2xx", len(calls))
+		}
+	}
+}

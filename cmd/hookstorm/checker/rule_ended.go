@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// eventsEnded is I5 for events: each is dispatched, has the effects its routes ask
+// for, and no job is left.
+func (j *judge) eventsEnded() {
+	routes := routesBySource()
+	for _, e := range j.events {
+		if e.jobs > 0 {
+			j.eventViolated("I5", e, "%d jobs of it are still to be worked", e.jobs)
+		}
+		if e.row == nil {
+			continue
+		}
+		if e.row.Outcome != "dispatched" {
+			j.eventViolated("I5", e, "it is %s at the end of the run, not dispatched: %q", e.row.Outcome, e.row.Error)
+			continue
+		}
+		j.hasEffects(e, routes[string(e.ref.Source)])
+	}
+}
+
+// routesBySource are the scopes of the effects that an event of each source has: no
+// route of the run has a condition.
+func routesBySource() map[string][]identity.Scope {
+	scopes := make(map[string][]identity.Scope)
+	for _, d := range scenario.Destinations() {
+		for _, source := range d.From {
+			scopes[source] = append(scopes[source], identity.ScopeOfRoute(identity.Source(source), d.Route))
+		}
+	}
+	return scopes
+}
+
+// hasEffects tells that a dispatched event has one effect of each scope, and one
+// more for each replay with new keys.
+func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
+	wanted := 1
+	for _, r := range e.replays {
+		if r.PreviousOutcome != "dispatched" {
+			return // which generations made effects is not to be told from the rows
+		}
+		if r.NewKeys {
+			wanted++
+		}
+	}
+	for _, scope := range scopes {
+		n := 0
+		for _, l := range e.effects {
+			if l.effect.id.Scope == scope && l.effect.row != nil {
+				n++
+			}
+		}
+		if n != wanted {
+			j.eventViolated("I5", e, "it is dispatched, and has %s of %s, not %d", plural(n, "effect"), scope, wanted)
+		}
+	}
+}
+
+// effectsEnded is I5 for effects: each is done, or somebody can say why not, and no
+// job of it is left.
+func (j *judge) effectsEnded() {
+	for _, e := range j.effects {
+		if e.jobs == 1 {
+			j.effectViolated("I5", e, "a job of it is still to be worked")
+		}
+		if e.row == nil {
+			continue
+		}
+		if why := j.unjustified(e); why != "" {
+			j.effectViolated("I5", e, "%s", why)
+		}
+	}
+}
+
+// unjustified is what is wrong with how the effect ended, or that it did not.
+func (j *judge) unjustified(e *effect) string {
+	switch e.row.State {
+	case "pending", "started", "in_doubt":
+		return fmt.Sprintf("it is %s at the end of the run, after %d attempts: %q", e.row.State, e.row.Attempt, e.row.Error)
+	case "parked":
+		if !j.mayBeParked(e) {
+			return fmt.Sprintf("it is parked, and nothing that is recorded justifies it: %q", e.row.Error)
+		}
+	case "failed":
+		if last := e.lastAttempt(); last == nil || last.Applied != "no" || (j.kindOf(e) != "sql" && last.Status < 300) {
+			return fmt.Sprintf("it has failed, and no receiver refused it: %q", e.row.Error)
+		}
+	case "cancelled":
+		if e.row.SupersededBy == "" && !j.ordered("cancel", e) {
+			return fmt.Sprintf("it is cancelled, and nobody ordered that: %q", e.row.Error)
+		}
+	}
+	return ""
+}
+
+// mayBeParked knows the causes of docs/protocol.md: it could not be rendered; an
+// at_most_once effect is in doubt; it was refused while in doubt; its attempts are
+// used up; a person parked it.
+func (j *judge) mayBeParked(e *effect) bool {
+	last := e.lastAttempt()
+	doubt := e.row.DoubtSince != 0
+	return e.row.Rendering == "failed" ||
+		(doubt && e.row.Policy == "at_most_once") ||
+		(doubt && last != nil && last.Applied == "no" && last.Status >= 300) ||
+		e.row.Attempt >= j.opts.MaxAttempts ||
+		j.logged[instruction{"effect.park", e.row.IdempotencyKey}] > 0
+}
+
+func (e *effect) lastAttempt() *attemptRow {
+	i := slices.IndexFunc(e.attempts, func(a attemptRow) bool { return a.Attempt == e.row.Attempt })
+	if i < 0 {
+		return nil
+	}
+	return &e.attempts[i]
+}
+
+// ordered tells that a person did something to the effect, as the log has it.
+func (j *judge) ordered(action string, e *effect) bool {
+	return j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0
+}
+
+// kindOf is the kind of the effect's destination: http, smtp or sql.
+func (j *judge) kindOf(e *effect) string { return j.kindOfDestination(e.row.Destination) }
+
+func (j *judge) kindOfDestination(name string) string {
+	if d, known := j.destinations[name]; known {
+		return d.Kind
+	}
+	for _, d := range scenario.Destinations() {
+		if d.Name == name {
+			return d.Kind
+		}
+	}
+	return "http"
+}

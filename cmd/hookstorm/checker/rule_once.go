@@ -1,0 +1,74 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// effectsAreOnce is I4: (scope, key, generation) has one effect, with one job at
+// most that is still to be worked, and an event makes effects of the generations
+// that were dispatched only.
+func (j *judge) effectsAreOnce() {
+	for _, e := range j.effects {
+		switch {
+		case e.rows > 1:
+			j.effectViolated("I4", e, "it has %d rows", e.rows)
+		case e.row == nil && len(e.attempts)+len(e.transitions)+len(e.links) > 0:
+			j.effectViolated("I4", e, "there are attempts, transitions or events of it, but it has no row")
+		}
+		if e.jobs > 1 {
+			j.effectViolated("I4", e, "it has %d jobs that are still to be worked", e.jobs)
+		}
+		made := 0
+		for _, from := range e.links {
+			if slices.Contains(from.effects, link{e, false}) {
+				made++
+			}
+		}
+		if made > 1 {
+			j.effectViolated("I4", e, "%d events say that they made it", made)
+		}
+	}
+}
+
+// from has the states that a state may follow, as docs/protocol.md lists them.
+var from = map[string][]string{
+	"started":   {"pending", "started", "in_doubt"},
+	"done":      {"started"},
+	"failed":    {"started"},
+	"pending":   {"started", "failed", "parked", "cancelled"},
+	"in_doubt":  {"started", "failed", "parked", "cancelled"},
+	"parked":    {"pending", "started", "in_doubt"},
+	"cancelled": {"pending", "started", "in_doubt", "failed", "parked"},
+}
+
+// stateMachine is I4 as the log of transitions tells it: each begins where the one
+// before it ended, is one of docs/protocol.md, counts one attempt when it starts one,
+// and the last led to the state that the effect has.
+func (j *judge) stateMachine() {
+	for _, e := range j.effects {
+		if e.row == nil {
+			continue
+		}
+		slices.SortFunc(e.transitions, func(a, b transitionRow) int { return cmp.Compare(a.ID, b.ID) })
+		state, attempt := "pending", 0
+		if len(e.transitions) > 0 && e.transitions[0].From == "parked" {
+			state = "parked"
+		}
+		if len(e.transitions) == 0 && e.row.State == "parked" {
+			state = "parked"
+		}
+		for _, t := range e.transitions {
+			if t.To == "started" {
+				attempt++
+			}
+			if t.From != state || t.Attempt != attempt || !slices.Contains(from[t.To], t.From) {
+				j.effectViolated("I4", e, "the log has a step from %s to %s with attempt %d, where it was %s with attempt %d", t.From, t.To, t.Attempt, state, attempt)
+			}
+			state, attempt = t.To, t.Attempt
+		}
+		if state != e.row.State || attempt != e.row.Attempt {
+			j.effectViolated("I4", e, "it is %s after %d attempts, and the log of its transitions ends at %s after %d", e.row.State, e.row.Attempt, state, attempt)
+		}
+	}
+}

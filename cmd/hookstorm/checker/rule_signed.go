@@ -1,0 +1,32 @@
+package checker
+
+import (
+	"slices"
+)
+
+// storedWasSigned is I3: nothing is stored as an event that was not sent with a
+// valid signature, and what has none is not answered 2xx.
+func (j *judge) storedWasSigned() {
+	for _, d := range j.deliveries {
+		if d.acknowledged() && !d.signed && len(d.events) > 0 {
+			j.eventViolated("I3", d.events[0], "a delivery without a valid signature was answered %d at %s", d.status, at(d.ended))
+		}
+	}
+	for _, e := range j.events {
+		if e.row == nil {
+			continue
+		}
+		if len(e.deliveries) == 0 {
+			j.eventViolated("I3", e, "the event is stored, and nobody sent it")
+			continue
+		}
+		hash := j.bodies[e.row.DeliveryID].Hash
+		same := func(d *delivery) bool { return d.hash == hash }
+		valid := func(d *delivery) bool { return d.hash == hash && d.signed && d.mayCount() }
+		if slices.ContainsFunc(e.deliveries, same) && !slices.ContainsFunc(e.deliveries, valid) && !slices.ContainsFunc(e.deliveries, acknowledged) {
+			j.eventViolated("I3", e, "the event is stored, and every delivery of its body was unsigned or refused")
+		}
+	}
+}
+
+func acknowledged(d *delivery) bool { return d.acknowledged() }
