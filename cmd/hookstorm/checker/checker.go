@@ -60,6 +60,12 @@ var rules = []func(*judge){
 	(*judge).eventsEnded,          // I5
 	(*judge).effectsEnded,         // I5
 	(*judge).doneWasConfirmed,     // I6
+	(*judge).sameKeyAndBody,       // I7
+	(*judge).atMostOnce,           // I8
+	(*judge).onlyCommitted,        // I9
+	(*judge).enqueuesStand,        // I9
+	(*judge).writtenOnce,          // I10
+	(*judge).ordersHappened,       // I11
 }
 
 // judge collects what the rules find.

@@ -1,0 +1,87 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+const atMostOnce = "at_most_once"
+
+// atMostOnce is I8: an at_most_once effect is not started again after an attempt
+// that may have been applied, unless a person ordered it. The log of transitions
+// says it of attempts, the receivers of calls.
+func (j *judge) atMostOnce() {
+	for _, e := range j.effects {
+		if e.row == nil || e.row.Policy != atMostOnce {
+			continue
+		}
+		j.startedAgain(e)
+		j.calledAgain(e)
+	}
+}
+
+// startedAgain walks the transitions: after a doubt, only a person leads to the
+// next attempt, from a state that ended.
+func (j *judge) startedAgain(e *effect) {
+	doubtful := make(map[int]bool)
+	for _, a := range e.attempts {
+		doubtful[a.Attempt] = a.Applied != "no"
+	}
+	slices.SortFunc(e.transitions, func(a, b transitionRow) int { return cmp.Compare(a.ID, b.ID) })
+	allowed := true
+	for _, t := range e.transitions {
+		if reopens(t) {
+			allowed = true
+		}
+		if t.To != "started" {
+			continue
+		}
+		if !allowed {
+			j.effectViolated("I8", e, "attempt %d was started after one that may have been applied, and nobody ordered it", t.Attempt)
+			return
+		}
+		allowed = !doubtful[t.Attempt]
+	}
+}
+
+// reopens tells that a person let the effect be attempted again.
+func reopens(t transitionRow) bool {
+	return (t.From == "failed" || t.From == "parked" || t.From == "cancelled") && (t.To == "pending" || t.To == "in_doubt")
+}
+
+// calledAgain counts calls that may have been applied: each but the first needs an
+// order of its own that was given before it. A stalled attempt may call after the
+// one that a person ordered, so they are counted and not paired.
+func (j *judge) calledAgain(e *effect) {
+	calls := j.calls[e.row.IdempotencyKey]
+	smtp := j.kindOf(e) == "smtp"
+	before := 0
+	for _, c := range calls {
+		if ordered := j.reopenings(e, c.began); before > ordered {
+			j.effectViolated("I8", e, "a call came at %s, after %d that may have been applied and %d orders to try again", at(c.began), before, ordered)
+			return
+		}
+		if c.applied || c.known || c.status == 0 || (c.status >= 500 && !smtp) {
+			before++
+		}
+	}
+}
+
+// reopenings counts the orders before a moment that may have opened the effect
+// again: a retry of it, a replay of an event that led to it, or either of a
+// selection.
+func (j *judge) reopenings(e *effect, before int64) int {
+	targets := map[string]bool{e.row.IdempotencyKey: true, "": true, refOf(e.row).String(): true}
+	for _, from := range e.links {
+		targets[from.ref.String()] = true
+	}
+	n := 0
+	for target := range targets {
+		for _, o := range j.ordersOf[target] {
+			if o.began < before && o.kind != fail && (o.Action == "retry" || o.Action == "replay") {
+				n++
+			}
+		}
+	}
+	return n
+}

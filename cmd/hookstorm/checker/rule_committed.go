@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// refOf is the event that made the effect.
+func refOf(row *effectRow) identity.EventRef {
+	return identity.EventRef{Source: identity.Source(row.Source), EventID: identity.EventID(row.EventID)}
+}
+
+// onlyCommitted is I9: every call belongs to an effect that is committed, and every
+// effect to an event, or to an enqueue, that is.
+func (j *judge) onlyCommitted() {
+	for key, calls := range j.calls {
+		if j.byKey[key] == nil {
+			j.violated("I9", key, "a call came at "+at(calls[0].began)+" to "+calls[0].destination+" for an effect that is not there")
+		}
+	}
+	for _, e := range j.effects {
+		if e.row == nil {
+			continue
+		}
+		if e.row.EventID != "" {
+			if cause := j.events[refOf(e.row)]; cause == nil || cause.row == nil {
+				j.effectViolated("I9", e, "its event %s is not stored", refOf(e.row))
+			}
+			continue
+		}
+		if len(e.links) == 0 && !slices.ContainsFunc(j.enqueues[e.id], (*enqueue).mayStand) {
+			j.effectViolated("I9", e, "no event led to it, and no transaction that enqueued it was committed: %d were rolled back", len(j.enqueues[e.id]))
+		}
+	}
+}
+
+// enqueuesStand is I9 the other way round: what the application committed is there
+// once, with what it wrote beside it.
+func (j *judge) enqueuesStand() {
+	for id, asked := range j.enqueues {
+		e := j.effects[id]
+		stands := e != nil && e.row != nil
+		i := slices.IndexFunc(asked, func(q *enqueue) bool { return !q.Rollback && q.kind == ok })
+		switch {
+		case i >= 0 && !stands:
+			j.violated("I9", id.IdempotencyKey(), id.String()+": the application committed it, and it is not there")
+		case j.rows[tableApplication] > 0 && stands != (j.application[string(id.Key)] > 0):
+			j.violated("I9", id.IdempotencyKey(), id.String()+": the application's row and its effect were one transaction, and only one of them is there")
+		case i >= 0 && e.row.RequestHash != "" && !slices.ContainsFunc(asked, func(q *enqueue) bool { return q.Hash == e.row.RequestHash }):
+			j.effectViolated("I9", e, "the application enqueued the body %s, and stored is %s", short(asked[i].Hash), short(e.row.RequestHash))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+const (
+	ok   = history.OK
+	fail = history.Fail
+)
+
+// actions are what the operator log calls the orders of a run.
+var actions = map[string]string{
+	"replay": "event.replay", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
+	"pause": "destination.pause", "resume": "destination.resume",
+}
+
+// target is what an order names, as the operator log does; empty for a selection.
+func (o *order) target() string {
+	switch o.Action {
+	case "replay":
+		if o.EventID != "" {
+			return o.Source + "/" + o.EventID
+		}
+	case "retry", "cancel", "park":
+		return ownKey(o.Key)
+	case "pause", "resume":
+		return o.Destination
+	}
+	return ""
+}
+
+// ordersHappened is I11, for every order: what was answered as done is in the
+// operator log, what failed is not, and what nobody knows of at most once. And
+// generations only grow by replays that are recorded.
+func (j *judge) ordersHappened() {
+	done, maybe := make(map[instruction]int64), make(map[instruction]int64)
+	selections := make(map[string]bool) // actions that were ordered for a selection
+	for _, o := range j.orders {
+		i := instruction{actions[o.Action], o.target()}
+		switch {
+		case i.target == "":
+			selections[i.action] = true
+		case o.kind == ok && o.Affected > 0:
+			done[i]++
+		case o.kind != fail: // one that changed nothing is logged, or not
+			maybe[i]++
+		}
+	}
+	for i, n := range done {
+		if j.logged[i] < n {
+			j.violated("I11", i.target, fmt.Sprintf("%s of it was answered as done %d times, and the operator log has it %d times", i.action, n, j.logged[i]))
+		}
+	}
+	for i, n := range j.logged {
+		if n > done[i]+maybe[i] && !selections[i.action] && j.known(i.action) {
+			j.violated("I11", i.target, fmt.Sprintf("the operator log has %s of it %d times, and it was ordered %d times", i.action, n, done[i]+maybe[i]))
+		}
+	}
+	for _, e := range j.events {
+		j.generations(e, selections["event.replay"])
+	}
+}
+
+// known tells that orders of an action are in the history at all: a program that
+// does not write down what it orders is not to be judged by it.
+func (j *judge) known(action string) bool {
+	return slices.ContainsFunc(j.orders, func(o *order) bool { return actions[o.Action] == action })
+}
+
+// generations is I11 for one event.
+func (j *judge) generations(e *event, selected bool) {
+	if e.row == nil {
+		return
+	}
+	var recorded []int
+	newKeys := map[int]bool{1: true}
+	for _, r := range e.replays {
+		recorded = append(recorded, r.Generation)
+		newKeys[r.Generation] = r.NewKeys
+	}
+	slices.Sort(recorded)
+	for i, generation := range recorded {
+		if generation != i+2 {
+			j.eventViolated("I11", e, "its replays began the generations %v: they must go up from 2 one by one", recorded)
+			break
+		}
+	}
+	if e.row.Generation != 1+len(recorded) {
+		j.eventViolated("I11", e, "it has generation %d, and %s are recorded", e.row.Generation, plural(len(recorded), "replay"))
+	}
+	if logged := j.logged[instruction{"event.replay", e.ref.String()}]; int64(len(recorded)) != logged && !selected {
+		j.eventViolated("I11", e, "%s are recorded, and the operator log has %d", plural(len(recorded), "replay"), logged)
+	}
+	for _, l := range e.effects {
+		if !newKeys[l.effect.id.Generation] {
+			j.eventViolated("I11", e, "it has the effect %s of generation %d, which no replay with new keys began", l.effect.id, l.effect.id.Generation)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package checker
+
+// sameKeyAndBody is I7: all calls with one key carry the same body, the one that is
+// stored; attempts carry another key only after a rotation that is recorded.
+func (j *judge) sameKeyAndBody() {
+	for key, calls := range j.calls {
+		hashes := make(map[string]string, 1) // by the key on the wire
+		for _, c := range calls {
+			if first, known := hashes[c.key]; known && first != c.hash {
+				j.violated("I7", key, "calls with one key had different bodies: "+short(first)+", and "+short(c.hash)+" at "+at(c.began))
+				break
+			}
+			hashes[c.key] = c.hash
+		}
+	}
+	for _, e := range j.effects {
+		if e.row == nil {
+			continue
+		}
+		if e.row.IdempotencyKey != e.name() {
+			j.effectViolated("I7", e, "its key %s is not the one of its scope, key and generation", e.row.IdempotencyKey)
+		}
+		for _, a := range e.attempts {
+			if a.KeyRotation > e.row.KeyRotations {
+				j.effectViolated("I7", e, "attempt %d carried key %d, and the key was rotated %d times", a.Attempt, a.KeyRotation, e.row.KeyRotations)
+			}
+		}
+		stored := j.bodyOf(e)
+		for _, c := range j.calls[e.row.IdempotencyKey] {
+			if stored != "" && c.hash != stored {
+				j.effectViolated("I7", e, "the call at %s had the body %s, and stored is %s", at(c.began), short(c.hash), short(stored))
+				break
+			}
+			if c.destination != e.row.Destination {
+				j.effectViolated("I7", e, "the call at %s went to %s", at(c.began), c.destination)
+			}
+		}
+	}
+}
+
+// bodyOf is the hash of what the effect sends, or empty where that is not its
+// request as stored: a mail, a statement, an item of a delivery.
+func (j *judge) bodyOf(e *effect) string {
+	if j.kindOf(e) != "http" {
+		return ""
+	}
+	if e.row.RequestHash != "" {
+		return e.row.RequestHash
+	}
+	cause := j.events[refOf(e.row)]
+	if cause == nil || cause.row == nil || cause.row.Item != "" {
+		return ""
+	}
+	return j.bodies[cause.row.DeliveryID].Hash
+}
