@@ -66,6 +66,12 @@ var rules = []func(*judge){
 	(*judge).enqueuesStand,        // I9
 	(*judge).writtenOnce,          // I10
 	(*judge).ordersHappened,       // I11
+	(*judge).inOrder,
+	(*judge).newestStands,
+	(*judge).pausesHold,
+	(*judge).ledgerIsWhatWasSeen,
+	(*judge).provesSomething,
+	(*judge).linear, // the last: it leaves out what the others found
 }
 
 // judge collects what the rules find.

@@ -1,0 +1,112 @@
+package checker
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+// Print writes a verdict for people: what happened how often, each violation with
+// its story, and in the last line how many there are.
+func Print(w io.Writer, v Verdict) error {
+	out := bufio.NewWriter(w)
+	for _, op := range slices.Sorted(maps.Keys(v.Totals.Results)) {
+		results := v.Totals.Results[op]
+		fmt.Fprintf(out, "%s\n", op)
+		for _, result := range slices.Sorted(maps.Keys(results)) {
+			fmt.Fprintf(out, "  %8d  %s\n", results[result], result)
+		}
+	}
+	fmt.Fprintf(out, "%d deliveries acknowledged, %d events, %d effects, %d faults of %d kinds\n",
+		v.Totals.Acked, v.Totals.Events, v.Totals.Effects, v.Totals.Faults, v.Totals.Kinds)
+	fmt.Fprintf(out, "%d events decided by porcupine, %d by the rules of sets: more than %d deliveries at once\n", v.Totals.Decided, v.Totals.Wide, atOnce)
+	ofRule := make(map[Rule]int)
+	for i := range v.Violations {
+		violation := &v.Violations[i]
+		if ofRule[violation.Rule]++; ofRule[violation.Rule] > told {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s  %s\n  %s\n", violation.Rule, violation.Key, violation.Text)
+		for j := range violation.Story {
+			fmt.Fprintf(out, "    %s\n", Line(&violation.Story[j]))
+		}
+	}
+	for _, rule := range slices.Sorted(maps.Keys(ofRule)) {
+		fmt.Fprintf(out, "\n%s was violated %d times, the first %d are above\n", rule, ofRule[rule], min(told, ofRule[rule]))
+	}
+	fmt.Fprintf(out, "%d violations\n", len(v.Violations))
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("print verdict: %w", err)
+	}
+	return nil
+}
+
+// Line is a record in one line for people: when, who, what.
+func Line(r *history.Record) string {
+	what := []string{string(r.Op), string(r.Kind)}
+	if r.Op == history.OpTable {
+		what = []string{r.Table}
+	}
+	switch {
+	case r.Delivery != nil:
+		d := r.Delivery
+		what = append(what, fmt.Sprintf("%s/%s", d.Source, strings.Join(d.EventIDs, ",")), "to", d.Gateway, fmt.Sprintf("attempt %d, body %s", d.Attempt, short(d.Hash)))
+		if !d.Signed {
+			what = append(what, "without a valid signature")
+		}
+		if r.Kind != history.Invoke {
+			what = append(what, "=>", answered(d.Status), d.Result)
+		}
+	case r.Call != nil:
+		c := r.Call
+		what = append(what, c.Destination, c.Key, "body "+short(c.Hash), "("+c.Behaviour+")")
+		if r.Kind != history.Invoke {
+			what = append(what, "=>", resultOfCall(c))
+		}
+	case r.Enqueue != nil:
+		what = append(what, r.Enqueue.Destination, r.Enqueue.Key, "by", r.Enqueue.Via)
+		if r.Enqueue.Rollback {
+			what = append(what, "rolled back")
+		}
+	case r.Order != nil:
+		o := order{Order: *r.Order}
+		what = append(what, o.Action, o.target())
+		if r.Kind != history.Invoke {
+			what = append(what, fmt.Sprintf("=> %d changed", o.Affected))
+		}
+	case r.Columns != nil:
+		what = append(what, columns(r.Columns))
+	}
+	if r.Text != "" {
+		what = append(what, "("+r.Text+")")
+	}
+	return fmt.Sprintf("%12.6f  %-12s %s", float64(r.At)/1e6, r.Who, strings.TrimSpace(strings.Join(what, " ")))
+}
+
+func answered(status int) string {
+	if status == 0 {
+		return "no answer"
+	}
+	return fmt.Sprint(status)
+}
+
+// columns leaves out what is null or empty, in the order of the names.
+func columns(row json.RawMessage) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(row, &all) != nil {
+		return string(row)
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if value := string(all[name]); value != "null" && value != `""` {
+			said = append(said, name+"="+strings.Trim(value, `"`))
+		}
+	}
+	return strings.Join(said, " ")
+}

@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ledgerIsWhatWasSeen: each attempt that ended has a row, there are no more calls
+// than attempts, and no more attempts that were applied than calls that were
+// confirmed.
+func (j *judge) ledgerIsWhatWasSeen() {
+	for _, e := range j.effects {
+		if e.row == nil {
+			continue
+		}
+		slices.SortFunc(e.attempts, func(a, b attemptRow) int { return cmp.Compare(a.Attempt, b.Attempt) })
+		ended := e.row.Attempt
+		if e.row.State == "started" {
+			ended--
+		}
+		applied := 0
+		for i, a := range e.attempts {
+			if a.Attempt != i+1 {
+				j.effectViolated(RuleLedger, e, "attempt %d has no row", i+1)
+				break
+			}
+			if a.Applied == "yes" {
+				applied++
+			}
+		}
+		if len(e.attempts) < ended && (len(e.attempts) == 0 || e.attempts[len(e.attempts)-1].Attempt == len(e.attempts)) {
+			j.effectViolated(RuleLedger, e, "it was attempted %d times, and %s of attempts are there", e.row.Attempt, plural(len(e.attempts), "row"))
+		}
+		if applied > 1 {
+			j.effectViolated(RuleLedger, e, "%d attempts say that they were applied", applied)
+		}
+		if j.kindOf(e) == "sql" {
+			continue
+		}
+		calls := j.calls[e.row.IdempotencyKey]
+		confirmed := 0
+		for _, c := range calls {
+			if c.confirmed() {
+				confirmed++
+			}
+		}
+		if len(calls) > e.row.Attempt {
+			j.effectViolated(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
+		}
+		if applied > confirmed && confirmed > 0 {
+			j.effectViolated(RuleLedger, e, "%d attempts say that they were applied, and %d calls were confirmed", applied, confirmed)
+		}
+	}
+}

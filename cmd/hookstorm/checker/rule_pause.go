@@ -1,0 +1,61 @@
+package checker
+
+import "slices"
+
+// clockSlack is how far the clocks of the run and of the database may be apart, in
+// microseconds: the snapshot compared them once.
+const clockSlack = 100_000
+
+// pause is a time in which a destination was certainly paused by a person.
+type pause struct{ from, to int64 }
+
+// pausesHold: no attempt begins after a person's pause was answered and before
+// anybody asked to resume, not even a probe's. The beginning of an attempt is when
+// its claim began, by the database's clock, so that a slow network does not matter.
+func (j *judge) pausesHold() {
+	pauses := j.pauses()
+	if len(pauses) == 0 {
+		return
+	}
+	for _, e := range j.effects {
+		if e.row == nil {
+			continue
+		}
+		for _, a := range e.attempts {
+			began := j.onRun(a.StartedAt)
+			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && began < p.to-clockSlack })
+			if i >= 0 {
+				j.effectViolated(RulePause, e, "attempt %d began at %s, though its destination was paused from %s to %s",
+					a.Attempt, at(began), at(pauses[e.row.Destination][i].from), until(pauses[e.row.Destination][i].to))
+				j.violations[len(j.violations)-1].also = []string{subjectOfDestination(e.row.Destination)}
+				break
+			}
+		}
+	}
+}
+
+func (j *judge) pauses() map[string][]pause {
+	pauses := make(map[string][]pause)
+	for _, o := range j.orders {
+		if o.Action != "pause" || o.kind != ok || o.Destination == "" {
+			continue
+		}
+		end := int64(forever)
+		for _, other := range j.ordersOf[o.Destination] {
+			// One that began earlier and may have taken effect later ends the pause at
+			// once; and what failed did nothing.
+			if other.Action == "resume" && other.kind != fail && other.ended > o.began {
+				end = min(end, max(other.began, o.ended))
+			}
+		}
+		pauses[o.Destination] = append(pauses[o.Destination], pause{o.ended, end})
+	}
+	return pauses
+}
+
+func until(t int64) string {
+	if t == forever {
+		return "the end"
+	}
+	return at(t)
+}

@@ -1,0 +1,146 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// series are the effects of one order, or of one object.
+func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
+	all := make(map[object][]*effect)
+	for _, e := range j.effects {
+		if e.row != nil && key(e.row) != "" {
+			o := object{string(e.id.Scope), key(e.row)}
+			all[o] = append(all[o], e)
+		}
+	}
+	return all
+}
+
+// inOrder holds order_by, as receivers saw it: where an event was acknowledged
+// before the other was sent, its effect was applied before the other was called.
+// What was accepted at the same time has no order. An effect that ended otherwise
+// than done holds up nobody, and one that a person opened again comes when it comes.
+func (j *judge) inOrder() {
+	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
+		if effects[0].row.LatestKey != "" {
+			continue
+		}
+		j.oneAfterAnother(order, effects)
+	}
+}
+
+// place is an effect in its order, on the clock of the run.
+type place struct {
+	effect  *effect
+	sent    int64 // the first delivery of its event began
+	acked   int64 // the first that was acknowledged ended
+	called  int64 // its first call came
+	applied int64 // the call that was applied came
+	waits   bool  // those behind it wait for it
+}
+
+func (j *judge) oneAfterAnother(order object, effects []*effect) {
+	var places []place
+	for _, e := range effects {
+		if p, known := j.place(e); known {
+			places = append(places, p)
+		}
+	}
+	before := slices.Clone(places) // in the order in which they were acknowledged
+	slices.SortFunc(before, func(a, b place) int { return cmp.Compare(a.acked, b.acked) })
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.sent, b.sent) })
+	var last *place // of those before, the one that was applied last
+	i := 0
+	for _, p := range places {
+		for ; i < len(before) && before[i].acked < p.sent; i++ {
+			if b := &before[i]; b.waits && (last == nil || b.applied > last.applied) {
+				last = b
+			}
+		}
+		if last != nil && p.called < last.applied {
+			j.violated(RuleSequence, p.effect.name(), fmt.Sprintf("%s was called at %s, and %s, which was acknowledged at %s, before it was sent at %s, was applied only at %s: order %s of %s",
+				p.effect.id, at(p.called), last.effect.id, at(last.acked), at(p.sent), at(last.applied), order.key, order.scope), last.effect.name())
+		}
+	}
+}
+
+// place is unknown of an effect that was never called, or whose event has no
+// delivery in the history, or that a replay made.
+func (j *judge) place(e *effect) (place, bool) {
+	cause := j.events[refOf(e.row)]
+	calls := j.calls[e.row.IdempotencyKey]
+	if cause == nil || len(cause.deliveries) == 0 || len(calls) == 0 || e.id.Generation > 1 {
+		return place{}, false
+	}
+	p := place{effect: e, sent: cause.deliveries[0].began, acked: math.MaxInt64, called: calls[0].began}
+	for _, d := range cause.deliveries {
+		if d.acknowledged() {
+			p.acked = min(p.acked, d.ended)
+		}
+	}
+	i := slices.IndexFunc(calls, func(c *call) bool { return c.applied })
+	if i >= 0 {
+		p.applied = calls[i].began
+		p.waits = e.row.State == "done" && !slices.ContainsFunc(e.transitions, func(t transitionRow) bool {
+			return reopens(t) && t.From != "parked"
+		})
+	}
+	return p, true
+}
+
+// newestStands holds latest_by: no attempt at an effect of an older event begins
+// after a newer one of its object was done, and the newest that was done is the one
+// that is remembered. Both times are the database's.
+func (j *judge) newestStands() {
+	for o, effects := range j.series(func(row *effectRow) string { return row.LatestKey }) {
+		slices.SortFunc(effects, func(a, b *effect) int { return newer(a.row, b.row) })
+		var done *effect // of those that are newer, the one that was done first
+		doneAt := instant(math.MaxInt64)
+		for _, e := range slices.Backward(effects) {
+			for _, a := range e.attempts {
+				if done != nil && newer(e.row, done.row) < 0 && a.StartedAt > doneAt {
+					j.violated(RuleSequence, e.name(), fmt.Sprintf("attempt %d at %s began at %s, after the newer %s was done at %s: %s of %s",
+						a.Attempt, e.id, at(j.onRun(a.StartedAt)), done.id, at(j.onRun(doneAt)), o.key, o.scope), done.name())
+					break
+				}
+			}
+			if when := e.doneAt(); when < doneAt {
+				done, doneAt = e, when
+			}
+		}
+		j.remembered(o, effects)
+	}
+}
+
+// newer compares as latest_by does: by the provider's clock, then by arrival.
+func newer(a, b *effectRow) int {
+	return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.AcceptSeq, b.AcceptSeq))
+}
+
+// doneAt is when the effect was done by the log of its transitions, or never.
+func (e *effect) doneAt() instant {
+	for _, t := range e.transitions {
+		if t.To == "done" {
+			return t.At
+		}
+	}
+	return math.MaxInt64
+}
+
+// onRun is a time of the database on the clock of the run.
+func (f *facts) onRun(t instant) int64 { return int64(t) + f.clock }
+
+func (j *judge) remembered(o object, ascending []*effect) {
+	for _, e := range slices.Backward(ascending) {
+		if e.row.State != "done" {
+			continue
+		}
+		if row := j.objects[o]; row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
+			j.effectViolated(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
+		}
+		return
+	}
+}
