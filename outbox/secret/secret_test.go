@@ -1,0 +1,47 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+// I12: whoever prints, logs or encodes what holds a secret does not show it.
+func TestASecretIsNeverPrinted(t *testing.T) {
+	t.Parallel()
+	const canary = "hunter2"
+	value := New(canary)
+	type options struct{ Password Value }
+	held := options{Password: value}
+
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X"} {
+		for _, holder := range []any{value, &value, held, &held, []Value{value}, map[string]Value{"password": value}} {
+			printed := fmt.Sprintf(verb, holder)
+			require.NotContains(t, printed, canary, verb)
+			require.NotContains(t, strings.ToLower(printed), hex.EncodeToString([]byte(canary)), verb)
+		}
+	}
+
+	var logged bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&logged, nil), slog.NewJSONHandler(&logged, nil)} {
+		slog.New(handler).Info("connect", slog.Any("password", value), slog.Any("options", held))
+	}
+	require.NotContains(t, logged.String(), canary)
+	require.NotEqual(t, canary, value.LogValue().String())
+
+	asJSON, err := json.Marshal(map[string]any{"value": value, "options": held})
+	require.NoError(t, err)
+	require.NotContains(t, string(asJSON), canary)
+	asYAML, err := yaml.Marshal(held)
+	require.NoError(t, err)
+	require.NotContains(t, string(asYAML), canary)
+
+	require.Equal(t, canary, value.Reveal())
+}
