@@ -107,6 +107,21 @@ func TestGroupCommitBoundsABatch(t *testing.T) {
 	require.Equal(t, []int{1, 2}, <-g.entered)
 	require.Equal(t, []int{3}, <-g.entered)
 	require.Equal(t, []int{4, 5}, <-g.entered)
+
+	many := make([]int, maxBatchMembers+1)
+	for i := range many {
+		many[i] = 100 + i
+	}
+	g = newGate(t, nil)
+	g.batch(t, many...)
+	require.Len(t, <-g.entered, maxBatchMembers)
+	require.Len(t, <-g.entered, 1)
+
+	g = newGate(t, nil)
+	g.opts.Weigh = func(int) (int, int) { return maxBatchItems/2 + 1, 1 }
+	g.batch(t, 1, 2)
+	require.Equal(t, []int{1}, <-g.entered)
+	require.Equal(t, []int{2}, <-g.entered)
 }
 
 func TestGroupCommitIsolatesBadData(t *testing.T) {
@@ -189,6 +204,8 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap = 2 })
+	open := sync.OnceFunc(func() { close(g.open) })
+	t.Cleanup(open)
 	var all sync.WaitGroup
 	submit := func(n int) { all.Go(func() { _, _ = g.Submit(context.Background(), n) }) }
 	submit(0)
@@ -202,7 +219,8 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	_, err := g.Submit(t.Context(), 3)
 	require.ErrorIs(t, err, ErrBusy)
-	close(g.open)
+	require.ErrorContains(t, err, "2 wait already", "it is told at once, and not when its time is over")
+	open()
 	all.Wait()
 }
 
