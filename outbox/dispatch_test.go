@@ -134,6 +134,21 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
+// A run that was taken for dead fails after another one dispatched the event: what
+// that did stands.
+func TestALateFailureChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accepted(t, "stripe", "evt_1")
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
+	require.NoError(t, err)
+	require.NoError(t, b.FailDispatch(t.Context(), e, "too late"))
+	e, err = b.Event(t.Context(), e.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, inbox.Dispatched, e.Outcome)
+	require.Empty(t, e.Error)
+}
+
 func TestDispatchRefusesWrongPlans(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

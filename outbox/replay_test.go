@@ -139,6 +139,33 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
 }
 
+// I5: the job of another is not one's own, and what is at work or in doubt needs
+// one as much as what waits.
+func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "stripe", "evt_1")
+	b.accepted(t, "stripe", "evt_2")
+	b.dispatched(t, "pending", ledger.AtLeastOnce)
+	b.dispatched(t, "with-a-job", ledger.AtLeastOnce)
+	b.granted(t, b.dispatched(t, "started", ledger.AtLeastOnce), lease)
+	e := b.granted(t, b.dispatched(t, "in-doubt", ledger.AtLeastOnce), lease)
+	b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied})
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, e.EffectID).State)
+	_, err := b.pool.Exec(t.Context(), `
+		DELETE FROM hooklatch.river_job
+		WHERE kind = 'dispatch' AND args ->> 'event_id' = 'evt_2' OR kind = 'effect' AND args ->> 'key' <> 'with-a-job'`)
+	require.NoError(t, err)
+
+	done, err := b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, Reconciled{Events: 1, Effects: 3}, done)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'event_id' = 'evt_2'`))
+	for _, key := range []string{"pending", "with-a-job", "started", "in-doubt"} {
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1`, key), key)
+	}
+}
+
 // One process at a time reconciles: two would enqueue everything twice.
 func TestReconcileHasALock(t *testing.T) {
 	t.Parallel()

@@ -143,6 +143,31 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
+// The same of a try that writes nothing at all: a settlement that finds itself
+// recorded.
+func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t)
+	e := r.granted(t, r.dispatched(t, "evt_1", ledger.AtLeastOnce), lease)
+	r.away(t)
+	cancelled, done := r.cancelWaits(t)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := r.Ledger().Settle(context.Background(), ledger.Settlement{Effect: e, Verdict: ledger.VerdictDone})
+		answered <- err
+	}()
+	for range 2 {
+		select {
+		case <-cancelled:
+		case err := <-answered:
+			require.Fail(t, "answered before the standby has it", "%v", err)
+		}
+	}
+	done()
+	r.standbys(t, "")
+	require.NoError(t, <-answered)
+}
+
 func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
