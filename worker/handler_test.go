@@ -245,6 +245,29 @@ func TestStalledRunWritesOnce(t *testing.T) {
 	}
 }
 
+// Cancelling a COMMIT loses its outcome. A job whose time is over, or whose process
+// stops, just when its handlers are done commits all the same.
+func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ledgerTable(t)
+	b.opts.JobTimeout, b.opts.RescueAfter = time.Second, time.Minute
+	w := b.worker(t)
+	var runs atomic.Int32
+	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
+		runs.Add(1)
+		err := write(ctx, tx, string(e.EventID), "first")
+		<-ctx.Done()
+		return err
+	})
+	b.start(t, w)
+	b.accept(t, "evt_1", true)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND (state = 'completed' OR errors IS NOT NULL)`)
+	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
+	require.Equal(t, 1, b.written(t))
+	require.EqualValues(t, 1, runs.Load())
+}
+
 // A handler says itself when the event comes again, and when it need not.
 func TestHandlersAnswer(t *testing.T) {
 	t.Parallel()
