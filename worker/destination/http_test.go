@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +98,15 @@ func TestHTTPIgnoresProxiesOfTheEnvironment(t *testing.T) {
 	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("ALL_PROXY", proxy)
-	h := newTestHTTP(t, HTTPOptions{URL: "http://hooks.example.com", Resolver: resolveTo(t, loopback)})
-	require.Equal(t, ledger.VerdictRefused, h.Send(t.Context(), testEffect()).Verdict)
+	// The proxy may be reached, and what it would be asked for may not.
+	h := newTestHTTP(t, HTTPOptions{
+		URL: "http://hooks.example.com", AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),
+	})
+	out := h.Send(t.Context(), testEffect())
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
+	require.Zero(t, out.Status)
+	require.ErrorContains(t, out.Err, "egress guard refused")
 }
 
 func TestHTTPReceiverIsDown(t *testing.T) {
