@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -54,9 +58,26 @@ func status(t *testing.T, a *app.App, source string) int {
 	return response.StatusCode
 }
 
+// deliver sends a signed event of the provider whose name the source has.
+func deliver(t *testing.T, a *app.App, source, key string) {
+	t.Helper()
+	p, err := catalog.New(source, provider.Options{})
+	require.NoError(t, err)
+	sample := p.Sample("", "", time.Now())
+	require.NoError(t, p.Sign(sample, secret.New(key), time.Now()))
+	r, err := http.NewRequestWithContext(t.Context(), sample.Method, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, bytes.NewReader(sample.Body))
+	require.NoError(t, err)
+	r.Header, r.Close = sample.Header, true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
 func TestReloadPutsSourcesAndRoutesIntoEffect(t *testing.T) {
 	t.Parallel()
-	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	pool := pgtest.New(t)
+	f := newFile(t, pgtest.URL(t, pool))
 	f.write(t, first)
 	var logs syncBuffer
 	a := started(t, f, &logs)
@@ -66,12 +87,18 @@ func TestReloadPutsSourcesAndRoutesIntoEffect(t *testing.T) {
 	f.write(t, `
 sources: {github: {provider: github, secrets: [the-first-secret]}}
 destinations: {app: {http: {url: http://localhost:2/}}, other: {http: {url: http://localhost:3/}}}
-routes: [{name: some, from: github, to: app, when: "event.type == 'push'"}]
+routes: [{name: some, from: github, to: app, when: "event.type != ''"}]
 worker: {dispatch_workers: 3}
 `)
 	require.NoError(t, a.Reload(t.Context()))
 	require.Equal(t, http.StatusNotFound, status(t, a, "stripe"))
 	require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
+	deliver(t, a, "github", "the-first-secret")
+	require.Eventually(t, func() bool {
+		var route string
+		err := pool.QueryRow(t.Context(), `SELECT route FROM hooklatch.effects`).Scan(&route)
+		return err == nil && route == "some"
+	}, patience, 10*time.Millisecond, "the new route has the event")
 	require.Contains(t, logs.String(), `in effect after a restart" reason=worker`)
 	require.Contains(t, logs.String(), `level=WARN msg="destinations changed: a reload does not put them into effect, a restart does" destination="app, other"`)
 }
