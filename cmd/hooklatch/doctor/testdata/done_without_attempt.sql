@@ -1,2 +1,4 @@
 INSERT INTO hooklatch.effects (scope, key, generation, idempotency_key, destination, queue, policy, source, event_id, state, attempt, claim_id, lease_until, next_attempt_at)
 VALUES ('enqueue:app', 'k', 1, 'hl_k', 'app', 'dst_app', 'at_least_once', '', '', 'done', 1, NULL, NULL, now());
+INSERT INTO hooklatch.effect_attempts (scope, key, generation, attempt, started_at, finished_at, state, applied)
+VALUES ('enqueue:app', 'k', 1, 1, now(), now(), 'done', 'unknown');
