@@ -113,15 +113,27 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Queue = "before" })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
-	b.accept(t, "evt_1", false)
-	effects, err := w.routes.Load().Plan(t.Context(), b.event(t, "evt_1"))
-	require.NoError(t, err)
-	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, "evt_1"), Effects: effects})
-	require.NoError(t, err)
+	for _, state := range []string{"scheduled", "retryable", "available"} {
+		id := "evt_" + state
+		b.accept(t, id, false)
+		effects, err := w.routes.Load().Plan(t.Context(), b.event(t, id))
+		require.NoError(t, err)
+		_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, id), Effects: effects})
+		require.NoError(t, err)
+		if state == "available" {
+			continue
+		}
+		_, err = b.pool.Exec(t.Context(), `
+			UPDATE hooklatch.river_job
+			SET state = $1::text::hooklatch.river_job_state, scheduled_at = now() + interval '1 hour'
+			WHERE kind = 'effect' AND args ->> 'key' = $2`, state, id)
+		require.NoError(t, err)
+	}
 
 	b.opts.Destinations[0].Queue = "after"
 	events := b.start(t, b.worker(t))
 	require.Equal(t, "after", next(t, events, riverjob.KindEffect, river.EventKindJobCompleted).Queue)
+	waitFor(t, b, `SELECT (count(*) = 3)::integer FROM hooklatch.river_job WHERE kind = 'effect' AND queue = 'after'`)
 }
 
 func TestOptionsRefused(t *testing.T) {
