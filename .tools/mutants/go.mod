@@ -1,0 +1,3 @@
+module github.com/hooklatch/hooklatch/.tools/mutants
+
+go 1.26.0

@@ -1,0 +1,135 @@
+// Command mutants makes mistakes in the code on purpose, one after another, and sees
+// whether the test that is there for each notices. README.md says how.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	root, list string
+	changed    string
+	budget     time.Duration
+	limit      time.Duration
+	parallel   int
+	check      bool
+	words      []string
+}
+
+func parse(args []string, out io.Writer) (options, error) {
+	var opts options
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() {
+		fmt.Fprintln(out, "usage: go -C .tools/mutants run . [flags] [name or package ...]")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&opts.root, "root", "../..", "the module to change")
+	flags.StringVar(&opts.list, "list", "list", "the directory of the list")
+	flags.StringVar(&opts.changed, "changed", "", "only mutants of packages that changed since HEAD and this commit parted")
+	flags.DurationVar(&opts.budget, "budget", 0, "stop after so long; the commit decides which come first")
+	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "how long the tests of one mutant may run")
+	flags.IntVar(&opts.parallel, "parallel", 2, "mutants at once")
+	flags.BoolVar(&opts.check, "check", false, "run no test: only say which entries are stale")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	opts.words = flags.Args()
+	var err error
+	if opts.root, err = filepath.Abs(opts.root); err != nil {
+		return options{}, fmt.Errorf("find the module: %w", err)
+	}
+	return opts, nil
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	opts, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	all, err := readList(opts.list)
+	if err != nil {
+		return err
+	}
+	total := &totals{out: out}
+	all, olds := fresh(opts.root, all)
+	for _, old := range olds {
+		total.add(old) // looking costs nothing: it is told of whatever else is asked
+	}
+	if opts.check {
+		fmt.Fprintf(out, "%d mutants, %d of them stale\n", len(all)+len(olds), len(olds))
+		return total.err()
+	}
+	chosen, err := choose(all, opts)
+	if err != nil {
+		return err
+	}
+	if len(chosen)+len(olds) == 0 && opts.changed == "" {
+		return fmt.Errorf("no mutant has the name, or changes the package, %s", strings.Join(opts.words, " "))
+	}
+	limited := ctx
+	if opts.budget > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, opts.budget)
+		defer cancel()
+	}
+	fmt.Fprintf(out, "%d of %d mutants\n", len(chosen), len(all))
+	r := &runner{root: opts.root, limit: opts.limit}
+	r.all(limited, chosen, opts.parallel, total.add)
+	total.sum(time.Since(start))
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return total.err()
+}
+
+// fresh parts the mutants that can be made from those that no longer can.
+func fresh(root string, all []mutant) (able []mutant, olds []result) {
+	for _, m := range all {
+		if err := m.stale(root); err != nil {
+			olds = append(olds, result{mutant: m, verdict: stale, detail: err.Error()})
+			continue
+		}
+		able = append(able, m)
+	}
+	return able, olds
+}
+
+func choose(all []mutant, opts options) ([]mutant, error) {
+	chosen := named(opts.root, all, opts.words)
+	var err error
+	if opts.changed != "" {
+		if chosen, err = changedSince(opts.root, chosen, opts.changed); err != nil {
+			return nil, err
+		}
+	}
+	if opts.budget > 0 {
+		return shuffled(opts.root, chosen)
+	}
+	return chosen, nil
+}

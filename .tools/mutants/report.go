@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// totals prints results as they come and counts them.
+type totals struct {
+	out io.Writer
+
+	mu    sync.Mutex
+	count map[verdict]int
+}
+
+func (t *totals) add(r result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count == nil {
+		t.count = make(map[verdict]int)
+	}
+	t.count[r.verdict]++
+	if r.verdict == leftOut {
+		return
+	}
+	fmt.Fprintf(t.out, "%-8s %5.1f s  %s", r.verdict, r.took.Seconds(), r.mutant.name)
+	if len(r.by) > 0 {
+		fmt.Fprintf(t.out, "  by %s", strings.Join(r.by, " "))
+	}
+	fmt.Fprintln(t.out)
+	if r.verdict != killed {
+		fmt.Fprintf(t.out, "    %s, %s\n    %s\n", r.mutant.at, r.mutant.suite, strings.ReplaceAll(r.detail, "\n", "\n    "))
+	}
+}
+
+// sum prints how many there are of each.
+func (t *totals) sum(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, "%d killed, %d survived, %d stale, %d broken, %d left out for want of time (%.0f s)\n",
+		t.count[killed], t.count[survived], t.count[stale], t.count[broken], t.count[leftOut], took.Seconds())
+}
+
+// err says whether something was not killed. What is left out is no fault.
+func (t *totals) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count[survived]+t.count[stale]+t.count[broken] > 0 {
+		return errNotKilled
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// verdict is what became of a mutant.
+type verdict string
+
+const (
+	killed   verdict = "killed"
+	survived verdict = "SURVIVED"
+	stale    verdict = "STALE"  // its text, or its test, is not there any more
+	broken   verdict = "BROKEN" // the entry is wrong: what fails is not the test
+	leftOut  verdict = "left out"
+)
+
+// result is one line of the report.
+type result struct {
+	mutant  mutant
+	verdict verdict
+	by      []string // the tests that failed
+	detail  string   // of what is not killed
+	took    time.Duration
+}
+
+// runner tries mutants, some at a time.
+type runner struct {
+	root  string
+	limit time.Duration // of the tests of a mutant that has none of its own
+
+	mu     sync.Mutex
+	suites map[suite]*baseline
+}
+
+// baseline is a suite without any mutant. It must pass, or a failure says nothing.
+type baseline struct {
+	once   sync.Once
+	detail string // why it proves nothing
+	err    error
+}
+
+// all tries the mutants and reports each result as it comes. When ctx ends, those
+// that are not tried, or not to the end, are left out.
+func (r *runner) all(ctx context.Context, mutants []mutant, parallel int, report func(result)) {
+	next := make(chan mutant)
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for m := range next {
+				report(r.one(ctx, m))
+			}
+		})
+	}
+	for _, m := range mutants {
+		next <- m
+	}
+	close(next)
+	workers.Wait()
+}
+
+func (r *runner) one(ctx context.Context, m mutant) result {
+	start := time.Now()
+	out := result{mutant: m, verdict: leftOut}
+	var err error
+	if ctx.Err() == nil {
+		out.verdict, out.by, out.detail, err = r.judge(ctx, m)
+	}
+	switch {
+	case ctx.Err() != nil && (err != nil || out.verdict == leftOut):
+		out.verdict = leftOut
+	case err != nil:
+		out.verdict, out.detail = broken, err.Error()
+	}
+	out.took = time.Since(start)
+	return out
+}
+
+func (r *runner) judge(ctx context.Context, m mutant) (verdict, []string, string, error) {
+	if detail, err := r.baselineOf(ctx, m); err != nil || detail != "" {
+		return broken, nil, detail, err
+	}
+	changed, err := m.mutated(r.root)
+	if err != nil {
+		return stale, nil, "", err
+	}
+	t, err := try(ctx, r.root, m.suite, r.limitOf(m), changed)
+	switch {
+	case err != nil:
+		return broken, nil, "", err
+	case t.broken != "":
+		return broken, nil, t.broken + "\n" + tail(t.output), nil
+	case t.timedOut && !m.hangs:
+		return survived, nil, "its tests came to no end, which is not what it must be noticed by", nil
+	case t.passed:
+		return survived, nil, m.why, nil
+	case len(t.failed) == 0:
+		return broken, nil, "no test failed, but the program did\n" + tail(t.output), nil
+	case t.brokenSQL(changed):
+		return broken, t.failed, "it is no valid SQL\n" + tail(t.output), nil
+	}
+	return killed, t.failed, "", nil
+}
+
+// baselineOf runs the suite of a mutant on the code as it is, once.
+func (r *runner) baselineOf(ctx context.Context, m mutant) (string, error) {
+	r.mu.Lock()
+	b, known := r.suites[m.suite]
+	if !known {
+		b = new(baseline)
+		if r.suites == nil {
+			r.suites = make(map[suite]*baseline)
+		}
+		r.suites[m.suite] = b
+	}
+	r.mu.Unlock()
+	b.once.Do(func() {
+		t, err := try(ctx, r.root, m.suite, max(r.limitOf(m), r.limit), nil)
+		switch {
+		case err != nil:
+			b.err = err
+		case t.ran < len(m.suite.names()):
+			b.detail = fmt.Sprintf("%s runs %d tests\n%s", m.suite, t.ran, tail(t.output))
+		case !t.passed:
+			b.detail = fmt.Sprintf("%s fails without any mutant\n%s", m.suite, tail(t.output))
+		}
+	})
+	return b.detail, b.err
+}
+
+func (r *runner) limitOf(m mutant) time.Duration {
+	if m.limit > 0 {
+		return m.limit
+	}
+	return r.limit
+}
+
+// tail is the end of what a test printed.
+func tail(output string) string {
+	const lines = 30
+	all := strings.Split(strings.TrimSpace(output), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// errNotKilled is the end of a run in which a mutant was not killed.
+var errNotKilled = errors.New("not every mutant was killed")

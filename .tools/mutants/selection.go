@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+)
+
+// named leaves the mutants that any of the words names: by name, or by the package it
+// changes.
+func named(root string, all []mutant, words []string) []mutant {
+	if len(words) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+		return !slices.ContainsFunc(words, func(word string) bool {
+			return m.name == word || slices.Contains(m.packages(root), path.Clean(word))
+		})
+	})
+}
+
+// changedSince leaves the mutants of packages in which anything, a test or a file
+// beside them too, is not as it was where HEAD and base parted.
+func changedSince(root string, all []mutant, base string) ([]mutant, error) {
+	fork, err := git(root, "merge-base", "HEAD", base)
+	if err != nil {
+		return nil, err
+	}
+	files, err := git(root, "diff", "--name-only", "--no-renames", fork)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]bool)
+	for file := range strings.Lines(files) {
+		changed[packageOf(root, strings.TrimSpace(file))] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+		return !slices.ContainsFunc(m.packages(root), func(dir string) bool { return changed[dir] })
+	}), nil
+}
+
+// shuffled puts the mutants in an order that depends on the commit alone: when the
+// time does not suffice for all, another commit tries others.
+func shuffled(root string, all []mutant) ([]mutant, error) {
+	head, err := git(root, "rev-parse", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(head)) // a hash refuses nothing
+	order := slices.Clone(all)
+	random := rand.New(rand.NewPCG(sum.Sum64(), 0)) //nolint:gosec // which mutants come first is no secret
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	return order, nil
+}
+
+func git(root string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...) //nolint:noctx // a look at the local repository, over at once
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

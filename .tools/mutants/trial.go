@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// buildTime is how long building a test may take beside running it.
+const buildTime = 10 * time.Minute
+
+// trial is what one run of a suite showed.
+type trial struct {
+	passed   bool
+	ran      int      // tests that began and were not skipped; parts do not count
+	failed   []string // the tests that failed, or ran when the program ended
+	timedOut bool
+	broken   string // why the program could not even be tested
+	output   string
+}
+
+// try runs a suite with the files of changed, by path below root, in the place of
+// those that are there. Nothing is written to root: the go command takes the other
+// contents from an overlay, files that are embedded too, and so do the programs that
+// a test builds.
+func try(ctx context.Context, root string, s suite, limit time.Duration, changed map[string]string) (trial, error) {
+	scratch, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return trial{}, fmt.Errorf("make a directory for the overlay: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	overlay, err := writeOverlay(root, scratch, changed)
+	if err != nil {
+		return trial{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit+buildTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.run, s.pkg)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A group of its own, so that the test program ends with the command.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return trial{}, fmt.Errorf("run %s: %w", s, ctx.Err())
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return trial{}, fmt.Errorf("run %s: %w", s, err)
+	}
+	t := readTrial(&stdout)
+	t.passed = err == nil
+	if err != nil && t.ran == 0 && t.broken == "" {
+		t.broken = "the program ended before its first test"
+	}
+	t.output += stderr.String()
+	return t, nil
+}
+
+// writeOverlay writes the changed files and what the go command's -overlay reads.
+func writeOverlay(root, scratch string, changed map[string]string) (string, error) {
+	replace := make(map[string]string, len(changed))
+	for i, file := range slices.Sorted(maps.Keys(changed)) {
+		written := filepath.Join(scratch, fmt.Sprintf("%d-%s", i, filepath.Base(file)))
+		if err := os.WriteFile(written, []byte(changed[file]), 0o600); err != nil {
+			return "", fmt.Errorf("write changed file: %w", err)
+		}
+		replace[filepath.Join(root, filepath.FromSlash(file))] = written
+	}
+	encoded, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", fmt.Errorf("encode overlay: %w", err)
+	}
+	overlay := filepath.Join(scratch, "overlay.json")
+	if err := os.WriteFile(overlay, encoded, 0o600); err != nil {
+		return "", fmt.Errorf("write overlay: %w", err)
+	}
+	return overlay, nil
+}
+
+// event is a line of go test -json.
+type event struct {
+	Action      string
+	Test        string
+	Output      string
+	FailedBuild string
+}
+
+// readTrial reads what go test -json wrote.
+func readTrial(events *bytes.Buffer) trial {
+	var t trial
+	var output strings.Builder
+	running := make(map[string]bool)
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		output.WriteString(e.Output)
+		part := strings.Contains(e.Test, "/")
+		switch {
+		case e.Action == "build-fail" || e.FailedBuild != "":
+			t.broken = "it does not compile"
+		case e.Test == "" || part:
+		case e.Action == "run":
+			t.ran++
+			running[e.Test] = true
+		case e.Action == "pass":
+			delete(running, e.Test)
+		case e.Action == "skip":
+			delete(running, e.Test)
+			t.ran-- // it proves nothing
+		case e.Action == "fail":
+			delete(running, e.Test)
+			t.failed = append(t.failed, e.Test)
+		}
+		if strings.HasPrefix(e.Output, "panic: test timed out after") {
+			t.timedOut = true
+		}
+	}
+	t.failed = append(t.failed, slices.Sorted(maps.Keys(running))...)
+	t.output = output.String()
+	return t
+}
+
+// invalidSQL are the errors of a statement that the server cannot even read: no
+// syntax, or names and types that are not there.
+var invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42703|42702|42P01|42P10|42883|42804)`)
+
+// brokenSQL says that a change of SQL made no statement, which any test would notice.
+func (t trial) brokenSQL(changed map[string]string) bool {
+	for file := range changed {
+		if filepath.Ext(file) == ".sql" && invalidSQL.MatchString(t.output) {
+			return true
+		}
+	}
+	return false
+}
