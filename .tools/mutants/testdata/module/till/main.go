@@ -1,0 +1,10 @@
+// Command till adds up.
+package main
+
+import (
+	"fmt"
+
+	"example.com/shop"
+)
+
+func main() { fmt.Println(shop.Total(1, 2, 3)) }
