@@ -1,0 +1,174 @@
+package senders
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+const (
+	accounts   = 50 // that events are about
+	maxItems   = 20 // of a batch
+	maxShared  = 64 // items of former batches that are remembered
+	repeatOf   = 5  // one item of so many was in a batch before
+	twiceInOne = 50 // one batch of so many names an item twice
+)
+
+// event is what a sender signs: one or, in a batch, several events of Hooklatch.
+// It does not change once it is made.
+type event struct {
+	source  *source
+	number  int64
+	ids     []string
+	group   string
+	version int64
+	header  http.Header // without the signature
+	body    []byte
+	hash    string
+}
+
+// newEvent makes the event of a number, which is in its ids.
+func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
+	id := fmt.Sprintf("%s_%d_%d", s.Name, s.seed, number)
+	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}}
+	switch s.Shape {
+	case scenario.Sample:
+		e.ids[0] = sampleID(s.Provider, s.seed, number)
+		r := s.provider.Sample("", e.ids[0], now)
+		e.header, e.body = r.Header, r.Body
+	case scenario.Account:
+		item := s.item(id, dice, now)
+		e.group, e.version, e.body = item.Account, item.Version, encoded(item)
+	case scenario.Batch:
+		e.ids, e.body = s.batch(id, dice, now)
+	case scenario.Poison:
+		e.header.Set("X-Id", id)
+		e.body = poison(dice)
+	}
+	e.hash = hashOf(e.body)
+	return e
+}
+
+// sampleID is an id as the provider spells it.
+func sampleID(provider string, seed, number int64) string {
+	switch provider {
+	case "stripe":
+		return fmt.Sprintf("evt_%d_%d", seed, number)
+	case "slack":
+		return fmt.Sprintf("Ev%dX%d", seed, number)
+	}
+	return fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(seed), uint16(seed>>32), number) //nolint:gosec // the bits are a name, not a number
+}
+
+// item is what happened to an account.
+type item struct {
+	ID         string    `json:"id"`
+	Type       string    `json:"type"`
+	Account    string    `json:"account"`
+	Version    int64     `json:"version"`
+	OccurredAt time.Time `json:"occurred_at"`
+}
+
+// item is the next version of some account: of one that is larger the time is
+// later, by at least a millisecond.
+func (s *source) item(id string, dice *rand.Rand, now time.Time) item {
+	name := fmt.Sprintf("acc_%d", dice.IntN(accounts))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.accounts[name]
+	if a == nil {
+		a = &account{}
+		s.accounts[name] = a
+	}
+	a.version++
+	a.occurred = a.occurred.Add(time.Millisecond)
+	if now := now.UTC().Truncate(time.Microsecond); now.After(a.occurred) {
+		a.occurred = now
+	}
+	return item{ID: id, Type: "account.updated", Account: name, Version: a.version, OccurredAt: a.occurred}
+}
+
+// batch is a list of new items, with some among them that were in others.
+func (s *source) batch(id string, dice *rand.Rand, now time.Time) (ids []string, body []byte) {
+	var items [][]byte
+	for i := range 1 + dice.IntN(maxItems) {
+		if known, text := s.former(dice); known != "" && !slices.Contains(ids, known) {
+			ids, items = append(ids, known), append(items, text)
+			continue
+		}
+		own := fmt.Sprintf("%s_%d", id, i)
+		text := encoded(s.item(own, dice, now))
+		ids, items = append(ids, own), append(items, text)
+		s.remember(own, text, dice)
+	}
+	if dice.IntN(twiceInOne) == 0 {
+		ids, items = append(ids, ids[0]), append(items, items[0])
+	}
+	return ids, slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
+}
+
+// former is an item of an earlier batch, now and then.
+func (s *source) former(dice *rand.Rand) (id string, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.shared) == 0 || dice.IntN(repeatOf) > 0 {
+		return "", nil
+	}
+	i := dice.IntN(len(s.shared))
+	return s.sharedID[i], s.shared[i]
+}
+
+func (s *source) remember(id string, text []byte, dice *rand.Rand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.shared) < maxShared {
+		s.shared, s.sharedID = append(s.shared, text), append(s.sharedID, id)
+		return
+	}
+	i := dice.IntN(maxShared)
+	s.shared[i], s.sharedID[i] = text, id
+}
+
+// withOtherBody is the event with a body that says the same in other words, as
+// providers send it who render it anew for each attempt.
+func (e *event) withOtherBody(dice *rand.Rand) *event {
+	other := *e
+	if rest, isObject := strings.CutPrefix(string(e.body), "{"); isObject && e.source.Shape != scenario.Poison {
+		other.body = fmt.Appendf(nil, `{"rendered":%d,%s`, dice.IntN(1000), rest)
+	} else {
+		other.body = slices.Concat(e.body, []byte("\n"))
+	}
+	other.hash = hashOf(other.body)
+	return &other
+}
+
+// underNewID is the event as a provider sends it that names its deliveries, not
+// its events: for Hooklatch it is another one.
+func (e *event) underNewID(number int64) *event {
+	other := *e
+	other.number, other.ids, other.header = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone()
+	other.header.Set("X-GitHub-Delivery", other.ids[0])
+	return &other
+}
+
+func encoded(i item) []byte {
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return text
+}
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,112 @@
+package senders
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+)
+
+// usualDeadline is how long senders wait that do not say it.
+const usualDeadline = 10 * time.Second
+
+// source is one endpoint, and those who send to it.
+type source struct {
+	scenario.Source
+
+	provider *provider.Provider
+	deadline time.Duration   // of a delivery, as it is kept here
+	waits    []time.Duration // before each further attempt, the last one for all that follow; empty: there is none
+	weight   int             // of its share in the traffic
+	seed     int64
+	senders  []*sender
+
+	mu       sync.Mutex
+	accounts map[string]*account
+	shared   [][]byte // items of former batches
+	sharedID []string
+}
+
+// account is an object that events are about.
+type account struct {
+	version  int64
+	occurred time.Time
+}
+
+// sender is one of a source, with connections of its own.
+type sender struct {
+	name   string
+	client *http.Client
+}
+
+func newSource(given scenario.Source, firstSender int, o Options) (*source, error) {
+	p, err := catalog.New(given.Provider, given.Options)
+	if err != nil {
+		return nil, fmt.Errorf("make its provider: %w", err)
+	}
+	s := &source{
+		Source: given, provider: p, weight: weightOf(given), seed: o.Seed, accounts: make(map[string]*account),
+		deadline: time.Duration(float64(cmp.Or(p.Deadline, usualDeadline)) / o.Haste),
+	}
+	for _, wait := range schedule(p) {
+		s.waits = append(s.waits, min(time.Duration(float64(wait)/o.Compression), o.MaxWait))
+	}
+	for i := range o.SendersPerSource {
+		s.senders = append(s.senders, &sender{name: fmt.Sprintf("sender-%d", firstSender+i), client: newClient()})
+	}
+	return s, nil
+}
+
+// schedule is when a provider tries again, as it documents it. What does not
+// say so does as Standard Webhooks advises.
+func schedule(p *provider.Provider) []time.Duration {
+	switch p.Name {
+	case "github":
+		return nil // a person redelivers
+	case "slack":
+		return []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
+	case "stripe":
+		return []time.Duration{5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 12 * time.Hour}
+	}
+	return []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
+}
+
+// weightOf is how much of the traffic a source has.
+func weightOf(s scenario.Source) int {
+	switch s.Shape {
+	case scenario.Account:
+		return 20
+	case scenario.Sample:
+		return 13
+	case scenario.Batch, scenario.Poison:
+		return 10
+	}
+	return 1
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: 16,
+			IdleConnTimeout:     10 * time.Second,
+		},
+	}
+}
+
+// retries says whether the senders try again on their own.
+func (s *source) retries() bool { return len(s.waits) > 0 }
+
+func (s *source) hangUp() {
+	for _, each := range s.senders {
+		each.client.CloseIdleConnections()
+	}
+}
