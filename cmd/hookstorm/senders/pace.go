@@ -1,0 +1,113 @@
+package senders
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+// Of the moments at which something is sent, the share in which it is something
+// else than a new event.
+const (
+	shareAgain  = 0.20 // an event of the past
+	shareForged = 0.05 // something that must be refused
+)
+
+// pace begins something at random moments, Rate new events a second on average.
+func (s *Senders) pace(ctx context.Context) {
+	perSecond := s.opts.Rate / (1 - shareAgain - shareForged)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.begin()
+		timer.Reset(time.Duration(s.roll().ExpFloat64() / perSecond * float64(time.Second)))
+	}
+}
+
+// begin begins one thing.
+func (s *Senders) begin() {
+	dice := s.roll()
+	kind := dice.Float64()
+	switch {
+	case s.duplicatesOnly.Load() || kind < shareAgain:
+		if old := s.past.any(dice); old != nil {
+			s.sending.Go(func() { s.again(old, dice) })
+		}
+	case kind < shareAgain+shareForged:
+		src := s.anySource(dice)
+		s.sending.Go(func() { s.forge(src, dice) })
+	case s.open.Load() < int64(s.opts.MaxOpen):
+		src := s.anySource(dice)
+		s.pursue(s.fresh(src, dice), anyManner(dice), dice)
+	}
+}
+
+// roll makes dice of their own for one thing that is begun.
+func (s *Senders) roll() *rand.Rand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return dice(s.opts.Seed, s.dice.Int64())
+}
+
+func (s *Senders) anySource(dice *rand.Rand) *source {
+	n := dice.IntN(s.weight)
+	for _, src := range s.sources {
+		if n -= src.weight; n < 0 {
+			return src
+		}
+	}
+	return s.sources[0]
+}
+
+func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
+	return src.newEvent(s.number.Add(1), dice, time.Now())
+}
+
+// OnlyDuplicates makes senders send events of the past only, or ends that.
+func (s *Senders) OnlyDuplicates(on bool) { s.duplicatesOnly.Store(on) }
+
+// Storm sends one new event n times at once, to all gateways, and returns when all
+// deliveries have ended.
+func (s *Senders) Storm(ctx context.Context, n int) {
+	dice := s.roll()
+	s.together(ctx, s.fresh(s.anySource(dice), dice), n, dice)
+}
+
+// Poison sends n events of the source with the strangest bodies at once, and
+// returns when their first deliveries have ended.
+func (s *Senders) Poison(ctx context.Context, n int) {
+	var first sync.WaitGroup
+	for range n {
+		dice := s.roll()
+		for _, src := range s.sources {
+			if src.Shape == scenario.Poison {
+				first.Go(func() { s.together(ctx, s.fresh(src, dice), 1, dice) })
+			}
+		}
+	}
+	first.Wait()
+}
+
+// together sends an event n times at once. Then it is pursued as any other.
+func (s *Senders) together(ctx context.Context, e *event, n int, dice *rand.Rand) {
+	if s.healing.Load() {
+		return // Stop waits for what there is
+	}
+	first := make(chan struct{})
+	s.pursueWith(e, dice, func() outcome {
+		defer close(first)
+		return s.parallel(e, n, dice)
+	})
+	select {
+	case <-first:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,142 @@
+package senders
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// pursue sends an event until it is acknowledged, as its provider does. It returns
+// at once.
+func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
+	s.pursueWith(e, dice, func() outcome {
+		switch m {
+		case atOnce:
+			return s.parallel(e, 2+dice.IntN(4), dice)
+		case late:
+			// Newer events of its account overtake it.
+			s.wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second))))
+		}
+		return s.deliver(s.run, delivery{event: e, attempt: 1, manner: m, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
+	})
+}
+
+// pursueWith does so after a first attempt of another kind.
+func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() outcome) {
+	s.open.Add(1)
+	s.past.add(e, dice)
+	s.sending.Go(func() {
+		defer s.open.Add(-1)
+		out := first()
+		for attempt := 2; !out.acknowledged && e.source.retries() && s.wait(s.run, s.pause(e.source, attempt, dice)); attempt++ {
+			out = s.deliver(s.run, delivery{event: e, attempt: attempt, last: out, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
+		}
+	})
+}
+
+// pause is how long a provider waits before an attempt, give or take a quarter.
+func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration {
+	wait := src.waits[min(attempt-2, len(src.waits)-1)]
+	if s.healing.Load() {
+		wait = min(wait, s.opts.MaxWait/2)
+	}
+	// Never at once for long: a gateway that is away answers fast.
+	wait = max(wait, time.Duration(min(attempt, 10))*10*time.Millisecond)
+	return time.Duration(float64(wait) * (0.75 + dice.Float64()/2))
+}
+
+// wait returns after d: true. Or when ctx ends before.
+func (s *Senders) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// parallel sends n copies at once, by all senders of the source, to all gateways.
+// Its outcome is the best of theirs.
+func (s *Senders) parallel(e *event, n int, dice *rand.Rand) outcome {
+	outcomes := make([]outcome, n)
+	firstGateway := dice.IntN(len(s.gateways))
+	var copies sync.WaitGroup
+	for i := range n {
+		own := s.roll()
+		copies.Go(func() {
+			to := s.gateways[(firstGateway+i)%len(s.gateways)]
+			outcomes[i] = s.deliver(s.run, delivery{event: e, attempt: 1, to: to, by: s.senderOf(e, i)}, own)
+		})
+	}
+	copies.Wait()
+	for _, out := range outcomes {
+		if out.acknowledged {
+			return out
+		}
+	}
+	return outcomes[0]
+}
+
+// again sends an event of the past once more, acknowledged or not.
+func (s *Senders) again(e *event, dice *rand.Rand) {
+	attempt := 2 + dice.IntN(3)
+	switch n := dice.IntN(10); {
+	case n < 2:
+		e = e.withOtherBody(dice)
+	case n < 4 && !e.source.retries() && !s.duplicatesOnly.Load():
+		e, attempt = e.underNewID(s.number.Add(1)), 1
+	case n == 4:
+		s.parallel(e, 2+dice.IntN(6), dice)
+		return
+	}
+	s.deliver(s.run, delivery{event: e, attempt: attempt, to: s.anyGateway(dice), by: s.senderOf(e, dice.IntN(2))}, dice)
+}
+
+func (s *Senders) anyGateway(dice *rand.Rand) target { return s.gateways[dice.IntN(len(s.gateways))] }
+
+// senderOf is the sender of an event, or for i above 0 one of the others.
+func (s *Senders) senderOf(e *event, i int) *sender {
+	return e.source.senders[(int(e.number)+i)%len(e.source.senders)]
+}
+
+// maxPast bounds how many events are remembered, maxPastBody how large their
+// bodies may be, in bytes.
+const (
+	maxPast     = 4000
+	maxPastBody = 32 << 10
+)
+
+// past are events that were sent. Which one makes room for a new one is decided by
+// chance, so that some are old when they come again.
+type past struct {
+	mu     sync.Mutex
+	events []*event
+}
+
+func newPast() *past { return &past{} }
+
+func (p *past) add(e *event, dice *rand.Rand) {
+	if len(e.body) > maxPastBody {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.events) < maxPast {
+		p.events = append(p.events, e)
+		return
+	}
+	p.events[dice.IntN(maxPast)] = e
+}
+
+// any is one of them, nil while there is none.
+func (p *past) any(dice *rand.Rand) *event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.events) == 0 {
+		return nil
+	}
+	return p.events[dice.IntN(len(p.events))]
+}

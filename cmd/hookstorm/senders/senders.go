@@ -1,0 +1,125 @@
+package senders
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Senders send until they are stopped.
+type Senders struct {
+	opts     Options
+	sources  []*source
+	gateways []target
+	weight   int // of all sources
+	tally    tally
+
+	duplicatesOnly atomic.Bool
+	number         atomic.Int64 // of the last event
+	open           atomic.Int64 // events that are not acknowledged yet
+	inFlight       atomic.Int64 // deliveries under way
+
+	mu   sync.Mutex
+	dice *rand.Rand
+	past *past
+
+	stop      sync.Once
+	pacing    sync.WaitGroup
+	sending   sync.WaitGroup
+	endPacing context.CancelFunc
+	endAll    context.CancelFunc // cuts deliveries and gives up on what is open
+	run       context.Context    //nolint:containedctx // of all deliveries: they outlive the call that begins them
+	healing   atomic.Bool        // Stop waits for what is open
+}
+
+// target is a gateway with its address read.
+type target struct {
+	Gateway
+
+	base *url.URL
+}
+
+// New makes senders. It fails where a source or a gateway cannot be.
+func New(o Options) (*Senders, error) {
+	if len(o.Gateways) == 0 {
+		return nil, errors.New("senders need a gateway to send to")
+	}
+	o = o.withDefaults()
+	s := &Senders{opts: o, dice: dice(o.Seed, 0), past: newPast()}
+	for _, g := range o.Gateways {
+		base, err := url.Parse(g.URL)
+		if err != nil {
+			return nil, fmt.Errorf("gateway %s: %w", g.Name, err)
+		}
+		s.gateways = append(s.gateways, target{g, base})
+	}
+	for i, given := range o.Sources {
+		made, err := newSource(given, i*o.SendersPerSource+1, o)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", given.Name, err)
+		}
+		s.sources = append(s.sources, made)
+		s.weight += made.weight
+	}
+	s.run, s.endAll = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Start begins to send, and returns at once.
+func (s *Senders) Start() {
+	var ctx context.Context
+	ctx, s.endPacing = context.WithCancel(s.run)
+	s.pacing.Go(func() { s.pace(ctx) })
+}
+
+// Stop begins no new events, and waits until all that any sender signed are
+// acknowledged, those of senders apart that never try again. When ctx ends before,
+// it cuts what is under way and says how many are left.
+func (s *Senders) Stop(ctx context.Context) error {
+	var err error
+	s.stop.Do(func() { err = s.heal(ctx) })
+	return err
+}
+
+func (s *Senders) heal(ctx context.Context) error {
+	s.healing.Store(true)
+	if s.endPacing != nil {
+		s.endPacing()
+	}
+	s.pacing.Wait()
+	sent := make(chan struct{})
+	go func() {
+		s.sending.Wait()
+		close(sent)
+	}()
+	var err error
+	select {
+	case <-sent:
+	case <-ctx.Done():
+		err = fmt.Errorf("%d events were not acknowledged: %w", s.open.Load(), context.Cause(ctx))
+	}
+	s.endAll()
+	<-sent
+	for _, src := range s.sources {
+		src.hangUp()
+	}
+	return err
+}
+
+// Acked is how many deliveries were acknowledged.
+func (s *Senders) Acked() int64 { return s.tally.acknowledged() }
+
+// AckedInLast is how many deliveries were acknowledged within the last d, at most
+// ten seconds.
+func (s *Senders) AckedInLast(d time.Duration) int { return s.tally.inLast(d, time.Now()) }
+
+// InFlight is how many deliveries are under way.
+func (s *Senders) InFlight() int { return int(s.inFlight.Load()) }
+
+// Open is how many events wait for their acknowledgement.
+func (s *Senders) Open() int { return int(s.open.Load()) }
