@@ -55,6 +55,10 @@ type Options struct {
 	Prepare    func(ctx context.Context, server *Server) error
 	PrepareKey string
 
+	// Backup fills a fresh cluster with a copy of another server's, instead of an empty
+	// one. Prepare is not called then.
+	Backup *Backup
+
 	// orphan lets the server outlive a parent that is killed, which makes the
 	// crash that the sweep is for.
 	orphan bool

@@ -107,6 +107,9 @@ func systemSearch(own owner, cache string, opts Options) search {
 // data directory; 0 for any.
 func (s *Server) wantedVersion() (int, error) {
 	asked := 0
+	if s.opts.Backup != nil {
+		asked = s.opts.Backup.Of.Major()
+	}
 	if s.opts.Version != "" {
 		var err error
 		if asked, err = strconv.Atoi(s.opts.Version); err != nil {
@@ -136,6 +139,17 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	if _, err := os.Stat(s.dir.data()); err == nil {
 		return nil
 	}
+	temp := s.dir.data() + ".tmp"
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	sync := s.opts.Durable && s.dir.keep
+	if s.opts.Backup != nil {
+		if err := takeBackup(ctx, *s.opts.Backup, temp, s.own, sync); err != nil {
+			return err
+		}
+		return os.Rename(temp, s.dir.data())
+	}
 	source, err := freshCluster(ctx, cache, s.bin, s.own, s.opts.progress)
 	if err != nil {
 		return err
@@ -145,11 +159,7 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 			return err
 		}
 	}
-	temp := s.dir.data() + ".tmp"
-	if err := os.RemoveAll(temp); err != nil {
-		return err
-	}
-	if err := copyTree(source, temp, s.own, s.opts.Durable && s.dir.keep); err != nil {
+	if err := copyTree(source, temp, s.own, sync); err != nil {
 		return fmt.Errorf("copy cluster: %w", err)
 	}
 	return os.Rename(temp, s.dir.data())

@@ -32,3 +32,15 @@ func (*Server) Stop(context.Context) error { return nil }
 
 // Restart ends the server and starts it again.
 func (*Server) Restart(context.Context) error { return nil }
+
+// Kill ends all processes of the server.
+func (*Server) Kill() {}
+
+// Abort ends the server with an immediate shutdown.
+func (*Server) Abort(context.Context) error { return nil }
+
+// Pause freezes all processes of the server.
+func (*Server) Pause() error { return nil }
+
+// Resume ends a Pause.
+func (*Server) Resume() error { return nil }
