@@ -1,0 +1,176 @@
+// Package cluster is responsible for a Postgres of its own that is broken on purpose:
+// a primary and, when wanted, a physical standby that takes its place.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// settleTimeout bounds the wait for a server to do as it was told.
+const settleTimeout = 60 * time.Second
+
+// Options say which servers to start. The zero value is a primary alone.
+type Options struct {
+	// Dir keeps the clusters. When empty they are thrown away by Stop.
+	Dir string
+	// Standby gives the primary a physical standby, which Promote needs.
+	Standby bool
+	// Synchronous makes a COMMIT wait until the standby has it on disk.
+	Synchronous bool
+	// Durable turns fsync on. Without it a COMMIT survives the death of every process
+	// but not the loss of power.
+	Durable bool
+	// Settings are further settings of the servers.
+	Settings map[string]string
+	// OnPrimary is called with the address, host:port, of each new primary: the proxy
+	// follows it. Default: nothing.
+	OnPrimary func(address string)
+	// Log receives what the servers log. Default: dropped.
+	Log io.Writer
+}
+
+// Cluster is a running primary and its standby.
+type Cluster struct {
+	opts Options
+
+	acting sync.Mutex // held while servers are started and ended
+	made   int        // servers so far; each has a directory of its own
+	stop   bool
+
+	mu      sync.Mutex
+	primary *embedded.Server
+	standby *embedded.Server // nil for none
+}
+
+// Start starts the servers and returns when replication is as it was asked for.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	if opts.Synchronous && !opts.Standby {
+		return nil, errors.New("start cluster: Synchronous needs Standby")
+	}
+	c := &Cluster{opts: opts}
+	primary, err := embedded.Start(ctx, c.serverOptions())
+	if err != nil {
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	c.primary = primary
+	if opts.Standby {
+		if err := c.join(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("start cluster: %w", err), c.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	if opts.OnPrimary != nil {
+		opts.OnPrimary(c.Address())
+	}
+	return c, nil
+}
+
+// serverOptions are those of the next server.
+func (c *Cluster) serverOptions() embedded.Options {
+	settings := map[string]string{
+		// It would hide a crash from the run that caused it.
+		"restart_after_crash": "off",
+		// A new standby starts from the WAL of its backup.
+		"wal_keep_size":               "512MB",
+		"wal_retrieve_retry_interval": "100ms",
+	}
+	maps.Copy(settings, c.opts.Settings)
+	opts := embedded.Options{Durable: c.opts.Durable, Settings: settings, Log: c.opts.Log}
+	c.made++
+	if c.opts.Dir != "" {
+		opts.DataDir = filepath.Join(c.opts.Dir, fmt.Sprintf("server-%d", c.made))
+	}
+	return opts
+}
+
+// Primary is the URL of a database on the server that is the primary now.
+func (c *Cluster) Primary(database string) string { return c.server().URL(database) }
+
+// Address is the primary's, host:port.
+func (c *Cluster) Address() string {
+	u, err := url.Parse(c.server().URL(""))
+	if err != nil {
+		panic(err) // made by url.URL
+	}
+	return u.Host
+}
+
+// Standby is the URL of a database on the standby, empty when there is none.
+func (c *Cluster) Standby(database string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.standby == nil {
+		return ""
+	}
+	return c.standby.URL(database)
+}
+
+func (c *Cluster) server() *embedded.Server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.primary
+}
+
+// Freeze stops all processes of the primary in their tracks: connections stay open and
+// none answers.
+func (c *Cluster) Freeze() error {
+	if err := c.server().Pause(); err != nil {
+		return fmt.Errorf("freeze primary: %w", err)
+	}
+	return nil
+}
+
+// Thaw ends a Freeze.
+func (c *Cluster) Thaw() error {
+	if err := c.server().Resume(); err != nil {
+		return fmt.Errorf("thaw primary: %w", err)
+	}
+	return nil
+}
+
+// FreezeStandby does to the standby what Freeze does to the primary: a COMMIT that is
+// to be synchronous waits.
+func (c *Cluster) FreezeStandby() error { return c.onStandby("freeze", (*embedded.Server).Pause) }
+
+// ThawStandby ends a FreezeStandby.
+func (c *Cluster) ThawStandby() error { return c.onStandby("thaw", (*embedded.Server).Resume) }
+
+func (c *Cluster) onStandby(name string, do func(*embedded.Server) error) error {
+	c.mu.Lock()
+	standby := c.standby
+	c.mu.Unlock()
+	if standby == nil {
+		return fmt.Errorf("%s standby: there is none", name)
+	}
+	if err := do(standby); err != nil {
+		return fmt.Errorf("%s standby: %w", name, err)
+	}
+	return nil
+}
+
+// Stop ends the servers. Further calls do nothing.
+func (c *Cluster) Stop(ctx context.Context) error {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	if c.stop {
+		return nil
+	}
+	c.stop = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	if c.standby != nil {
+		c.standby.Kill() // nobody wants its last checkpoint
+		err = c.standby.Stop(ctx)
+	}
+	return errors.Join(err, c.primary.Stop(ctx))
+}

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// Ending is how a server goes away.
+type Ending string
+
+// The endings.
+const (
+	// Fast rolls back and writes a checkpoint.
+	Fast Ending = "fast"
+	// Immediate leaves the data as after a crash.
+	Immediate Ending = "immediate"
+	// Killed is SIGKILL for all its processes at once.
+	Killed Ending = "killed"
+	// Frozen leaves it there, holding its connections and answering none. Only Promote
+	// can do that: the standby takes over from a server that is not dead.
+	Frozen Ending = "frozen"
+)
+
+var errStopped = errors.New("the cluster was stopped")
+
+// Restart ends the primary and starts it again, on the same port and data.
+func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	if c.stop {
+		return fmt.Errorf("restart primary: %w", errStopped)
+	}
+	if ending == Frozen {
+		return errors.New("restart primary: one that is frozen has not ended")
+	}
+	if err := end(ctx, c.server(), ending); err != nil {
+		return fmt.Errorf("restart primary: %w", err)
+	}
+	if err := c.server().Restart(ctx); err != nil { // fast, where it runs still
+		return fmt.Errorf("restart primary: %w", err)
+	}
+	return nil
+}
+
+// end ends a server; a fast shutdown is left to those who do it anyway.
+func end(ctx context.Context, server *embedded.Server, ending Ending) error {
+	switch ending {
+	case Fast:
+		return nil
+	case Immediate:
+		ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+		defer cancel()
+		return server.Abort(ctx)
+	case Killed:
+		server.Kill()
+		return nil
+	case Frozen:
+		return server.Pause()
+	default:
+		return fmt.Errorf("no server ends in the way %q", ending)
+	}
+}
+
+// Promote ends the primary, makes the standby the primary, and returns when that one
+// has a standby in the place of the old primary. Until then its COMMITs wait for
+// nobody.
+func (c *Cluster) Promote(ctx context.Context, ending Ending) error {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	if err := c.promote(ctx, ending); err != nil {
+		return fmt.Errorf("promote standby: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) promote(ctx context.Context, ending Ending) error {
+	c.mu.Lock()
+	old, heir := c.primary, c.standby
+	c.mu.Unlock()
+	switch {
+	case c.stop:
+		return errStopped
+	case heir == nil:
+		return errors.New("there is none")
+	}
+	_ = heir.Resume() // one that is frozen cannot be promoted
+	if ending == Fast {
+		// Ends when the standby has all WAL, as of a planned change.
+		if err := discard(ctx, old, false); err != nil {
+			return err
+		}
+	} else if err := end(ctx, old, ending); err != nil {
+		return err
+	}
+	if err := withConn(ctx, heir, takeOver); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.primary, c.standby = heir, nil
+	c.mu.Unlock()
+	if c.opts.OnPrimary != nil {
+		c.opts.OnPrimary(c.Address())
+	}
+	if ending != Fast {
+		if err := discard(ctx, old, true); err != nil {
+			return err
+		}
+	}
+	return c.join(ctx)
+}
+
+// discard stops a server and removes its data: what only it had is lost, as with a
+// machine.
+func discard(ctx context.Context, server *embedded.Server, hard bool) error {
+	if hard {
+		server.Kill()
+	}
+	dir := filepath.Dir(server.DataDir())
+	return errors.Join(server.Stop(ctx), os.RemoveAll(dir))
+}
+
+// takeOver makes a standby accept writes.
+func takeOver(ctx context.Context, conn *pgx.Conn) error {
+	var promoted bool
+	if err := conn.QueryRow(ctx, "SELECT pg_promote(true, $1)", int(settleTimeout.Seconds())).Scan(&promoted); err != nil {
+		return err
+	}
+	if !promoted {
+		return errors.New("it is a standby still")
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// standbyName is the application_name of the standby's replication.
+const standbyName = "hookstorm_standby"
+
+// pollPause is between looks at a server that is to get ready.
+const pollPause = 10 * time.Millisecond
+
+// join makes a standby of the primary and waits until it follows.
+func (c *Cluster) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
+	defer cancel()
+	primary := c.server()
+	return withConn(ctx, primary, func(ctx context.Context, conn *pgx.Conn) error {
+		opts := c.serverOptions()
+		opts.Backup = backupOf(primary, conn)
+		standby, err := embedded.Start(ctx, opts)
+		if err != nil {
+			return fmt.Errorf("start standby: %w", err)
+		}
+		c.mu.Lock()
+		c.standby = standby
+		c.mu.Unlock()
+		if err := awaitStandby(ctx, conn, "streaming"); err != nil {
+			return err
+		}
+		if !c.opts.Synchronous {
+			return nil
+		}
+		// A setting of the primary's, so that a standby that is promoted has none and waits
+		// for nobody.
+		for _, statement := range []string{
+			"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (" + standbyName + ")'",
+			"SELECT pg_reload_conf()",
+		} {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("replicate synchronously: %w", err)
+			}
+		}
+		return awaitStandby(ctx, conn, "sync")
+	})
+}
+
+// backupOf is a backup through a connection to the server, for a standby of it.
+func backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
+	begin, end := "SELECT pg_backup_start('hookstorm', true)", "SELECT labelfile FROM pg_backup_stop(false)"
+	if server.Major() < 15 {
+		begin, end = "SELECT pg_start_backup('hookstorm', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
+	}
+	return &embedded.Backup{
+		Of: server,
+		Begin: func(ctx context.Context) error {
+			_, err := conn.Exec(ctx, begin)
+			return err
+		},
+		End: func(ctx context.Context) (map[string]string, error) {
+			var label string
+			if err := conn.QueryRow(ctx, end).Scan(&label); err != nil {
+				return nil, err
+			}
+			follow, err := followSettings(server.URL(""))
+			return map[string]string{"backup_label": label, "standby.signal": "", "postgresql.auto.conf": follow}, err
+		},
+	}
+}
+
+// followSettings are those of a standby.
+func followSettings(primary string) (string, error) {
+	u, err := url.Parse(primary)
+	if err != nil {
+		return "", errors.New("the URL of the primary cannot be read") // the cause quotes the password
+	}
+	password, _ := u.User.Password()
+	// The password is of letters and digits.
+	return fmt.Sprintf("primary_conninfo = 'host=%s port=%s user=%s password=%s application_name=%s'\n",
+		u.Hostname(), u.Port(), u.User.Username(), password, standbyName), nil
+}
+
+//go:embed query/standby.sql
+var standbySQL string
+
+// awaitStandby waits until the standby is in a state of pg_stat_replication, and has
+// what the primary has written until now.
+func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
+	var written string
+	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&written); err != nil {
+		return fmt.Errorf("await standby: %w", err)
+	}
+	for {
+		var there bool
+		if err := conn.QueryRow(ctx, standbySQL, standbyName, state, written).Scan(&there); err != nil {
+			return fmt.Errorf("await standby that is %s: %w", state, err)
+		}
+		if there {
+			return nil
+		}
+		time.Sleep(pollPause)
+	}
+}
+
+// withConn lends a connection to a server.
+func withConn(ctx context.Context, server *embedded.Server, use func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // nothing is under way on it
+	return use(ctx, conn)
+}
