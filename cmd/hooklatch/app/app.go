@@ -44,6 +44,8 @@ type Options struct {
 	Gateway, Worker bool
 	// Migrate brings the schema up before anything uses it.
 	Migrate bool
+	// Handle registers Go handlers before the worker starts. Nil: there are none.
+	Handle func(w *worker.Worker, box *outbox.Outbox)
 	// Load reads the configuration again, for Reload. Nil: there is no reload.
 	Load func() (*config.Config, error)
 

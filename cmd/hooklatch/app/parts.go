@@ -45,6 +45,9 @@ func (a *App) makeWorker() error {
 	if err != nil {
 		return routeProblems(cfg, err)
 	}
+	if a.opts.Handle != nil {
+		a.opts.Handle(a.worker, a.outbox)
+	}
 	a.teardown.Add("worker", cfg.Worker.SoftStop+workerSlack, a.worker.Stop)
 	return nil
 }
