@@ -90,7 +90,7 @@ type Enqueue struct {
 	Key         string `json:"key"`
 	Hash        string `json:"hash"` // SHA-256 of the body, hex
 	Rollback    bool   `json:"rollback,omitempty"`
-	Via         string `json:"via"` // go or sql
+	Via         string `json:"via"` // go, sql or sql_bytes
 }
 
 // Order is what a person ordered through the command line or the Go API.
@@ -102,6 +102,7 @@ type Order struct {
 	Destination string `json:"destination,omitempty"`
 	NewKeys     bool   `json:"new_keys,omitempty"` // of a replay
 	Affected    int64  `json:"affected,omitempty"`
+	Generation  int    `json:"generation,omitempty"` // of the event, that a replay began; 0: not known
 }
 
 // Fault is something the nemesis did. OK: it fired, and has healed; Fail: it did not

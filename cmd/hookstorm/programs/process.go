@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +32,7 @@ type process struct {
 func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*process, error) {
 	// It ends when we say so, not when the context of the start does.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), opts.Binary, opts.Args...)
-	cmd.Env = append(append(ownEnv(os.Environ()), opts.Env...), moreEnv...)
+	cmd.Env = slices.Concat(Environment(), opts.Env, moreEnv)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = 5 * time.Second // what a killed process started may hold its log open
 	// A Ctrl-C is for us: we stop the processes in order.
@@ -77,11 +78,11 @@ func (p *process) ended() bool {
 	}
 }
 
-// ownEnv leaves out what would change what our programs do: another database,
-// other telemetry, the failpoints of somebody else.
-func ownEnv(environ []string) []string {
+// Environment is our own without what would change what our programs do: another
+// database, other telemetry, the failpoints of somebody else.
+func Environment() []string {
 	var env []string
-	for _, entry := range environ {
+	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		if name == "DATABASE_URL" || strings.HasPrefix(name, "PG") || strings.HasPrefix(name, "HOOKLATCH_") || strings.HasPrefix(name, "OTEL_") {
 			continue
