@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
+)
+
+// newApp is the command by which a run starts the program of the user's.
+func newApp() *cobra.Command {
+	var config string
+	cmd := &cobra.Command{
+		Use:    "app",
+		Short:  "Run the program with handlers of a torture run",
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return application.Run(cmd.Context(), application.Options{
+				Config:  config,
+				Reloads: reloads(cmd.Context()),
+				Logger:  slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+			})
+		},
+	}
+	cmd.Flags().StringVar(&config, "config", "", "configuration `file`")
+	_ = cmd.MarkFlagRequired("config") // it fails only for a flag that is not there
+	return cmd
+}
+
+// reloads turns SIGHUP into reloads until ctx is done.
+func reloads(ctx context.Context) <-chan struct{} {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	asked := make(chan struct{})
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-signals:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case asked <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return asked
+}

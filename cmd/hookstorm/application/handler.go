@@ -1,0 +1,93 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// Direct is the destination that applications enqueue effects for.
+const Direct = "direct"
+
+// mood is how an event is handled; its id decides.
+type mood int
+
+// The moods. What is wrong with an event passes with its youth, so that all are
+// handled in the end, whatever became of the processes that tried.
+const (
+	calm      mood = iota
+	impatient      // asks to be called again soon
+	failing        // an error
+	panicking      //
+	slow           // holds its transaction open for a while
+)
+
+// retryWait is when an impatient handler is called again.
+const retryWait = 150 * time.Millisecond
+
+// moodOf returns the mood of an event, and how old it must be to be handled.
+func moodOf(id identity.EventID) (m mood, youth time.Duration) {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(id)) // never fails
+	sum := hash.Sum32()
+	youth = time.Duration(300+(sum>>8)%900) * time.Millisecond
+	if m = mood(sum % 16); m > slow {
+		return calm, 0
+	}
+	return m, youth
+}
+
+// HandledEffect is the effect that the handler enqueues for an event: exactly one,
+// however often the event is replayed.
+func HandledEffect(id string) (key string, body []byte) {
+	return "handled-" + id, fmt.Appendf(nil, `{"event":%q}`, id)
+}
+
+// handler writes a row for every generation of an event, and enqueues an effect.
+type handler struct{ box *outbox.Outbox }
+
+var errYoung = errors.New("not yet, as hookstorm wants it")
+
+// handle fails, where it does, after all its writes: they must be rolled back.
+func (h *handler) handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
+	if _, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
+		e.Source, e.EventID, e.Generation); err != nil {
+		return fmt.Errorf("write that the event is handled: %w", err)
+	}
+	key, body := HandledEffect(string(e.EventID))
+	if _, err := h.box.EnqueueTx(ctx, tx, outbox.Enqueue{
+		Destination: Direct, Key: identity.Key(key),
+		Request: ledger.Request{ContentType: "application/json", Body: body},
+	}); err != nil {
+		return err
+	}
+	m, youth := moodOf(e.EventID)
+	young := time.Since(e.ReceivedAt) < youth
+	switch {
+	case m == slow:
+		timer := time.NewTimer(youth)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	case young && m == impatient:
+		return worker.RetryIn(retryWait, errYoung)
+	case young && m == failing:
+		return errYoung
+	case young && m == panicking:
+		panic(errYoung)
+	}
+	return nil
+}

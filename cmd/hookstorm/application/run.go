@@ -1,0 +1,54 @@
+package application
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// Options configure Run.
+type Options struct {
+	// Config is the file of the scenario: a program of the user's has the same
+	// routes and destinations as the workers beside it. Its admin listener says
+	// whether it is ready. Required.
+	Config string
+	// Reloads asks for the file to be read again. Nil: never.
+	Reloads <-chan struct{}
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Run is the program of the user's: a worker that also handles the events of the
+// sources with handlers. It drains when ctx is done.
+func Run(ctx context.Context, opts Options) error {
+	load := func() (*config.Config, error) {
+		cfg, err := config.Load(opts.Config, os.LookupEnv)
+		if err != nil {
+			return nil, err
+		}
+		return cfg, app.CheckConfig(cfg)
+	}
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx, app.Options{
+		Config: cfg, Load: load, Worker: true, Version: "hookstorm app", Logger: opts.Logger, Handle: handleSources,
+	}, opts.Reloads, nil)
+}
+
+// handleSources registers our handler for every source that waits for one.
+func handleSources(w *worker.Worker, box *outbox.Outbox) {
+	h := &handler{box: box}
+	for _, source := range scenario.Sources() {
+		if source.Handlers {
+			w.Handle(source.Name, "*", h.handle)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+// Command hookstorm tries to break the promise of Hooklatch: it runs real processes
+// on a Postgres of its own, does to them whatever happens to machines, and checks
+// every operation of the run afterwards.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something failed, or a promise was broken
+)
+
+func main() { os.Exit(run()) }
+
+// run is main with an exit code. Only here are signals known: the first one ends
+// what runs in order, the second one at once.
+func run() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2) // none is lost however fast they come
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(os.Stderr, "hookstorm: second signal: exiting at once")
+		os.Exit(exitFailed)
+	}()
+	return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// execute runs the command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	fmt.Fprintf(stderr, "hookstorm: %v\n", err)
+	return exitFailed
+}
