@@ -1,0 +1,181 @@
+package application
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
+)
+
+// noteNotReplicated stands on a connection whose last COMMIT did not reach the
+// standby.
+const noteNotReplicated = "hookstorm.not_replicated"
+
+// fate is how a transaction of the application ends.
+type fate int
+
+// The fates.
+const (
+	commits    fate = iota
+	rollsBack       // ROLLBACK
+	disappears      // the connection ends before COMMIT
+	hangsUp         // COMMIT is sent, and its answer not waited for
+)
+
+// via is the way an effect is enqueued.
+type via string
+
+// The ways.
+const (
+	viaGo       via = "go"
+	viaSQL      via = "sql"
+	viaSQLBytes via = "sql_bytes"
+)
+
+// enqueue is one effect that the application wants.
+type enqueue struct {
+	key      string
+	body     []byte
+	via      via
+	fate     fate
+	patience time.Duration // for the answer of COMMIT, of one that hangs up
+}
+
+func newEnqueue(random *rand.Rand, key string) enqueue {
+	// As jsonb prints it, which is what the receiver gets of hooklatch.enqueue.
+	e := enqueue{key: key, body: fmt.Appendf(nil, `{"n": %d, "key": %q}`, random.IntN(1e6), key)}
+	e.via = []via{viaGo, viaSQL, viaSQLBytes}[random.IntN(3)]
+	if e.via == viaSQLBytes {
+		e.body = append(e.body, 0, 0xff, 0xfe) // no text at all
+	}
+	switch n := random.IntN(20); {
+	case n < 4:
+		e.fate = rollsBack
+	case n == 4:
+		e.fate = disappears
+	case n == 5:
+		e.fate = hangsUp
+		e.patience = time.Duration(random.IntN(3000)) * time.Microsecond
+	}
+	return e
+}
+
+// rollsBack tells whether nothing may come of it.
+func (e enqueue) rollsBack() bool { return e.fate == rollsBack || e.fate == disappears }
+
+// enqueue makes the transaction and writes down what came of it.
+func (t *Traffic) enqueue(e enqueue) history.Kind {
+	hash := sha256.Sum256(e.body)
+	op := t.opts.History.Begin(history.Record{Who: "application", Op: history.OpEnqueue, Enqueue: &history.Enqueue{
+		Destination: Direct, Key: e.key, Hash: hex.EncodeToString(hash[:]), Rollback: e.rollsBack(), Via: string(e.via),
+	}})
+	ctx, cancel := context.WithTimeout(context.Background(), enqueueTimeout)
+	defer cancel()
+	kind, err := t.transact(ctx, e)
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	op.End(kind, text, nil)
+	return kind
+}
+
+// transact is the transaction. Until COMMIT is sent nothing can have come of it;
+// from then on only the server's own refusal says that nothing did.
+func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
+	conn, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return history.Fail, fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Release()
+	tx, err := conn.BeginTx(ctx, commit.TransactionOptions(enqueueTimeout))
+	if err != nil {
+		return history.Fail, fmt.Errorf("begin: %w", err)
+	}
+	if err := t.write(ctx, tx, e); err != nil {
+		_ = tx.Rollback(ctx) // the error that led here is the one to report
+		return history.Fail, err
+	}
+	switch e.fate {
+	case rollsBack:
+		_ = tx.Rollback(ctx) // without an answer it is as good as done: there was no COMMIT
+		return history.Fail, nil
+	case disappears:
+		_ = conn.Conn().PgConn().Conn().Close() // as a process does that dies
+		return history.Fail, nil
+	case hangsUp:
+		var hangUp context.CancelFunc
+		ctx, hangUp = context.WithTimeout(ctx, e.patience)
+		defer hangUp()
+	case commits:
+	}
+	return commitTx(ctx, conn, tx)
+}
+
+// write makes the row of the application and its effect. A key that was used
+// before has its row.
+func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
+	var created bool
+	var err error
+	switch e.via {
+	case viaGo:
+		created, err = t.box.EnqueueTx(ctx, tx, outbox.Enqueue{
+			Destination: Direct, Key: identity.Key(e.key),
+			Request: ledger.Request{ContentType: "application/json", Body: e.body},
+		})
+	case viaSQL:
+		err = tx.QueryRow(ctx, `SELECT hooklatch.enqueue($1, $2, $3::jsonb)`, Direct, e.key, string(e.body)).Scan(&created)
+	case viaSQLBytes:
+		err = tx.QueryRow(ctx, `SELECT hooklatch.enqueue_bytes($1, $2, $3)`, Direct, e.key, e.body).Scan(&created)
+	}
+	if err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	if !created {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO torture.orders_of_application (key) VALUES ($1)`, e.key); err != nil {
+		return fmt.Errorf("write the application's own row: %w", err)
+	}
+	return nil
+}
+
+// errNotReplicated is the answer COMMIT of a primary whose standby may not have it.
+var errNotReplicated = errors.New("the wait for the standby was cancelled")
+
+func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind, error) {
+	delete(conn.Conn().PgConn().CustomData(), noteNotReplicated)
+	err := tx.Commit(ctx)
+	switch _, alone := conn.Conn().PgConn().CustomData()[noteNotReplicated]; {
+	case err == nil && alone:
+		return history.Unknown, errNotReplicated
+	case err == nil:
+		return history.OK, nil
+	case refused(err):
+		return history.Fail, fmt.Errorf("commit: %w", err)
+	}
+	return history.Unknown, fmt.Errorf("commit: %w", err)
+}
+
+// refused tells whether the server itself said that it did not commit. An end of
+// the session in the place of an answer leaves that open.
+func refused(err error) bool {
+	pg, answered := sqlstate.Of(err)
+	if !answered {
+		return errors.Is(err, pgx.ErrTxCommitRollback)
+	}
+	return pg.SeverityUnlocalized == "ERROR" && !sqlstate.InClass(pg.Code, "08", "57", "58")
+}

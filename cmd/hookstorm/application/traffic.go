@@ -1,0 +1,136 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// clients are how many transactions may be under way at once.
+	clients = 8
+	// enqueueTimeout bounds one transaction, so that Stop has an end.
+	enqueueTimeout = 10 * time.Second
+)
+
+// TrafficOptions configure a Traffic.
+type TrafficOptions struct {
+	// History gets an OpEnqueue for every transaction. Required.
+	History *history.Writer
+	// DatabaseURL is where the application connects to. Required.
+	DatabaseURL secret.Value
+	Seed        int64
+	// Rate is how many transactions begin in a second. Defaults to 20.
+	Rate float64
+}
+
+// Traffic is the application's own transactions, each of which writes a row of its
+// own and enqueues an effect: committed, rolled back, or with an end that nobody
+// knows. New, Start, Stop.
+type Traffic struct {
+	opts      TrafficOptions
+	pool      *pgxpool.Pool
+	box       *outbox.Outbox
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	committed atomic.Int64
+}
+
+// NewTraffic returns a Traffic. It does not connect.
+func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
+	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 {
+		return nil, errors.New("traffic options: History and DatabaseURL are required, and Rate must not be negative")
+	}
+	if opts.Rate == 0 {
+		opts.Rate = 20
+	}
+	t := &Traffic{opts: opts}
+	var err error
+	if t.pool, err = newPool(ctx, opts.DatabaseURL, clients, "hookstorm application"); err != nil {
+		return nil, fmt.Errorf("traffic of the application: %w", err)
+	}
+	if t.box, err = outbox.New(outbox.Options{Pool: t.pool}); err != nil {
+		t.pool.Close()
+		return nil, fmt.Errorf("traffic of the application: %w", err)
+	}
+	return t, nil
+}
+
+// newPool makes a pool whose connections tell of a COMMIT that did not reach the
+// standby.
+func newPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url.Reveal())
+	if err != nil {
+		return nil, errors.New("the database URL cannot be read") // the cause quotes it
+	}
+	config.MaxConns = conns
+	config.ConnConfig.ConnectTimeout = 3 * time.Second
+	config.ConnConfig.RuntimeParams["application_name"] = name
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		if notice.Routine == "SyncRepWaitForLSN" {
+			conn.CustomData()[noteNotReplicated] = true
+		}
+	}
+	commit.PreparePool(config)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("make a connection pool: %w", err)
+	}
+	return pool, nil
+}
+
+// Start begins. ctx does not end it: Stop does.
+func (t *Traffic) Start(ctx context.Context) {
+	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for i := range clients {
+		t.running.Go(func() { t.client(ctx, i) })
+	}
+}
+
+// Stop begins no more, waits for what is under way, and closes the connections. It
+// may be called again.
+func (t *Traffic) Stop() {
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.running.Wait()
+	t.pool.Close()
+}
+
+// Committed counts the transactions whose COMMIT was answered.
+func (t *Traffic) Committed() int64 { return t.committed.Load() }
+
+// client makes one transaction after another, until ctx is done.
+func (t *Traffic) client(ctx context.Context, number int) {
+	//nolint:gosec // a seed is to be repeated
+	random := rand.New(rand.NewPCG(uint64(t.opts.Seed), uint64(number)))
+	between := time.Duration(float64(time.Second) * clients / t.opts.Rate)
+	for n := 1; retry.Wait(ctx, between/2+time.Duration(random.Int64N(int64(between)+1))) == nil; n++ {
+		e := newEnqueue(random, fmt.Sprintf("app-%d-%d-%d", t.opts.Seed, number, n))
+		kind := t.enqueue(e)
+		// Who does not know asks again, with the same key: it must make nothing new.
+		for range 3 {
+			if kind != history.Unknown || retry.Wait(ctx, between) != nil {
+				break
+			}
+			e.fate = commits
+			kind = t.enqueue(e)
+		}
+		if kind == history.OK && !e.rollsBack() {
+			t.committed.Add(1)
+		}
+	}
+}
