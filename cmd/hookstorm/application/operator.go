@@ -1,0 +1,177 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// orderTimeout bounds one order, so that Stop has an end.
+	orderTimeout = 20 * time.Second
+	// longestPause is how long a destination stays paused, about.
+	longestPause = 3 * time.Second
+)
+
+// OperatorOptions configure an Operator.
+type OperatorOptions struct {
+	// History gets an OpOrder for every order. Required.
+	History *history.Writer
+	// DatabaseURL is where orders through the Go API go. Required.
+	DatabaseURL secret.Value
+	Seed        int64
+	// Rate is how many orders begin in a second. Defaults to 2.
+	Rate float64
+	// Binary is a hooklatch that every fourth order goes through, with the
+	// configuration file Config. Empty: all go through the Go API.
+	Binary, Config string
+}
+
+// way is how an order gets to the database.
+type way interface {
+	// carryOut does what is ordered. It says what came of it in order, where that
+	// is known. A notDoneError says whether it certainly was not done.
+	carryOut(ctx context.Context, order *history.Order, reason string) error
+}
+
+// Operator is a person who orders things at random. New, Start, Stop.
+type Operator struct {
+	opts   OperatorOptions
+	pool   *pgxpool.Pool
+	choice *chooser
+	api    way
+	cli    way // nil without a binary
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	done    atomic.Int64
+
+	stop   sync.Mutex           // one Stop at a time
+	paused map[string]time.Time // destinations that may be, and until when
+}
+
+// NewOperator returns an Operator. It does not connect.
+func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
+	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 || (opts.Binary == "") != (opts.Config == "") {
+		return nil, errors.New("operator options: History and DatabaseURL are required, Rate must not be negative, and Binary needs a Config")
+	}
+	if opts.Rate == 0 {
+		opts.Rate = 2
+	}
+	pool, err := newPool(ctx, opts.DatabaseURL, 4, "hookstorm operator")
+	if err != nil {
+		return nil, fmt.Errorf("operator: %w", err)
+	}
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("operator: %w", err)
+	}
+	o := &Operator{opts: opts, pool: pool, api: &apiOrders{box: box}, paused: map[string]time.Time{}}
+	o.choice = &chooser{box: box, random: rand.New(rand.NewPCG(uint64(opts.Seed), 1))} //nolint:gosec // a seed is to be repeated
+	if opts.Binary != "" {
+		o.cli = &cliOrders{binary: opts.Binary, config: opts.Config}
+	}
+	return o, nil
+}
+
+// Start begins. ctx does not end it: Stop does.
+func (o *Operator) Start(ctx context.Context) {
+	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	o.running.Go(func() { o.work(ctx) })
+}
+
+// Done counts the orders that took effect.
+func (o *Operator) Done() int64 { return o.done.Load() }
+
+// Stop orders nothing more, but that all destinations work again: it tries until
+// the database has said so, or ctx is done. It may be called again, also to try
+// once more.
+func (o *Operator) Stop(ctx context.Context) error {
+	o.stop.Lock()
+	defer o.stop.Unlock()
+	if o.cancel != nil {
+		o.cancel()
+	}
+	o.running.Wait()
+	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second}).Until(ctx) {
+		for _, destination := range slices.Sorted(maps.Keys(o.paused)) {
+			o.resume(ctx, destination)
+		}
+		if len(o.paused) == 0 {
+			o.pool.Close()
+			return nil
+		}
+	}
+	return fmt.Errorf("stop operator: %v may still be paused: %w", slices.Sorted(maps.Keys(o.paused)), context.Cause(ctx))
+}
+
+// work orders one thing after another, until ctx is done.
+func (o *Operator) work(ctx context.Context) {
+	between := time.Duration(float64(time.Second) / o.opts.Rate)
+	for n := 1; retry.Wait(ctx, between/2+time.Duration(o.choice.random.Int64N(int64(between)+1))) == nil; n++ {
+		for _, destination := range slices.Sorted(maps.Keys(o.paused)) {
+			if time.Now().After(o.paused[destination]) {
+				o.resume(ctx, destination)
+			}
+		}
+		order, err := o.choice.next(ctx)
+		if err != nil || order == nil {
+			continue // the database is away, or there is nothing to order yet
+		}
+		by := o.api
+		if o.cli != nil && o.choice.random.IntN(4) == 0 {
+			by = o.cli
+		}
+		if order.Action == actionPause {
+			// Before it is tried: nobody may know what came of it.
+			o.paused[order.Destination] = time.Now().Add(time.Duration(o.choice.random.Int64N(int64(longestPause))))
+		}
+		o.order(ctx, by, *order, fmt.Sprintf("hookstorm %d", n))
+	}
+}
+
+// resume ends a pause, if the database says so.
+func (o *Operator) resume(ctx context.Context, destination string) {
+	order := history.Order{Action: actionResume, Destination: destination}
+	// It is refused for a destination that nobody knows, and so did not pause.
+	if o.order(ctx, o.api, order, "the pause is over") != history.Unknown {
+		delete(o.paused, destination)
+	}
+}
+
+// order has one thing done and writes down what came of it. What has begun is not
+// interrupted by the end of ctx.
+func (o *Operator) order(ctx context.Context, by way, order history.Order, reason string) history.Kind {
+	op := o.opts.History.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &order})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTimeout)
+	defer cancel()
+	came := order
+	err := by.carryOut(ctx, &came, reason)
+	kind, text := history.OK, ""
+	if err != nil {
+		text = err.Error()
+		kind = history.Unknown
+		if refusal, ok := errors.AsType[*notDoneError](err); ok && refusal.certain {
+			kind = history.Fail
+		}
+	}
+	if kind == history.OK {
+		o.done.Add(1)
+	}
+	op.End(kind, text, func(r *history.Record) { r.Order = &came })
+	return kind
+}

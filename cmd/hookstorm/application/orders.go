@@ -1,0 +1,104 @@
+package application
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// person is who orders, for the operator log.
+const person = "hookstorm"
+
+// notDoneError is an order that was not carried out: certainly, or perhaps.
+type notDoneError struct {
+	err     error
+	certain bool
+}
+
+func (e *notDoneError) Error() string { return e.err.Error() }
+func (e *notDoneError) Unwrap() error { return e.err }
+
+// apiOrders orders through the Go API.
+type apiOrders struct{ box *outbox.Outbox }
+
+func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason string) error {
+	by := ledger.Operator{Who: person, Via: "api", Reason: reason}
+	var err error
+	switch order.Action {
+	case actionReplay:
+		var replayed inbox.Replayed
+		ref := identity.EventRef{Source: identity.Source(order.Source), EventID: identity.EventID(order.EventID)}
+		replayed, err = a.box.Inbox().Replay(ctx, ref, by, inbox.ReplayOptions{NewKeys: order.NewKeys})
+		order.Generation, order.Affected = replayed.Generation, int64(replayed.Reopened)
+	case actionRetry:
+		err = a.box.Ledger().Retry(ctx, order.Key, by)
+	case actionCancel:
+		err = a.box.Ledger().Cancel(ctx, order.Key, by)
+	case actionPause, actionResume:
+		err = a.box.Fleet().SetPaused(ctx, order.Destination, order.Action == actionPause, by)
+	default:
+		return &notDoneError{err: fmt.Errorf("nobody orders to %s", order.Action), certain: true}
+	}
+	if err == nil {
+		return nil
+	}
+	// What the API says after it looked is a refusal. Whatever else went wrong, the
+	// order may have been carried out.
+	_, wrongState := errors.AsType[*ledger.StateError](err)
+	certain := wrongState || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, inbox.ErrNotReplayable)
+	return &notDoneError{err: err, certain: certain}
+}
+
+// cliOrders orders as people do, by the command line.
+type cliOrders struct{ binary, config string }
+
+func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason string) error {
+	var command, targets []string
+	switch order.Action {
+	case actionReplay:
+		command, targets = []string{"events", "replay"}, []string{order.Source, order.EventID}
+		if order.NewKeys {
+			command = append(command, "--new-keys")
+		}
+	case actionRetry, actionCancel:
+		command, targets = []string{"effects", order.Action}, []string{order.Key}
+	case actionPause, actionResume:
+		command, targets = []string{"destinations", order.Action}, []string{order.Destination}
+	default:
+		return &notDoneError{err: fmt.Errorf("nobody orders to %s", order.Action), certain: true}
+	}
+	// An event's id may look like a flag.
+	args := slices.Concat(command, []string{"--config", c.config, "--as", person, "--reason", reason, "--"}, targets)
+	cmd := exec.CommandContext(ctx, c.binary, args...)
+	cmd.Env = programs.Environment()
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(said.String())
+		return &notDoneError{err: fmt.Errorf("%w: %s", err, text), certain: ctx.Err() == nil && saysRefused(text)}
+	}
+	return nil
+}
+
+// refusals begin what the command line says when it looked and changed nothing.
+var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", inbox.ErrNotReplayable.Error()}
+
+func saysRefused(text string) bool {
+	for _, refusal := range refusals {
+		if strings.Contains(text, refusal) {
+			return !strings.Contains(text, outbox.ErrUnavailable.Error())
+		}
+	}
+	return false
+}
