@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,13 @@ func TestReplayTokens(t *testing.T) {
 	r.Header.Set("X-GitHub-Delivery", "another")
 	require.NoError(t, verifies(t, p, r))
 	require.Equal(t, token, p.ReplayToken(r))
+
+	// Where the time is signed, the same bytes a minute later are another delivery.
+	p = provide(t, "slack", configured(t)["slack"])
+	r = signedSample(t, p, "", "evt_1")
+	token = p.ReplayToken(r)
+	require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now().Add(time.Minute)))
+	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
 // TestCapturedDeliveriesAreDuplicates where the id of an event comes from what
