@@ -161,6 +161,14 @@ func TestWrongListsAreRefused(t *testing.T) {
 	}
 }
 
+// What is written in the list is there, or the list is worth nothing.
+func TestTheListIsNotStale(t *testing.T) {
+	t.Parallel()
+	if _, out, err := mutantsOf(t, "-check"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // repository is a copy of the module whose one commit is named base.
 func repository(t *testing.T) string {
 	t.Helper()
