@@ -1,0 +1,77 @@
+package torture
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+)
+
+// binaries are what the processes are started from.
+type binaries struct {
+	hooklatch []binary // the current build first
+	hookstorm binary   // the application
+}
+
+// binary is one build of a program.
+type binary struct {
+	name  string // current, failpoint or previous
+	label string // with its commit, for the history
+	path  string
+	args  []string
+}
+
+// of returns the builds a process of a role may be started from, with the
+// arguments that make it one.
+func (b binaries) of(role role) []binary {
+	if role == roleApplication {
+		app := b.hookstorm
+		app.args = []string{"app"}
+		return []binary{app}
+	}
+	of := make([]binary, len(b.hooklatch))
+	for i, one := range b.hooklatch {
+		one.args = []string{string(role)}
+		of[i] = one
+	}
+	return of
+}
+
+// build builds all of them from the tree as it is, and the previous version from
+// its commit.
+func (w *world) build(ctx context.Context) error {
+	var err error
+	if w.commit, err = programs.Commit(ctx, w.opts.Module); err != nil {
+		return err
+	}
+	add := func(name, dir, commit, pkg string, tags ...string) (binary, error) {
+		path, err := programs.Build(ctx, programs.BuildOptions{
+			Dir: dir, Out: filepath.Join(w.dir, filepath.Base(pkg)+"."+name), Package: pkg, Tags: tags,
+		})
+		return binary{name: name, label: name + " " + commit, path: path}, err
+	}
+	for name, tags := range map[string][]string{buildCurrent: nil, buildFailpoint: {"failpoint"}} {
+		b, err := add(name, w.opts.Module, w.commit, "./cmd/hooklatch", tags...)
+		if err != nil {
+			return err
+		}
+		w.binaries.hooklatch = append(w.binaries.hooklatch, b)
+	}
+	if w.binaries.hookstorm, err = add(buildCurrent, w.opts.Module, w.commit, "./cmd/hookstorm"); err != nil {
+		return err
+	}
+	if w.opts.Previous == "" {
+		return nil
+	}
+	dir, remove, err := programs.Worktree(ctx, w.opts.Module, w.opts.Previous)
+	if err != nil {
+		return err
+	}
+	w.teardown.add("tree of the previous version", func(context.Context) error { return remove() })
+	b, err := add(buildPrevious, dir, w.opts.Previous, "./cmd/hooklatch")
+	if err != nil {
+		return err
+	}
+	w.binaries.hooklatch = append(w.binaries.hooklatch, b)
+	return nil
+}

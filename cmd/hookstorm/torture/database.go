@@ -1,0 +1,155 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// database is where a run stores everything: a database of its own, on its own
+// servers or on somebody's.
+type database struct {
+	name    string
+	cluster *cluster.Cluster // nil on somebody's server
+	server  *url.URL         // somebody's
+}
+
+// url is that of the database on the server that is the primary now.
+func (d *database) url() string {
+	if d.cluster != nil {
+		return d.cluster.Primary(d.name)
+	}
+	u := *d.server
+	u.Path = "/" + d.name
+	return u.String()
+}
+
+// address is that of the primary, host:port.
+func (d *database) address() string {
+	if d.cluster != nil {
+		return d.cluster.Address()
+	}
+	return d.server.Host
+}
+
+// startDatabase makes the database, our tables and those of the run.
+func (w *world) startDatabase(ctx context.Context) error {
+	w.database.name = "hookstorm_" + uuid.NewString()[:8]
+	if w.opts.DSN.IsZero() {
+		if err := w.startCluster(ctx); err != nil {
+			return err
+		}
+	} else if err := w.useServer(); err != nil {
+		return err
+	}
+	if err := w.createDatabase(ctx); err != nil {
+		return err
+	}
+	config, err := pgxpool.ParseConfig(w.database.url())
+	if err != nil {
+		return errors.New("the URL of the database cannot be read") // the error would quote it
+	}
+	// A connection of a server that was promoted away must not be used again.
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	config.MaxConns = ownConns
+	config.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
+		now, err := pgx.ParseConfig(w.database.url())
+		if err != nil {
+			return errors.New("the URL of the database cannot be read")
+		}
+		conn.Host, conn.Port, conn.Password, conn.Fallbacks = now.Host, now.Port, now.Password, nil
+		return nil
+	}
+	if w.primary, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return fmt.Errorf("connect to the primary: %w", err)
+	}
+	w.teardown.add("connections", func(context.Context) error { w.primary.Close(); return nil })
+	migrator, err := schema.NewMigrator(w.primary, schema.Default, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := migrator.Up(ctx); err != nil {
+		return err
+	}
+	if _, err := w.primary.Exec(ctx, scenario.Tables); err != nil {
+		return fmt.Errorf("make the tables of the run: %w", err)
+	}
+	return nil
+}
+
+// startCluster starts servers of our own. A killed server stays down until we start
+// it, because a restart by itself can hide a crash.
+func (w *world) startCluster(ctx context.Context) error {
+	var err error
+	w.database.cluster, err = cluster.Start(ctx, cluster.Options{
+		Dir: filepath.Join(w.dir, "postgres"), Standby: !w.opts.NoStandby, Synchronous: !w.opts.NoStandby,
+		Settings: map[string]string{"max_connections": "200"},
+		OnPrimary: func(address string) {
+			if w.proxy != nil {
+				w.proxy.SetTarget(address)
+				w.primary.Reset()
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	w.teardown.add("Postgres", w.database.cluster.Stop)
+	return nil
+}
+
+// useServer takes somebody's server, whose faults are not ours to make.
+func (w *world) useServer() error {
+	u, err := url.Parse(w.opts.DSN.Reveal())
+	if err != nil || u.Host == "" {
+		return errors.New("the DSN is not a URL like postgres://user:password@host:port/")
+	}
+	w.database.server = u
+	w.left = append(w.left, "faults of the server, which is not ours: restarts, crashes, promotions, a disk that is full")
+	return nil
+}
+
+// mark is the comment of a database that a run made and may drop.
+const mark = "made by hookstorm torture, which drops it"
+
+// createDatabase makes a database that nobody else has, and marks it. On somebody's
+// server nothing else is touched.
+func (w *world) createDatabase(ctx context.Context) error {
+	maintenance := "postgres"
+	if w.database.server != nil && len(w.database.server.Path) > 1 {
+		maintenance = w.database.server.Path[1:]
+	}
+	run := func(ctx context.Context, statements ...string) error {
+		there := w.database
+		there.name = maintenance
+		conn, err := pgx.Connect(ctx, there.url())
+		if err != nil {
+			return fmt.Errorf("connect to the server: %w", err)
+		}
+		defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+		for _, statement := range statements {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	}
+	name := pgx.Identifier{w.database.name}.Sanitize()
+	if err := run(ctx, "CREATE DATABASE "+name, "COMMENT ON DATABASE "+name+" IS '"+mark+"'"); err != nil {
+		return err
+	}
+	if w.database.server != nil {
+		w.teardown.add("database", func(ctx context.Context) error { return run(ctx, "DROP DATABASE "+name+" WITH (FORCE)") })
+	}
+	return nil
+}

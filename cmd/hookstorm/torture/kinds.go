@@ -1,0 +1,47 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+)
+
+// fire is how a fault is made: see nemesis.Fault.
+type fire = func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
+
+// kinds returns the faults of this run. It is an error when none is left.
+func (w *world) kinds() ([]nemesis.Fault, error) {
+	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults())
+	if len(w.opts.Only) == 0 {
+		return all, nil
+	}
+	for _, kind := range w.opts.Only {
+		if !slices.ContainsFunc(all, func(f nemesis.Fault) bool { return f.Kind == kind }) {
+			return nil, fmt.Errorf("there is no fault %q here; there are %s", kind, strings.Join(kindsOf(all), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(f nemesis.Fault) bool { return !slices.Contains(w.opts.Only, f.Kind) }), nil
+}
+
+func kindsOf(faults []nemesis.Fault) []string {
+	var kinds []string
+	for _, f := range faults {
+		kinds = append(kinds, f.Kind)
+	}
+	return kinds
+}
+
+// sortedByKind makes the order of faults the same in every run: the seed deals
+// them.
+func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
+	return slices.SortedFunc(slices.Values(faults), func(a, b nemesis.Fault) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+// upTo is a random time shorter than d.
+func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }

@@ -1,0 +1,37 @@
+package torture
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed query/leader.sql
+var leaderSQL string
+
+// leader returns the process that leads River, nil when none of ours does. Its name
+// in River's records contains its process id.
+func (w *world) leader(ctx context.Context) (*service, error) {
+	var id string
+	err := w.primary.QueryRow(ctx, leaderSQL).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // nobody leads
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find River's leader: %w", err)
+	}
+	parts := strings.FieldsFunc(id, func(r rune) bool { return r < '0' || r > '9' })
+	for _, s := range w.services.of(roleWorker, roleApplication) {
+		for _, part := range parts {
+			if pid := s.program().PID(); pid != 0 && part == strconv.Itoa(pid) {
+				return s, nil
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // it has just ended
+}

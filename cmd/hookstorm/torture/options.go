@@ -1,0 +1,141 @@
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// DefaultRate is how many new events are sent in a second: with their duplicates
+// and effects about half of what two cores can do.
+const DefaultRate = 50
+
+// DefaultTime is how long traffic and faults last.
+const DefaultTime = time.Minute
+
+// Options configure a run. Zero values are the defaults.
+type Options struct {
+	// Time is how long traffic and faults last; healing and checking come on top.
+	// Defaults to DefaultTime.
+	Time time.Duration
+	// Seed decides which faults come when, and what is sent. The processes
+	// themselves are not deterministic. Defaults to 1.
+	Seed uint64
+	// Module is the root of the source tree that the programs are built from.
+	// Required.
+	Module string
+	// Previous is a commit whose programs run beside those of Module. Empty: none.
+	Previous string
+	// Dir keeps history, logs and clusters. Empty: a directory of its own, which is
+	// removed after a run without violations.
+	Dir string
+	// DSN is a server to use instead of an own one. A database is made there,
+	// marked as ours, and dropped at the end; faults of the server are left out.
+	DSN secret.Value
+	// Production leaves leases and schedules at their defaults.
+	Production bool
+	// NoStandby leaves out the synchronous standby of an own server, and with it
+	// promotions.
+	NoStandby bool
+	// Mine are settings that win over those of the run.
+	Mine scenario.Own
+	// Gateways and Workers are how many processes of each. Default to 2 and 2.
+	Gateways, Workers int
+	// Rate is how many new events are sent in a second. Defaults to DefaultRate.
+	Rate float64
+	// Pause is the mean pause between two faults of one kind of target. Defaults to
+	// 3 seconds.
+	Pause time.Duration
+	// Only names the faults to make. Nil: all.
+	Only []string
+	// MinAcked and MinFaults are what a run must at least have done to prove
+	// anything. Default to 10 deliveries a second, and a fault in 5 seconds.
+	MinAcked, MinFaults int
+	// Patience is how long everything may take to come to an end after the faults.
+	// Defaults to 3 minutes, 10 at the times of production.
+	Patience time.Duration
+	// Out gets what a person reads along. Defaults to nothing.
+	Out io.Writer
+	// Command repeats this run; it stands in the history.
+	Command string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Time == 0 {
+		o.Time = DefaultTime
+	}
+	if o.Seed == 0 {
+		o.Seed = 1
+	}
+	if o.Gateways == 0 {
+		o.Gateways = 2
+	}
+	if o.Workers == 0 {
+		o.Workers = 2
+	}
+	if o.Rate == 0 {
+		o.Rate = DefaultRate
+	}
+	if o.Patience == 0 {
+		o.Patience = 3 * time.Minute
+		if o.Production {
+			o.Patience = 10 * time.Minute
+		}
+	}
+	if o.MinAcked == 0 {
+		o.MinAcked = int(10 * o.Time.Seconds())
+	}
+	if o.MinFaults == 0 {
+		o.MinFaults = int(o.Time.Seconds() / 5)
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Module == "":
+		return errors.New("the root of the source tree is required")
+	case o.Time < time.Second:
+		return fmt.Errorf("a run of %s is too short: it must be at least 1s", o.Time)
+	case o.Rate < 1:
+		return fmt.Errorf("%g events a second are too few: there must be at least 1", o.Rate)
+	}
+	return nil
+}
+
+// checks are what a run must at least have done to prove anything.
+func (o Options) checks() checker.Options {
+	checks := checker.Options{MinAcked: o.MinAcked, MinFaults: o.MinFaults}
+	if !o.Production {
+		checks.MaxAttempts = 100 // as scenario has it
+	}
+	return checks
+}
+
+// Result is what came of a run.
+type Result struct {
+	Verdict checker.Verdict
+	Faults  []FaultCount
+	Left    []string // kinds of faults that were left out, and why
+	Acked   int64    // deliveries that were answered 2xx
+	History string   // file
+	Commit  string
+	Lasted  time.Duration // all of it
+	Command string        // repeats the run
+}
+
+// Add returns what came of two runs together.
+func (r Result) Add(other Result) Result {
+	r.Faults = Merge(r.Faults, other.Faults)
+	r.Acked += other.Acked
+	r.Verdict.Violations = append(r.Verdict.Violations, other.Verdict.Violations...)
+	return r
+}

@@ -1,0 +1,204 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+)
+
+const (
+	// restartAfter is how long a service is down before it is started again, as a
+	// supervisor of the system would.
+	restartAfter = 300 * time.Millisecond
+	// startTimeout is for a start on a busy machine, the database being away.
+	startTimeout = 20 * time.Second
+)
+
+// Names of the builds a service may be started from.
+const (
+	buildCurrent   = "current"
+	buildFailpoint = "failpoint"
+	buildPrevious  = "previous"
+)
+
+// service is a process of ours that must always run: it is started again when it
+// ends, from whatever build and with whatever environment a fault asked for.
+type service struct {
+	name     string
+	role     role
+	line     string // its listener of the proxy
+	config   *programs.Configuration
+	programs map[string]*programs.Program // by build; at most one runs
+	url      string                       // of the gateway
+	history  *history.Writer
+
+	mu      sync.Mutex
+	current *programs.Program
+	next    start // the next start; the zero value is an ordinary one
+}
+
+// role is what a process does.
+type role string
+
+const (
+	roleGateway     role = "gateway"
+	roleWorker      role = "worker"
+	roleApplication role = "application"
+)
+
+// start is how a service is started.
+type start struct {
+	build string // "" is the current one
+	env   []string
+}
+
+// program returns the process as it runs now.
+func (s *service) program() *programs.Program {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// nextStart makes the next start of the service, and only that, another one.
+func (s *service) nextStart(next start) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = next
+}
+
+// begin starts a process.
+func (s *service) begin(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.next
+	s.next = start{}
+	if next.build == "" {
+		next.build = buildCurrent
+	}
+	program := s.programs[next.build]
+	if program == nil {
+		program = s.programs[buildCurrent]
+	}
+	if s.config != nil {
+		// A broken file is for reloads: with it no process starts.
+		if err := s.config.Mend(); err != nil {
+			return err
+		}
+	}
+	if err := program.Start(ctx, next.env...); err != nil {
+		return fmt.Errorf("start %s: %w", s.name, err)
+	}
+	s.current = program
+	return nil
+}
+
+// keep starts the process again whenever it has ended, until ctx is done.
+func (s *service) keep(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.program().Exited():
+		}
+		if !sleep(ctx, restartAfter) {
+			return
+		}
+		if err := s.begin(ctx); err != nil {
+			s.history.Add(history.Record{Who: s.name, Kind: history.Note, Op: history.OpProcess, Text: err.Error()})
+		}
+	}
+}
+
+// ready waits until the process can do its work, also when it ends meanwhile and
+// is started again.
+func (s *service) ready(ctx context.Context) error {
+	for {
+		err := s.program().Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		if !sleep(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("%s is not ready: %w: it printed last:\n%s", s.name, err, s.program().LastLines())
+		}
+	}
+}
+
+// services are all of a run.
+type services struct {
+	all     []*service
+	cancel  context.CancelFunc
+	keeping sync.WaitGroup
+}
+
+// start starts all of them and waits until they can do their work.
+func (s *services) start(ctx context.Context) error {
+	ctx, s.cancel = context.WithCancel(ctx)
+	for _, one := range s.all {
+		if err := one.begin(ctx); err != nil {
+			return err
+		}
+		s.keeping.Go(func() { one.keep(ctx) })
+	}
+	return s.ready(ctx)
+}
+
+func (s *services) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*startTimeout)
+	defer cancel()
+	for _, one := range s.all {
+		if err := one.ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort puts them in the order of their names, so that a seed means the same.
+func (s *services) sort() {
+	slices.SortFunc(s.all, func(a, b *service) int { return cmp.Compare(a.name, b.name) })
+}
+
+// of returns those of a role.
+func (s *services) of(roles ...role) []*service {
+	var of []*service
+	for _, one := range s.all {
+		for _, r := range roles {
+			if one.role == r {
+				of = append(of, one)
+			}
+		}
+	}
+	return of
+}
+
+// stop ends all of them, and starts none again. It may be called again.
+func (s *services) stop(ctx context.Context) error {
+	if s.cancel == nil {
+		return nil
+	}
+	s.cancel()
+	s.keeping.Wait()
+	var failed error
+	var stopping sync.WaitGroup
+	var mu sync.Mutex
+	for _, one := range s.all {
+		stopping.Go(func() {
+			if program := one.program(); program != nil {
+				_ = program.Continue() // one that is paused cannot end; there may be none
+				if err := program.Stop(ctx); err != nil {
+					mu.Lock()
+					failed = fmt.Errorf("stop %s: %w", one.name, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	stopping.Wait()
+	return failed
+}
