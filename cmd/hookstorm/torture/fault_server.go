@@ -1,0 +1,78 @@
+package torture
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+)
+
+// serverTimeout bounds a restart or a promotion on a busy machine.
+const serverTimeout = time.Minute
+
+// serverFaults are those of the server as a whole. Somebody's server has none.
+func (w *world) serverFaults() []nemesis.Fault {
+	if !w.opts.DSN.IsZero() {
+		return nil
+	}
+	faults := []nemesis.Fault{
+		{Kind: "postgres_restarted_fast", Lane: nemesis.Server, Fire: w.restartServer(cluster.Fast)},
+		{Kind: "postgres_restarted_immediate", Lane: nemesis.Server, Fire: w.restartServer(cluster.Immediate)},
+		{Kind: "postgres_killed", Lane: nemesis.Server, Fire: w.restartServer(cluster.Killed)},
+		{Kind: "postgres_frozen", Lane: nemesis.Server, Fire: w.freezeServer},
+	}
+	if w.opts.NoStandby {
+		return faults
+	}
+	return append(faults,
+		nemesis.Fault{Kind: "standby_promoted_after_crash", Lane: nemesis.Server, Fire: w.promote(cluster.Killed, cluster.Immediate)},
+		nemesis.Fault{Kind: "standby_promoted_beside_frozen_primary", Lane: nemesis.Server, Fire: w.promote(cluster.Frozen)},
+		nemesis.Fault{Kind: "standby_frozen", Lane: nemesis.Server, Fire: w.freezeStandby},
+	)
+}
+
+// withServer makes a fault of the server to its end: half a promotion would leave
+// no server at all.
+func withServer(ctx context.Context, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
+	defer cancel()
+	return f(ctx)
+}
+
+func (w *world) restartServer(ending cluster.Ending) fire {
+	return func(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
+		struck("primary", string(ending))
+		return withServer(ctx, func(ctx context.Context) error { return w.database.cluster.Restart(ctx, ending) })
+	}
+}
+
+func (w *world) promote(endings ...cluster.Ending) fire {
+	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+		ending := endings[rnd.IntN(len(endings))]
+		struck("primary", string(ending))
+		return withServer(ctx, func(ctx context.Context) error { return w.database.cluster.Promote(ctx, ending) })
+	}
+}
+
+func (w *world) freezeServer(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+	if err := w.database.cluster.Freeze(); err != nil {
+		return err
+	}
+	d := time.Second + upTo(rnd, 4*time.Second)
+	struck("primary", d.Round(time.Millisecond).String())
+	sleep(ctx, d)
+	return w.database.cluster.Thaw()
+}
+
+// freezeStandby has no COMMIT be answered, because each waits for the standby.
+func (w *world) freezeStandby(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+	if err := w.database.cluster.FreezeStandby(); err != nil {
+		return err
+	}
+	d := time.Second + upTo(rnd, 4*time.Second)
+	struck("standby", d.Round(time.Millisecond).String())
+	sleep(ctx, d)
+	return w.database.cluster.ThawStandby()
+}
