@@ -1,9 +1,20 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// errFound ends a command that said all there is to say about what it found.
+var errFound = errors.New("a promise was broken")
+
+// streams are where a command writes.
+type streams struct{ stdout, stderr io.Writer }
 
 // newRoot makes the tree of commands.
-func newRoot() *cobra.Command {
+func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hookstorm",
 		Short:         "Try to break the promise of Hooklatch, and check that it held",
@@ -12,6 +23,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newApp())
+	root.AddCommand(newTorture(s), newCheck(s), newApp())
 	return root
 }

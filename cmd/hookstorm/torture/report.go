@@ -1,0 +1,71 @@
+package torture
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+)
+
+// Print writes what came of a run. Its last line is how many violations there were.
+func Print(out io.Writer, r Result) error {
+	_, err := fmt.Fprintf(out, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	for _, left := range r.Left {
+		if _, err := fmt.Fprintf(out, "left out: %s\n", left); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	if err := checker.Print(out, r.Verdict); err != nil {
+		return err
+	}
+	if len(r.Verdict.Violations) > 0 {
+		if _, err := fmt.Fprintf(out, "history: %s\nthe same again: %s\n", r.History, r.Command); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	return printTotals(out, r)
+}
+
+// PrintTotals writes what came of several runs together.
+func PrintTotals(out io.Writer, r Result) error {
+	if _, err := fmt.Fprintf(out, "\nall together\n\n%s\n", table(r.Faults)); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return printTotals(out, r)
+}
+
+func printTotals(out io.Writer, r Result) error {
+	faults, kinds := Fired(r.Faults)
+	_, err := fmt.Fprintf(out, "%d acknowledged, %d faults of %d kinds, %d violations\n", r.Acked, faults, kinds, len(r.Verdict.Violations))
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// table lists faults, and what the senders did when they struck.
+func table(faults []FaultCount) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a builder takes all
+	for _, c := range faults {
+		kind := c.Kind
+		if c.Simulated {
+			kind += " (simulated)"
+		}
+		least, most := 0, 0
+		if n := len(c.AckedLast); n > 0 {
+			least, most = c.AckedLast[0], c.AckedLast[n-1]
+		}
+		_, _ = fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t %s\n", c.Fired, c.Busy, c.Missed, least, c.Median(), most, kind)
+	}
+	_ = t.Flush()
+	b.WriteByte('\n')
+	return b.String()
+}

@@ -1,0 +1,49 @@
+package torture_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/torture"
+)
+
+// The short form of the command, as CI runs it: real processes on an own Postgres
+// with a synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 makes it
+// ten minutes.
+func TestTortureFindsNoViolation(t *testing.T) {
+	t.Parallel()
+	opts := torture.Options{
+		Time: 15 * time.Second, Seed: 1, Module: "../../..", Dir: t.TempDir(), Pause: time.Second, MinAcked: 100, MinFaults: 8,
+		Command: "go test ./cmd/hookstorm/torture -run TestTortureFindsNoViolation",
+	}
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		opts.Time, opts.Pause, opts.MinAcked, opts.MinFaults = 10*time.Minute, 0, 0, 0
+	}
+	var said bytes.Buffer
+	opts.Out = &said
+	result, err := torture.Run(t.Context(), opts)
+	require.NoError(t, err, "%s", &said)
+	var report bytes.Buffer
+	require.NoError(t, torture.Print(&report, result))
+	t.Logf("%s%s", &said, &report)
+	require.Empty(t, result.Verdict.Violations)
+	require.Contains(t, report.String(), " 0 violations\n")
+}
+
+func TestRunThatCannotBeMadeIsRefused(t *testing.T) {
+	t.Parallel()
+	for want, opts := range map[string]torture.Options{
+		"root of the source tree": {},
+		"too short":               {Module: "../../..", Time: time.Millisecond},
+		"too few":                 {Module: "../../..", Rate: 0.5},
+		"no fault":                {Module: "../../..", Only: []string{"earthquake"}},
+	} {
+		_, err := torture.Run(t.Context(), opts)
+		require.ErrorContains(t, err, want, fmt.Sprint(opts))
+	}
+}
