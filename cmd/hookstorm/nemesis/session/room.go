@@ -1,0 +1,112 @@
+package session
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// maxDeleted is how many jobs are deleted at once.
+	maxDeleted = 5
+	// leftFree are the slots that are left when all are taken: one for whoever looks
+	// after the server.
+	leftFree = 1
+	// healPause is between tries to take a simulated fault away.
+	healPause = 50 * time.Millisecond
+)
+
+var (
+	//go:embed statement/delete_jobs.sql
+	deleteJobsSQL string
+	//go:embed statement/disk_full.sql
+	diskFullSQL string
+)
+
+// deleteJobs deletes jobs that are waiting or running, as somebody does who clears a
+// table he does not know. It cannot be healed: our reconciler has to.
+func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
+	rows, err := target.Pool.Query(ctx, deleteJobsSQL, 1+rnd.IntN(maxDeleted))
+	if err != nil {
+		return Struck{}, err
+	}
+	deleted, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return Struck{}, err
+	}
+	if len(deleted) == 0 {
+		return Struck{}, ErrNothing
+	}
+	return Struck{What: fmt.Sprintf("jobs deleted: %s", deleted)}, nil
+}
+
+// fillDisk makes writes to a table fail as those to a full disk do, by a trigger.
+func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
+	full := append(tables(), "hooklatch.deliveries")
+	table := pick(rnd, full)
+	_, err := target.Pool.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d;\n%s;\n"+
+		"CREATE TRIGGER hookstorm_disk_full BEFORE INSERT OR UPDATE ON %s EXECUTE FUNCTION hooklatch.hookstorm_disk_full()",
+		waitTimeout.Milliseconds(), diskFullSQL, table), pgx.QueryExecModeSimpleProtocol)
+	heal := func(ctx context.Context) error {
+		return insist(ctx, func() error {
+			_, err := target.Pool.Exec(ctx, "DROP FUNCTION IF EXISTS hooklatch.hookstorm_disk_full() CASCADE")
+			return err
+		})
+	}
+	if err != nil {
+		return Struck{}, errors.Join(err, heal(ctx)) // its COMMIT may have been lost
+	}
+	return Struck{What: "no room left for " + table, Heal: heal}, nil
+}
+
+// insist tries until it succeeds: other faults may have the server for the moment.
+func insist(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("heal: %w", err)
+		case <-time.After(healPause):
+		}
+	}
+}
+
+// takeSlots opens connections until the server has no slot left.
+func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
+	config := target.Pool.Config().ConnConfig
+	var taken []*pgx.Conn
+	heal := func(ctx context.Context) error {
+		for _, conn := range taken {
+			_ = conn.Close(ctx) // it did nothing
+		}
+		taken = nil
+		return nil
+	}
+	for {
+		conn, err := pgx.ConnectConfig(ctx, config.Copy())
+		if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Code == "53300" {
+			break
+		}
+		if err != nil {
+			return Struck{}, errors.Join(err, heal(ctx))
+		}
+		taken = append(taken, conn)
+	}
+	if len(taken) <= leftFree {
+		return Struck{}, errors.Join(ErrNothing, heal(ctx))
+	}
+	for _, conn := range taken[:leftFree] {
+		_ = conn.Close(ctx) // it did nothing
+	}
+	taken = taken[leftFree:]
+	return Struck{What: fmt.Sprintf("%d connections take all slots", len(taken)), Heal: heal}, nil
+}

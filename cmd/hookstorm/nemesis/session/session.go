@@ -1,0 +1,167 @@
+// Package session is responsible for what other sessions of the database do to ours:
+// they lock, cancel, hold back, delete, and take all room.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrNothing is returned by a fault that found nothing to strike.
+var ErrNothing = errors.New("nothing there to strike")
+
+// waitTimeout bounds the wait of a fault for a lock of its own, and for somebody to
+// run into it.
+const waitTimeout = 5 * time.Second
+
+// Needs is what a fault needs beyond a role that owns our tables.
+type Needs string
+
+// The needs.
+const (
+	// Owner is a role that owns our tables: enough for a database of somebody else's
+	// server.
+	Owner Needs = "owner"
+	// WholeServer says that other databases of the server would feel it.
+	WholeServer Needs = "server"
+)
+
+// Target is what faults are done to.
+type Target struct {
+	// Pool leads to the primary, not through the line that other faults break. Its
+	// connections are never struck.
+	Pool *pgxpool.Pool
+	// Ours returns the ids of the backends of our processes. Default: those of all
+	// sessions of the database but the pool's.
+	Ours func() []int32
+}
+
+// Struck is a fault that has happened.
+type Struck struct {
+	// What says what it struck.
+	What string
+	// Heal ends it. It is never nil, and does nothing when the fault is over already.
+	Heal func(ctx context.Context) error
+}
+
+// Fault is one kind of fault.
+type Fault struct {
+	Kind  string
+	Needs Needs
+	// Simulated says that it only looks like the real one.
+	Simulated bool
+	// Strike makes it. The error is ErrNothing when there was nothing to strike.
+	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
+}
+
+// Faults are all there are.
+func Faults() []Fault {
+	faults := []Fault{
+		{Kind: "lock_held_by_ddl", Needs: Owner, Strike: lockByDDL},
+		{Kind: "deadlock_with_application", Needs: Owner, Strike: deadlock},
+		{Kind: "backend_cancelled", Needs: Owner, Strike: cancelBackend},
+		{Kind: "backend_terminated", Needs: Owner, Strike: terminateBackend},
+		{Kind: "vacuum_full", Needs: Owner, Strike: vacuumFull},
+		{Kind: "old_snapshot_held", Needs: Owner, Strike: holdSnapshot},
+		{Kind: "jobs_deleted", Needs: Owner, Strike: deleteJobs},
+		{Kind: "disk_full", Needs: Owner, Simulated: true, Strike: fillDisk},
+		{Kind: "slots_taken", Needs: WholeServer, Strike: takeSlots},
+	}
+	for i, fault := range faults {
+		faults[i].Strike = func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
+			struck, err := fault.Strike(ctx, rnd, target)
+			if err != nil {
+				return Struck{}, fmt.Errorf("%s: %w", fault.Kind, err)
+			}
+			if struck.Heal == nil {
+				struck.Heal = func(context.Context) error { return nil }
+			}
+			return struck, nil
+		}
+	}
+	return faults
+}
+
+// tables are those of ours that sessions lock, rewrite and fill.
+func tables() []string {
+	return []string{
+		"hooklatch.processed_events", "hooklatch.effects", "hooklatch.effect_events", "hooklatch.effect_attempts",
+		"hooklatch.destinations", "hooklatch.river_job",
+	}
+}
+
+func pick(rnd *rand.Rand, of []string) string { return of[rnd.IntN(len(of))] }
+
+// open begins a transaction that stays open until its fault heals.
+func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, func(context.Context) error, error) {
+	tx, err := target.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: level})
+	if err != nil {
+		return nil, nil, fmt.Errorf("begin: %w", err)
+	}
+	heal := func(ctx context.Context) error {
+		_ = tx.Rollback(ctx) // a session that another fault has ended holds nothing any more
+		return nil
+	}
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", waitTimeout.Milliseconds())); err != nil {
+		return nil, nil, errors.Join(err, heal(ctx))
+	}
+	return tx, heal, nil
+}
+
+// lockByDDL leaves the transaction of a schema change open: nobody else reads or
+// writes the table.
+func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
+	table := pick(rnd, tables())
+	tx, heal, err := open(ctx, target, pgx.ReadCommitted)
+	if err != nil {
+		return Struck{}, err
+	}
+	if _, err := tx.Exec(ctx, "ALTER TABLE "+table+" ADD COLUMN hookstorm_locked integer"); err != nil {
+		return Struck{}, errors.Join(err, heal(ctx))
+	}
+	return Struck{What: "ALTER TABLE " + table + " in an open transaction", Heal: heal}, nil
+}
+
+// vacuumFull rewrites a table, which nobody else can use meanwhile. It is over when it
+// returns.
+func vacuumFull(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
+	table := pick(rnd, tables())
+	conn, err := target.Pool.Acquire(ctx)
+	if err != nil {
+		return Struck{}, err
+	}
+	defer conn.Release()
+	start := time.Now()
+	for _, statement := range []string{
+		fmt.Sprintf("SET lock_timeout = %d", waitTimeout.Milliseconds()),
+		"VACUUM FULL " + table,
+		"RESET lock_timeout",
+	} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			_ = conn.Conn().Close(ctx) // it has a setting that others do not expect
+			return Struck{}, err
+		}
+	}
+	return Struck{What: fmt.Sprintf("VACUUM FULL %s took %s", table, time.Since(start).Round(time.Millisecond))}, nil
+}
+
+// holdSnapshot keeps dead rows of the whole database from being removed.
+func holdSnapshot(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
+	tx, heal, err := open(ctx, target, pgx.RepeatableRead)
+	if err != nil {
+		return Struck{}, err
+	}
+	var snapshot string
+	if err := tx.QueryRow(ctx, "SELECT pg_current_snapshot()::text").Scan(&snapshot); err != nil {
+		return Struck{}, errors.Join(err, heal(ctx))
+	}
+	xmin, _, _ := strings.Cut(snapshot, ":")
+	return Struck{What: "snapshot held since transaction " + xmin, Heal: heal}, nil
+}
