@@ -152,7 +152,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 300)
 	b.Start()
-	b.acked(t, 1200)
+	b.acked(t, 600)
 	require.Positive(t, b.AckedInLast(10*time.Second))
 	ends := b.finish(t)
 	require.Equal(t, int64(len(slices.DeleteFunc(slices.Clone(ends), func(r history.Record) bool { return r.Kind != history.OK }))), b.Acked())
