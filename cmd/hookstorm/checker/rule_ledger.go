@@ -6,8 +6,8 @@ import (
 )
 
 // ledgerIsWhatWasSeen: each attempt that ended has a row, there are no more calls
-// than attempts, and no more attempts that were applied than calls that were
-// confirmed.
+// than attempts, no more attempts that were applied than calls that were confirmed,
+// and what has failed was not applied.
 func (j *judge) ledgerIsWhatWasSeen() {
 	for _, e := range j.effects {
 		if e.row == nil {
@@ -46,6 +46,12 @@ func (j *judge) ledgerIsWhatWasSeen() {
 		}
 		if len(calls) > e.row.Attempt {
 			j.effectViolated(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
+		}
+		if e.row.State == "failed" {
+			// Refused for good: whatever may have been applied is in doubt, and parked.
+			if i := slices.IndexFunc(calls, func(c *call) bool { return c.applied }); i >= 0 {
+				j.effectViolated(RuleLedger, e, "it has failed, and the call at %s was applied", at(calls[i].began))
+			}
 		}
 		if applied > confirmed && confirmed > 0 {
 			j.effectViolated(RuleLedger, e, "%d attempts say that they were applied, and %d calls were confirmed", applied, confirmed)

@@ -27,6 +27,10 @@ func (j *judge) sameKeyAndBody() {
 		}
 		stored := j.bodyOf(e)
 		for _, c := range j.calls[e.row.IdempotencyKey] {
+			if _, n := unrotated(c.key); n > e.row.KeyRotations {
+				j.effectViolated("I7", e, "the call at %s carried key %d, and the key was rotated %d times", at(c.began), n, e.row.KeyRotations)
+				break
+			}
 			if stored != "" && c.hash != stored {
 				j.effectViolated("I7", e, "the call at %s had the body %s, and stored is %s", at(c.began), short(c.hash), short(stored))
 				break
