@@ -1,0 +1,195 @@
+// Package planted is responsible for the proof of the checker: it plants each bug
+// of outbox/planted into real processes, drives them along a directed schedule, and
+// says whether the checker finds the bug, and nothing where there is none.
+package planted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// scheduleTimeout bounds one run, on a busy machine.
+const scheduleTimeout = 2 * time.Minute
+
+// template is the database that those of runs are copies of.
+const template = "planted_template"
+
+// Options configure a Hunt.
+type Options struct {
+	// Hooklatch and Hookstorm are the binaries, built with Tags. See Build. Required.
+	Hooklatch, Hookstorm string
+	// Dir gets histories, configurations and logs. Required.
+	Dir string
+}
+
+// Build builds the binaries of the module at root into dir.
+func Build(ctx context.Context, root, dir string) (Options, error) {
+	opts := Options{Dir: dir}
+	for _, b := range []struct {
+		into *string
+		name string
+	}{{&opts.Hooklatch, "hooklatch"}, {&opts.Hookstorm, "hookstorm"}} {
+		path, err := programs.Build(ctx, programs.BuildOptions{
+			Dir: root, Out: filepath.Join(dir, b.name), Package: "./cmd/" + b.name, Tags: []string{"failpoint", "planted"},
+		})
+		if err != nil {
+			return Options{}, err
+		}
+		*b.into = path
+	}
+	return opts, nil
+}
+
+// Hunt runs schedules, each on a database of its own. It is safe for concurrent use.
+type Hunt struct {
+	opts   Options
+	server *embedded.Server
+	runs   atomic.Int64
+
+	cloning sync.Mutex // a template is copied by one at a time
+}
+
+// New returns a Hunt.
+func New(opts Options) (*Hunt, error) {
+	if opts.Hooklatch == "" || opts.Hookstorm == "" || opts.Dir == "" {
+		return nil, errors.New("hunt options: Hooklatch, Hookstorm and Dir are required")
+	}
+	return &Hunt{opts: opts}, nil
+}
+
+// Start starts the Postgres that runs share.
+func (h *Hunt) Start(ctx context.Context) error {
+	server, err := startServer(ctx, map[string]string{"max_connections": "500"})
+	if err != nil {
+		return fmt.Errorf("start hunt: %w", err)
+	}
+	h.server = server
+	return nil
+}
+
+// Stop stops it. It may be called again, and before Start.
+func (h *Hunt) Stop(ctx context.Context) error {
+	if h.server == nil {
+		return nil
+	}
+	return h.server.Stop(ctx)
+}
+
+// Found is what came of a run.
+type Found struct {
+	Case    Case
+	Bug     bugs.Bug // that was planted; empty: none
+	Verdict checker.Verdict
+	Took    time.Duration
+	History string // the file
+}
+
+// Message is what the checker says of the bug; empty when none of the rules that
+// must find it did.
+func (f Found) Message() string {
+	for _, v := range f.Verdict.Violations {
+		if slices.Contains(f.Case.Rules, v.Rule) {
+			return string(v.Rule) + ": " + v.Text
+		}
+	}
+	return ""
+}
+
+// Run drives the schedule of c once, with the bug, or with none, in the code.
+func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
+	defer cancel()
+	planted := string(bug)
+	if bug == "" {
+		planted = "honest"
+	}
+	name := fmt.Sprintf("%s-%s-%d", c.Bug, planted, h.runs.Add(1))
+	began := time.Now()
+	s, err := h.newStage(ctx, c, bug, filepath.Join(h.opts.Dir, name))
+	if err != nil {
+		return Found{}, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	err = c.run(ctx, s)
+	if err == nil {
+		err = s.quiet(ctx)
+	}
+	verdict, checkErr := s.verdict(ctx)
+	if err := errors.Join(err, checkErr); err != nil {
+		return Found{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return Found{Case: c, Bug: bug, Verdict: verdict, Took: time.Since(began), History: s.path}, nil
+}
+
+// startServer starts a Postgres whose template has our tables and those of runs.
+func startServer(ctx context.Context, settings map[string]string) (*embedded.Server, error) {
+	server, err := embedded.Start(ctx, embedded.Options{Settings: settings})
+	if err != nil {
+		return nil, err
+	}
+	err = execute(ctx, server.URL("postgres"), "CREATE DATABASE "+template)
+	if err == nil {
+		err = migrate(ctx, server.URL(template))
+	}
+	if err != nil {
+		return nil, errors.Join(err, server.Stop(ctx))
+	}
+	return server, nil
+}
+
+func migrate(ctx context.Context, url string) error {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := migrator.Up(ctx); err != nil {
+		return err
+	}
+	if _, err := pool.Exec(ctx, scenario.Tables); err != nil {
+		return fmt.Errorf("make the tables of the run: %w", err)
+	}
+	return nil
+}
+
+// database makes a database for one run and returns its URL.
+func (h *Hunt) database(ctx context.Context, server *embedded.Server) (string, error) {
+	h.cloning.Lock()
+	defer h.cloning.Unlock()
+	name := "run_" + strconv.FormatInt(h.runs.Add(1), 10)
+	if err := execute(ctx, server.URL("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		return "", err
+	}
+	return server.URL(name), nil
+}
+
+func execute(ctx context.Context, url, statement string) error {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

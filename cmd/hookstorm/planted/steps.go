@@ -1,0 +1,185 @@
+package planted
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+)
+
+//go:embed query/*.sql
+var queries embed.FS
+
+const (
+	// quietTimeout bounds the wait for the end of all work.
+	quietTimeout = 40 * time.Second
+	// still is for how long there must be no job: one that ends inserts the next.
+	still = 300 * time.Millisecond
+)
+
+// query is the text of a file.
+func query(name string) string {
+	text, err := queries.ReadFile("query/" + name + ".sql")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}
+
+// until waits for something; the error says what for.
+func until(ctx context.Context, what string, happened func() (bool, error)) error {
+	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
+		yes, err := happened()
+		if err != nil {
+			return fmt.Errorf("wait until %s: %w", what, err)
+		}
+		if yes {
+			return nil
+		}
+	}
+	return fmt.Errorf("wait until %s: %w", what, context.Cause(ctx))
+}
+
+// sees waits until a query has a row that is true.
+func (s *stage) sees(ctx context.Context, what, query string, args ...any) error {
+	return until(ctx, what, func() (bool, error) {
+		var yes bool
+		err := s.pool.QueryRow(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&yes)
+		return yes, err
+	})
+}
+
+// fires waits until a failpoint of p did something.
+func (s *stage) fires(ctx context.Context, p *process, place string) error {
+	return until(ctx, place+" fires in "+p.Name(), func() (bool, error) {
+		text, err := os.ReadFile(p.fired)
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return strings.Contains(string(text), place+" "), err
+	})
+}
+
+// isCalled waits until a destination got so many calls, or answered them.
+func (s *stage) isCalled(ctx context.Context, destination string, times int, ended bool) error {
+	return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
+		return s.called(destination, ended) >= times, nil
+	})
+}
+
+// quiet waits until there is nothing left to do, or no job left to do it. The
+// reconciler, which would find that, comes after a minute, and so too late.
+func (s *stage) quiet(ctx context.Context) error {
+	s.history.Add(history.Record{Who: "planted", Kind: history.Note, Op: history.OpPhase, Phase: history.PhaseQuiet})
+	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
+	defer cancel()
+	last := time.Now() // that there was a job
+	err := until(ctx, "nothing is left to do", func() (bool, error) {
+		var jobs, unfinished int
+		if err := s.pool.QueryRow(ctx, query("left")).Scan(&jobs, &unfinished); err != nil {
+			return false, err
+		}
+		if jobs == 0 {
+			return time.Since(last) > still, nil
+		}
+		last = time.Now()
+		if unfinished == 0 {
+			_, err := s.pool.Exec(ctx, query("bring_forward"))
+			return false, err
+		}
+		return false, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // the checker says what is left
+	}
+	return err
+}
+
+// copyJobs gives the jobs that run a second time to whoever is free.
+func (s *stage) copyJobs(ctx context.Context, kind, destination string) error {
+	return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
+		var n int
+		err := s.pool.QueryRow(ctx, query("copy_jobs"), kind, destination).Scan(&n)
+		return n > 0, err
+	})
+}
+
+// endLeases ends the leases of attempts that are at work, as time would.
+func (s *stage) endLeases(ctx context.Context) error {
+	if _, err := s.pool.Exec(ctx, `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`); err != nil {
+		return fmt.Errorf("end leases: %w", err)
+	}
+	return nil
+}
+
+// crashServer ends Postgres without a checkpoint, and starts it again.
+func (s *stage) crashServer(ctx context.Context) error {
+	if err := syscall.Kill(s.server.PID(), syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("crash the server: %w", err)
+	}
+	if err := s.server.Restart(ctx); err != nil {
+		return fmt.Errorf("crash the server: %w", err)
+	}
+	s.pool.Reset()
+	return nil
+}
+
+// person is who orders.
+var person = ledger.Operator{Who: "hookstorm", Via: "api", Reason: "the schedule"}
+
+// order has a person do something, and writes down what came of it.
+func (s *stage) order(told history.Order, do func(o *outbox.Outbox) error) error {
+	box, err := outbox.New(outbox.Options{Pool: s.pool})
+	if err != nil {
+		return err
+	}
+	begun := told
+	operation := s.history.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &begun})
+	if err := do(box); err != nil {
+		operation.End(history.Unknown, err.Error(), nil)
+		return nil
+	}
+	told.Affected = 1
+	operation.End(history.OK, "", func(r *history.Record) { r.Order = &told })
+	return nil
+}
+
+// pause pauses a destination, or ends that.
+func (s *stage) pause(ctx context.Context, destination string, paused bool) error {
+	action := "resume"
+	if paused {
+		action = "pause"
+	}
+	return s.order(history.Order{Action: action, Destination: destination}, func(o *outbox.Outbox) error {
+		return o.Fleet().SetPaused(ctx, destination, paused, person)
+	})
+}
+
+// cancel cancels an effect.
+func (s *stage) cancel(ctx context.Context, key string) error {
+	return s.order(history.Order{Action: "cancel", Key: key}, func(o *outbox.Outbox) error { return o.Ledger().Cancel(ctx, key, person) })
+}
+
+// replay replays an event through the command line, which has the bug.
+func (s *stage) replay(ctx context.Context, by *process, source, id string) error {
+	return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
+		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "events", "replay", "--config", by.config, "--as", person.Who, "--reason", person.Reason, source, id)
+		cmd.Env = []string{"HOME=" + os.Getenv("HOME"), bugs.Environment + "=" + string(s.bug)}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("replay %s/%s: %w\n%s", source, id, err, out)
+		}
+		return nil
+	})
+}
