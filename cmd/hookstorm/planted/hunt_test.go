@@ -1,0 +1,54 @@
+package planted_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+// Each bug is found by the rule that must find it, and the same schedule finds
+// nothing in the honest code: a checker that always cries is worth nothing.
+func TestEveryPlantedBugIsFound(t *testing.T) {
+	t.Parallel()
+	times := 1
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		times = 20
+	}
+	dir := t.TempDir()
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	opts, err := planted.Build(t.Context(), root, dir)
+	require.NoError(t, err)
+	hunt, err := planted.New(opts)
+	require.NoError(t, err)
+	require.NoError(t, hunt.Start(t.Context()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		require.NoError(t, hunt.Stop(ctx))
+	})
+	rows, err := hunt.Prove(t.Context(), planted.Proof{Cases: planted.Cases(), Times: times, AtOnce: 6})
+	var table strings.Builder
+	require.NoError(t, planted.Print(&table, rows))
+	t.Log("\n" + table.String())
+	require.NoError(t, err)
+}
+
+func TestEveryBugHasACase(t *testing.T) {
+	t.Parallel()
+	var covered []bugs.Bug
+	for _, c := range planted.Cases() {
+		covered = append(covered, c.Bug)
+		require.NotEmpty(t, c.Rules, c.Bug)
+		require.NotEmpty(t, c.Schedule, c.Bug)
+	}
+	require.Equal(t, bugs.Bugs(), covered)
+}

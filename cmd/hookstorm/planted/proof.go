@@ -1,0 +1,118 @@
+package planted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+// Proof says how often to run which schedules.
+type Proof struct {
+	Cases []Case
+	Times int // each with its bug, and once for all of them without
+	// AtOnce is how many run at the same time: they mostly wait.
+	AtOnce int
+}
+
+// Row is what came of all runs of a case.
+type Row struct {
+	Case    Case
+	Found   int // how often the checker found the bug
+	Times   int
+	Longest time.Duration
+	Message string // of the first time
+	Faults  []error
+}
+
+// Prove runs the schedules: with its bug each must be found by its rule, and without
+// any the same schedule must find nothing. The error says for which that is not so.
+func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
+	rows := make([]Row, len(p.Cases))
+	slots := make(chan struct{}, max(p.AtOnce, 1))
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	run := func(row *Row, bug bugs.Bug) {
+		slots <- struct{}{}
+		defer func() { <-slots }()
+		found, err := h.Run(ctx, row.Case, bug)
+		mu.Lock()
+		defer mu.Unlock()
+		row.add(found, bug, err)
+	}
+	for i, c := range p.Cases {
+		rows[i].Case = c
+	}
+	for n := range max(p.Times, 1) {
+		for i, c := range p.Cases {
+			running.Go(func() { run(&rows[i], c.Bug) })
+			if n == 0 {
+				running.Go(func() { run(&rows[i], "") })
+			}
+		}
+	}
+	running.Wait()
+	var errs []error
+	for _, row := range rows {
+		for _, err := range row.Faults {
+			errs = append(errs, fmt.Errorf("%s: %w", row.Case.Bug, err))
+		}
+	}
+	return rows, errors.Join(errs...)
+}
+
+func (r *Row) add(f Found, bug bugs.Bug, err error) {
+	if err != nil {
+		r.Faults = append(r.Faults, err)
+		return
+	}
+	if bug == "" {
+		for _, v := range f.Verdict.Violations {
+			r.Faults = append(r.Faults, fmt.Errorf("the honest code was accused: %s: %s (%s)", v.Rule, v.Text, f.History))
+		}
+		return
+	}
+	r.Times++
+	r.Longest = max(r.Longest, f.Took)
+	message := f.Message()
+	if message == "" {
+		r.Faults = append(r.Faults, fmt.Errorf("not found by %v, but %s (%s)", r.Case.Rules, rulesOf(f), f.History))
+		return
+	}
+	r.Found++
+	if r.Message == "" {
+		r.Message = message
+	}
+}
+
+// rulesOf are the rules that found something.
+func rulesOf(f Found) string {
+	var names []string
+	for _, v := range f.Verdict.Violations {
+		names = append(names, string(v.Rule)+": "+v.Text)
+	}
+	if len(names) == 0 {
+		return "nothing was"
+	}
+	return strings.Join(slices.Compact(names), "; ")
+}
+
+// Print writes a table of bug, schedule, seconds and message.
+func Print(w io.Writer, rows []Row) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "bug\tfound\tseconds\tschedule\tmessage")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%d of %d\t%.1f\t%s\t%s\n", r.Case.Bug, r.Found, r.Times, r.Longest.Seconds(), r.Case.Schedule, r.Message)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print table of planted bugs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package planted
+
+import "context"
+
+func dispatchWithoutFence(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway")
+	if err != nil {
+		return err
+	}
+	if err := s.acknowledge(ctx, gateway, "handled", calm); err != nil {
+		return err
+	}
+	app, err := s.start(ctx, "app", "dispatch_with_handlers.before_commit=delay(1500ms)@1")
+	if err != nil {
+		return err
+	}
+	if err := s.fires(ctx, app, "dispatch_with_handlers.before_commit"); err != nil {
+		return err
+	}
+	return s.copyJobs(ctx, "dispatch", "")
+}
+
+// calm is an event that the application handles at once.
+const calm = "calm-1"
+
+func compensatingDelete(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway")
+	if err != nil {
+		return err
+	}
+	if err := s.acknowledge(ctx, gateway, "handled", calm); err != nil {
+		return err
+	}
+	if _, err := s.pool.Exec(ctx, `UPDATE hooklatch.river_job SET max_attempts = 1 WHERE kind = 'dispatch'`); err != nil {
+		return err
+	}
+	app, err := s.start(ctx, "app", "dispatch_with_handlers.begin=error@1")
+	if err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the event is given up", `SELECT WHERE NOT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')`); err != nil {
+		return err
+	}
+	return s.replay(ctx, app, "handled", calm)
+}
+
+func replayUnrecorded(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve")
+	if err != nil {
+		return err
+	}
+	if err := s.acknowledge(ctx, serve, "github", "replayed"); err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the event is dispatched", `SELECT FROM hooklatch.processed_events WHERE outcome = 'dispatched'`); err != nil {
+		return err
+	}
+	return s.replay(ctx, serve, "github", "replayed")
+}

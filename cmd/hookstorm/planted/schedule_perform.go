@@ -1,0 +1,148 @@
+package planted
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+)
+
+func settleWithoutFence(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway")
+	if err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.Refused)
+	if err := s.acknowledge(ctx, gateway, "github", "settled-late"); err != nil {
+		return err
+	}
+	stopped, err := s.start(ctx, "worker", "effect.answered=stop@1")
+	if err != nil {
+		return err
+	}
+	if err := s.fires(ctx, stopped, "effect.answered"); err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.Slow)
+	if err := s.endLeases(ctx); err != nil {
+		return err
+	}
+	if err := s.copyJobs(ctx, "effect", "app"); err != nil {
+		return err
+	}
+	if _, err := s.start(ctx, "worker"); err != nil {
+		return err
+	}
+	if err := s.isCalled(ctx, "app", 2, false); err != nil {
+		return err
+	}
+	return stopped.Continue()
+}
+
+func answeredByAnError(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve")
+	if err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.ErrorBefore)
+	if err := s.acknowledge(ctx, serve, "github", "error-first"); err != nil {
+		return err
+	}
+	if err := s.isCalled(ctx, "app", 1, true); err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.OK)
+	return nil
+}
+
+func externalCallBeforeCommit(ctx context.Context, s *stage) error {
+	var rules []string
+	for n := range 6 {
+		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))
+	}
+	serve, err := s.start(ctx, "serve", rules...)
+	if err != nil {
+		return err
+	}
+	for n := range 4 {
+		if err := s.acknowledge(ctx, serve, "stripe", fmt.Sprintf("evt_called_early_%d", n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func leaseIgnored(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve")
+	if err != nil {
+		return err
+	}
+	s.receivers.Behave("careful", receivers.Slow)
+	if err := s.acknowledge(ctx, serve, "stripe", "evt_at_work"); err != nil {
+		return err
+	}
+	if err := s.isCalled(ctx, "careful", 1, false); err != nil {
+		return err
+	}
+	return s.copyJobs(ctx, "effect", "careful")
+}
+
+func orderLockDropped(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway")
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{"order-1", "order-2", "order-3"} {
+		if err := s.acknowledge(ctx, gateway, "orders", id); err != nil {
+			return err
+		}
+	}
+	if _, err := s.start(ctx, "worker", "settle.before_commit=delay(1s)"); err != nil {
+		return err
+	}
+	if err := s.isCalled(ctx, "ordered", 1, true); err != nil {
+		return err
+	}
+	const inOrder = `FROM hooklatch.effects WHERE destination = 'ordered' ORDER BY accept_seq`
+	var first, second string
+	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` LIMIT 1`).Scan(&first); err != nil {
+		return err
+	}
+	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` OFFSET 1 LIMIT 1`).Scan(&second); err != nil {
+		return err
+	}
+	// Its row is locked as long as its settlement is not committed.
+	if err := s.sees(ctx, "the first is being settled", `
+SELECT
+WHERE NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_key = $1 FOR UPDATE SKIP LOCKED) AS free)
+`, first); err != nil {
+		return err
+	}
+	return s.cancel(ctx, second)
+}
+
+func probePassesPause(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve", "begin_probe.after_commit=delay(1500ms)@1")
+	if err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.Unauthorized)
+	for n := range 12 {
+		if err := s.acknowledge(ctx, serve, "github", fmt.Sprintf("turned-away-%d", n)); err != nil {
+			return err
+		}
+	}
+	if err := s.fires(ctx, serve, "begin_probe.after_commit"); err != nil {
+		return err
+	}
+	s.receivers.Behave("app", receivers.OK)
+	if err := s.pause(ctx, "app", true); err != nil {
+		return err
+	}
+	if err := retry.Wait(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	return s.pause(ctx, "app", false)
+}
