@@ -44,9 +44,9 @@ func (j *judge) ordersHappened() {
 		switch {
 		case i.target == "":
 			selections[i.action] = true
-		case o.kind == ok && o.Affected > 0:
+		case o.kind == ok:
 			done[i]++
-		case o.kind != fail: // one that changed nothing is logged, or not
+		case o.kind != fail:
 			maybe[i]++
 		}
 	}
@@ -75,6 +75,12 @@ func (j *judge) known(action string) bool {
 func (j *judge) generations(e *event, selected bool) {
 	if e.row == nil {
 		return
+	}
+	for _, o := range j.ordersOf[e.ref.String()] {
+		began := func(r replayRow) bool { return r.Generation == o.Generation && r.NewKeys == o.NewKeys }
+		if o.kind == ok && o.Generation > 0 && !slices.ContainsFunc(e.replays, began) {
+			j.eventViolated("I11", e, "a replay was answered at %s with generation %d, and that is not recorded", at(o.ended), o.Generation)
+		}
 	}
 	var recorded []int
 	newKeys := map[int]bool{1: true}

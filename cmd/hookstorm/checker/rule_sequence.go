@@ -22,7 +22,8 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 // inOrder holds order_by, as receivers saw it: where an event was acknowledged
 // before the other was sent, its effect was applied before the other was called.
 // What was accepted at the same time has no order. An effect that ended otherwise
-// than done holds up nobody, and one that a person opened again comes when it comes.
+// than done holds up nobody, and neither does one that a person opened again after
+// it had ended, or whose event could be dispatched only when it was replayed.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {
@@ -86,7 +87,7 @@ func (j *judge) place(e *effect) (place, bool) {
 		p.applied = calls[i].began
 		p.waits = e.row.State == "done" && !slices.ContainsFunc(e.transitions, func(t transitionRow) bool {
 			return reopens(t) && t.From != "parked"
-		})
+		}) && !slices.ContainsFunc(cause.replays, func(r replayRow) bool { return r.PreviousOutcome != "dispatched" })
 	}
 	return p, true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // writtenOnce is I10: handlers wrote once for each generation that was dispatched,
@@ -30,17 +31,27 @@ func (j *judge) writtenOnce() {
 			j.violated("I10", id, "a statement wrote "+plural(n, "row")+" for an event that has no sql effect")
 		}
 	}
+	handlers := make(map[identity.Source]bool)
+	for _, s := range scenario.Sources() {
+		handlers[identity.Source(s.Name)] = s.Handlers
+	}
+	enqueues := false // whether the handlers of this run do
 	for _, e := range j.events {
-		if len(e.handled) > 0 || (e.row != nil && scenarioHandles(string(e.ref.Source))) {
-			j.handledOnce(e)
+		enqueues = enqueues || (handlers[e.ref.Source] && len(e.effects) > 0)
+	}
+	for _, e := range j.events {
+		if len(e.handled) == 0 && (e.row == nil || !handlers[e.ref.Source]) {
+			continue
+		}
+		j.handledOnce(e)
+		if enqueues && len(e.handled) > 0 && len(e.effects) != 1 {
+			j.eventViolated("I10", e, "its handler enqueues one effect in its transaction, and it has %d", len(e.effects))
 		}
 	}
 }
 
-func scenarioHandles(source string) bool {
-	return slices.ContainsFunc(scenario.Sources(), func(s scenario.Source) bool { return s.Name == source && s.Handlers })
-}
-
+// handledOnce compares the generations that were dispatched with those a handler
+// wrote.
 func (j *judge) handledOnce(e *event) {
 	var wanted []int
 	if e.row != nil {
