@@ -37,6 +37,7 @@ type options struct {
 	limit      time.Duration
 	parallel   int
 	check      bool
+	verbose    bool
 	words      []string
 }
 
@@ -55,6 +56,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "how long the tests of one mutant may run")
 	flags.IntVar(&opts.parallel, "parallel", 2, "mutants at once")
 	flags.BoolVar(&opts.check, "check", false, "run no test: only say which entries are stale")
+	flags.BoolVar(&opts.verbose, "v", false, "also show how mutants were noticed: by the right message?")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -76,7 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	total := &totals{out: out}
+	total := &totals{out: out, verbose: opts.verbose}
 	all, olds := fresh(opts.root, all)
 	for _, old := range olds {
 		total.add(old) // looking costs nothing: it is told of whatever else is asked

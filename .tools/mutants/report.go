@@ -10,7 +10,8 @@ import (
 
 // totals prints results as they come and counts them.
 type totals struct {
-	out io.Writer
+	out     io.Writer
+	verbose bool // also how mutants were noticed
 
 	mu    sync.Mutex
 	count map[verdict]int
@@ -31,7 +32,7 @@ func (t *totals) add(r result) {
 		fmt.Fprintf(t.out, "  by %s", strings.Join(r.by, " "))
 	}
 	fmt.Fprintln(t.out)
-	if r.verdict != killed {
+	if r.verdict != killed || t.verbose {
 		fmt.Fprintf(t.out, "    %s, %s\n    %s\n", r.mutant.at, r.mutant.suite, strings.ReplaceAll(r.detail, "\n", "\n    "))
 	}
 }

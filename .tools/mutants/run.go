@@ -25,7 +25,7 @@ type result struct {
 	mutant  mutant
 	verdict verdict
 	by      []string // the tests that failed
-	detail  string   // of what is not killed
+	detail  string   // why it is so: of a killed one, what the tests printed
 	took    time.Duration
 }
 
@@ -104,7 +104,7 @@ func (r *runner) judge(ctx context.Context, m mutant) (verdict, []string, string
 	case t.brokenSQL(changed):
 		return broken, t.failed, "it is no valid SQL\n" + tail(t.output), nil
 	}
-	return killed, t.failed, "", nil
+	return killed, t.failed, tail(t.output), nil
 }
 
 // baselineOf runs the suite of a mutant on the code as it is, once.

@@ -142,7 +142,7 @@ func readTrial(events *bytes.Buffer) trial {
 
 // invalidSQL are the errors of a statement that the server cannot even read: no
 // syntax, or names and types that are not there.
-var invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42703|42702|42P01|42P10|42883|42804)`)
+var invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42703|42702|42P01|42P08|42P10|42P18|42883|42804)`)
 
 // brokenSQL says that a change of SQL made no statement, which any test would notice.
 func (t trial) brokenSQL(changed map[string]string) bool {
