@@ -30,6 +30,10 @@ type Options struct {
 	// Durable turns fsync on. Without it a COMMIT survives the death of every process
 	// but not the loss of power.
 	Durable bool
+	// SmallDisk gives each server a disk of so many bytes, for FillDisk: a tmpfs that is
+	// mounted below Dir. Where that is not allowed Start fails; see Privately. Default:
+	// none.
+	SmallDisk int64
 	// Settings are further settings of the servers.
 	Settings map[string]string
 	// OnPrimary is called with the address, host:port, of each new primary: the proxy
@@ -57,8 +61,11 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Synchronous && !opts.Standby {
 		return nil, errors.New("start cluster: Synchronous needs Standby")
 	}
+	if opts.SmallDisk != 0 && opts.Dir == "" {
+		return nil, errors.New("start cluster: SmallDisk needs Dir")
+	}
 	c := &Cluster{opts: opts}
-	primary, err := embedded.Start(ctx, c.serverOptions())
+	primary, err := c.startServer(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
@@ -74,8 +81,8 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// serverOptions are those of the next server.
-func (c *Cluster) serverOptions() embedded.Options {
+// startServer starts another server, as a copy of one when there is a backup.
+func (c *Cluster) startServer(ctx context.Context, backup *embedded.Backup) (*embedded.Server, error) {
 	settings := map[string]string{
 		// It would hide a crash from the run that caused it.
 		"restart_after_crash": "off",
@@ -84,12 +91,32 @@ func (c *Cluster) serverOptions() embedded.Options {
 		"wal_retrieve_retry_interval": "100ms",
 	}
 	maps.Copy(settings, c.opts.Settings)
-	opts := embedded.Options{Durable: c.opts.Durable, Settings: settings, Log: c.opts.Log}
+	opts := embedded.Options{Durable: c.opts.Durable, Settings: settings, Log: c.opts.Log, Backup: backup}
 	c.made++
-	if c.opts.Dir != "" {
-		opts.DataDir = filepath.Join(c.opts.Dir, fmt.Sprintf("server-%d", c.made))
+	if c.opts.Dir == "" {
+		return embedded.Start(ctx, opts)
 	}
-	return opts
+	opts.DataDir = filepath.Join(c.opts.Dir, fmt.Sprintf("server-%d", c.made))
+	if err := c.smallDisk(opts.DataDir); err != nil {
+		return nil, err
+	}
+	server, err := embedded.Start(ctx, opts)
+	if err != nil {
+		if c.opts.SmallDisk != 0 {
+			err = errors.Join(err, unmount(opts.DataDir))
+		}
+		return nil, err
+	}
+	return server, nil
+}
+
+// release stops a server and unmounts its disk.
+func (c *Cluster) release(ctx context.Context, server *embedded.Server) error {
+	err := server.Stop(ctx)
+	if c.opts.SmallDisk != 0 {
+		err = errors.Join(err, unmount(rootOf(server)))
+	}
+	return err
 }
 
 // Primary is the URL of a database on the server that is the primary now.
@@ -170,7 +197,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	var err error
 	if c.standby != nil {
 		c.standby.Kill() // nobody wants its last checkpoint
-		err = c.standby.Stop(ctx)
+		err = c.release(ctx, c.standby)
 	}
-	return errors.Join(err, c.primary.Stop(ctx))
+	return errors.Join(err, c.release(ctx, c.primary))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
 
@@ -93,7 +92,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	_ = heir.Resume() // one that is frozen cannot be promoted
 	if ending == Fast {
 		// Ends when the standby has all WAL, as of a planned change.
-		if err := discard(ctx, old, false); err != nil {
+		if err := c.discard(ctx, old, false); err != nil {
 			return err
 		}
 	} else if err := end(ctx, old, ending); err != nil {
@@ -109,7 +108,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 		c.opts.OnPrimary(c.Address())
 	}
 	if ending != Fast {
-		if err := discard(ctx, old, true); err != nil {
+		if err := c.discard(ctx, old, true); err != nil {
 			return err
 		}
 	}
@@ -118,12 +117,11 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 
 // discard stops a server and removes its data: what only it had is lost, as with a
 // machine.
-func discard(ctx context.Context, server *embedded.Server, hard bool) error {
+func (c *Cluster) discard(ctx context.Context, server *embedded.Server, hard bool) error {
 	if hard {
 		server.Kill()
 	}
-	dir := filepath.Dir(server.DataDir())
-	return errors.Join(server.Stop(ctx), os.RemoveAll(dir))
+	return errors.Join(c.release(ctx, server), os.RemoveAll(rootOf(server)))
 }
 
 // takeOver makes a standby accept writes.

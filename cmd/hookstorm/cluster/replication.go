@@ -25,9 +25,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	defer cancel()
 	primary := c.server()
 	return withConn(ctx, primary, func(ctx context.Context, conn *pgx.Conn) error {
-		opts := c.serverOptions()
-		opts.Backup = backupOf(primary, conn)
-		standby, err := embedded.Start(ctx, opts)
+		standby, err := c.startServer(ctx, backupOf(primary, conn))
 		if err != nil {
 			return fmt.Errorf("start standby: %w", err)
 		}

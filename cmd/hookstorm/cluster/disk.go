@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// ballastName is the file that takes the room on the disk of a server.
+const ballastName = "ballast"
+
+// smallDisk gives the next server, whose directory is dir, a disk of its own.
+func (c *Cluster) smallDisk(dir string) error {
+	if c.opts.SmallDisk == 0 {
+		return nil
+	}
+	//nolint:gosec // The account of the server has to reach it.
+	if err := errors.Join(os.MkdirAll(dir, 0o755), mountSmall(dir, c.opts.SmallDisk)); err != nil {
+		return fmt.Errorf("mount a small disk: %w", err)
+	}
+	return nil
+}
+
+// FillDisk takes all room on the primary's disk. Its writes fail from then on, or it
+// ends when it was the WAL that had no room. Without Options.SmallDisk it is an error.
+func (c *Cluster) FillDisk() (written int64, err error) {
+	if c.opts.SmallDisk == 0 {
+		return 0, errors.New("fill disk: the servers have none of their own")
+	}
+	file, err := os.Create(filepath.Join(rootOf(c.server()), ballastName))
+	if err != nil {
+		return 0, fmt.Errorf("fill disk: %w", err)
+	}
+	defer file.Close()
+	for chunk := make([]byte, 1<<20); len(chunk) >= 1<<10; chunk = chunk[:len(chunk)/2] {
+		for {
+			n, err := file.Write(chunk)
+			written += int64(n)
+			if err != nil && !isFull(err) {
+				return written, fmt.Errorf("fill disk: %w", err)
+			}
+			if err != nil || written > c.opts.SmallDisk {
+				break
+			}
+		}
+	}
+	return written, nil
+}
+
+// FreeDisk gives the room back, and starts the primary when it has ended for want of it.
+func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
+	c.acting.Lock()
+	defer c.acting.Unlock()
+	if c.stop {
+		return false, nil
+	}
+	// A primary that took over meanwhile has its own disk.
+	primary := c.server()
+	if err := os.Remove(filepath.Join(rootOf(primary), ballastName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("free disk: %w", err)
+	}
+	if primary.PID() != 0 {
+		return false, nil
+	}
+	if err := primary.Restart(ctx); err != nil {
+		return true, fmt.Errorf("free disk: %w", err)
+	}
+	return true, nil
+}
+
+// rootOf is the directory of a server, which has its data directory in it.
+func rootOf(server *embedded.Server) string { return filepath.Dir(server.DataDir()) }

@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// capSysAdmin is the number of the capability to mount.
+const capSysAdmin = 21
+
+// Privately lets a command mount disks that nobody else sees and that are gone with
+// it, also where this process may not mount: in a mount namespace, and for an ordinary
+// user in a user namespace. Starting the command fails where that is not allowed.
+func Privately(cmd *exec.Cmd) {
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+		return
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{capSysAdmin},
+	}
+}
+
+func mountSmall(dir string, size int64) error {
+	return syscall.Mount("hookstorm", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=0755", size))
+}
+
+// unmount takes the disk away at once, whoever has files open on it.
+func unmount(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }
+
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
