@@ -1,0 +1,73 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis/session"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
+)
+
+// sessionFaults are what other sessions of the database do to ours. Those that other
+// databases would feel are left out on somebody's server.
+func (w *world) sessionFaults() []nemesis.Fault {
+	var faults []nemesis.Fault
+	for _, fault := range session.Faults() {
+		if fault.Needs == session.WholeServer && !w.opts.DSN.IsZero() {
+			continue
+		}
+		faults = append(faults, nemesis.Fault{
+			Kind: fault.Kind, Lane: nemesis.Session, Simulated: fault.Simulated,
+			Fire: func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+				return w.strike(ctx, fault, rnd, struck)
+			},
+		})
+	}
+	return faults
+}
+
+// strike makes a fault of another session, and ends it after a while. While the
+// server is away there is nothing to strike.
+func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand, struck func(target, detail string)) error {
+	striking, cancel := context.WithTimeout(ctx, strikeTimeout)
+	defer cancel()
+	done, err := fault.Strike(striking, rnd, session.Target{Pool: w.primary, Ours: w.backends})
+	if err != nil {
+		if !errors.Is(err, session.ErrNothing) {
+			w.sayf("%s did not strike: %s", fault.Kind, err)
+		}
+		return nil
+	}
+	struck("database", done.What)
+	sleep(ctx, 500*time.Millisecond+upTo(rnd, 2*time.Second))
+	return untilHealed(ctx, done.Heal)
+}
+
+// untilHealed ends a fault, however often the server is away meanwhile.
+func untilHealed(ctx context.Context, heal func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
+	defer cancel()
+	for {
+		trying, stop := context.WithTimeout(ctx, strikeTimeout)
+		err := heal(trying)
+		stop()
+		if err == nil || !sleep(ctx, 200*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+// strikeTimeout bounds a fault of another session: the server may be away.
+const strikeTimeout = 10 * time.Second
+
+// backends are those of the server that serve our processes.
+func (w *world) backends() []int32 {
+	var pids []int32
+	for _, connection := range w.proxy.Connections(pgproxy.Who{}) {
+		pids = append(pids, int32(connection.BackendPID)) //nolint:gosec // a process id
+	}
+	return pids
+}
