@@ -18,7 +18,8 @@ import (
 
 func newTorture(s streams) *cobra.Command {
 	var opts torture.Options
-	var dsn, with string
+	var dsn, with, bug string
+	var times int
 	cmd := &cobra.Command{
 		Use:   "torture",
 		Short: "Try to break the promise: real processes, real faults, a judged history",
@@ -31,6 +32,9 @@ operation against the guarantees. The last line says how many violations there w
 			module, err := moduleRoot()
 			if err != nil {
 				return err
+			}
+			if bug != "" {
+				return provePlanted(cmd.Context(), s, module, opts.Dir, bug, times)
 			}
 			if opts.Mine, err = ownSettings(with); err != nil {
 				return err
@@ -62,6 +66,8 @@ operation against the guarantees. The last line says how many violations there w
 	flags.IntVar(&opts.Workers, "workers", 2, "worker processes, beside an application with handlers")
 	flags.Float64Var(&opts.Rate, "rate", torture.DefaultRate, "new events in a second")
 	flags.StringSliceVar(&opts.Only, "only", nil, "kinds of faults to make (default: all)")
+	flags.StringVar(&bug, "planted", "", "plant a bug, or all, and see that it is found: by a schedule of its own, instead of a storm")
+	flags.IntVar(&times, "times", 1, "how often a planted bug must be found")
 	return cmd
 }
 

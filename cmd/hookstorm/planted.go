@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+// proofAtOnce is how many schedules run at the same time: they mostly wait.
+const proofAtOnce = 4
+
+// provePlanted plants bugs, all of them or one, and has each found.
+func provePlanted(ctx context.Context, s streams, module, dir, name string, times int) (err error) {
+	cases := planted.Cases()
+	if name != "all" {
+		one, found := planted.CaseOf(bugs.Bug(name))
+		if !found {
+			return fmt.Errorf("there is no planted bug %q; there are %s and all", name, strings.Join(plantedNames(), ", "))
+		}
+		cases = []planted.Case{one}
+	}
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "hookstorm-planted-*"); err != nil {
+			return fmt.Errorf("make a directory for the run: %w", err)
+		}
+		defer func() {
+			if err == nil {
+				_ = os.RemoveAll(dir) // it is of use only when something went wrong
+			}
+		}()
+	}
+	opts, err := planted.Build(ctx, module, dir)
+	if err != nil {
+		return err
+	}
+	hunt, err := planted.New(opts)
+	if err != nil {
+		return err
+	}
+	defer hunt.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // what was found is said
+	if err := hunt.Start(ctx); err != nil {
+		return err
+	}
+	rows, err := hunt.Prove(ctx, planted.Proof{Cases: cases, Times: times, AtOnce: proofAtOnce})
+	if printed := planted.Print(s.stdout, rows); printed != nil {
+		return printed
+	}
+	return err
+}
+
+func plantedNames() []string {
+	var names []string
+	for _, c := range planted.Cases() {
+		names = append(names, string(c.Bug))
+	}
+	return names
+}
