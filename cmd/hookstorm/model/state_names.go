@@ -1,0 +1,82 @@
+package model
+
+// EffectState is the state of an effect: see the table in package ledger.
+type EffectState uint8
+
+// The states of an effect. Missing: there is no row yet.
+const (
+	missing EffectState = iota
+	pending
+	started
+	inDoubt
+	done
+	failed
+	parked
+	cancelled
+)
+
+var effectStates = [...]string{"missing", "pending", "started", "in_doubt", "done", "failed", "parked", "cancelled"}
+
+func (s EffectState) String() string { return effectStates[s] }
+
+// unfinished tells whether the effect is still to be worked on.
+func (s EffectState) unfinished() bool { return s == pending || s == started || s == inDoubt }
+
+// What happens to an effect: a column of the table in package ledger.
+type What uint8
+
+// The columns of the table.
+const (
+	claimed What = iota
+	settledDone
+	settledRefused
+	settledNotApplied
+	settledMaybeApplied
+	keyExpired
+	parkedByPerson
+	cancelledByPerson
+	retriedByPerson
+)
+
+var whats = [...]string{"claim", "done", "refused", "not applied", "maybe applied", "key_ttl over", "park", "cancel", "retry"}
+
+func (w What) String() string { return whats[w] }
+
+// Transition is a change of an effect's state.
+type Transition struct {
+	From EffectState
+	What What
+	To   EffectState
+}
+
+// Verdict is what an attempt learnt from its call.
+type Verdict uint8
+
+// The verdicts of package ledger.
+const (
+	verdictDone Verdict = iota
+	verdictRefused
+	verdictTurnedAway
+	verdictNotApplied
+	verdictMaybeApplied
+)
+
+func (v Verdict) what() What {
+	switch v {
+	case verdictDone:
+		return settledDone
+	case verdictRefused:
+		return settledRefused
+	case verdictTurnedAway, verdictNotApplied:
+		return settledNotApplied
+	case verdictMaybeApplied:
+	}
+	return settledMaybeApplied
+}
+
+// certainlyNotApplied tells whether the receiver did nothing.
+func (v Verdict) certainlyNotApplied() bool { return v != verdictDone && v != verdictMaybeApplied }
+
+func (t Transition) String() string {
+	return t.From.String() + " becomes " + t.To.String() + " by " + t.What.String()
+}

@@ -1,0 +1,180 @@
+package model
+
+import "strings"
+
+// Actor is who makes a step.
+type Actor int
+
+// The actors.
+const (
+	actorGateway1 Actor = iota
+	actorGateway2
+	actorWorker1
+	actorWorker2
+	actorOperator
+	actorUpkeep
+	actorRiver
+	actorTime
+	actorPostgres
+)
+
+var actors = [...]string{"gateway 1", "gateway 2", "worker 1", "worker 2", "operator", "upkeep", "River", "time", "Postgres"}
+
+func (a Actor) String() string { return actors[a] }
+
+func gatewayOf(send int) Actor  { return actorGateway1 + Actor(send) }
+func workerOf(worker int) Actor { return actorWorker1 + Actor(worker) }
+
+// Step leads from one state to the next.
+type Step struct {
+	Actor Actor
+	// Passes are the failpoints on its way, in order: those of the place itself, or
+	// the name of a transaction, which stands for its begin, before_commit and
+	// after_commit.
+	Passes string
+	Commit Commit
+	Does   string
+	Cost   Cost
+}
+
+// Commit is how a step's transaction ended.
+type Commit uint8
+
+// The ends of a transaction.
+const (
+	noTransaction  Commit = iota
+	answered              // committed, and its process knows
+	answerLost            // committed, and its process does not know
+	connectionLost        // rolled back, and its process does not know
+)
+
+// Cost says what a step is paid from.
+type Cost uint8
+
+// A step that is free is one that happens by itself, sooner or later. The others need
+// not happen: an operator may sit still, and faults stay away.
+const (
+	free Cost = iota
+	byFault
+	byCrash
+	byPerson
+)
+
+// isFault tells whether the step is one after which the promise speaks of healing.
+func (c Cost) isFault() bool { return c == byFault || c == byCrash }
+
+// Failpoints are the names of the places the step passes.
+func (s Step) Failpoints() []string {
+	places := strings.Fields(s.Passes)
+	if s.Commit == noTransaction {
+		return places
+	}
+	var named []string
+	for _, transaction := range places {
+		named = append(named, transaction+".begin", transaction+".before_commit")
+		if s.Commit != connectionLost {
+			named = append(named, transaction+".after_commit")
+		}
+	}
+	return named
+}
+
+// String is a line of a trace.
+func (s Step) String() string {
+	var line strings.Builder
+	line.WriteString(s.Actor.String())
+	line.WriteString(strings.Repeat(" ", max(1, 11-line.Len())))
+	switch s.Cost {
+	case byFault:
+		line.WriteString("FAULT: ")
+	case byCrash:
+		line.WriteString("CRASH: ")
+	case free, byPerson:
+	}
+	line.WriteString(s.Does)
+	switch s.Commit {
+	case answerLost:
+		line.WriteString("; committed, but the answer to COMMIT is lost")
+	case connectionLost:
+		line.WriteString("; the connection is lost before COMMIT")
+	case noTransaction, answered:
+	}
+	if names := s.Failpoints(); len(names) > 0 {
+		line.WriteString("   [" + strings.Join(names, ", ") + "]")
+	}
+	return line.String()
+}
+
+// machine makes the steps that are possible in a world.
+type machine struct {
+	World
+
+	bug   Bug
+	next  []successor // of the state that is being expanded
+	moved map[Transition]bool
+}
+
+// successor is a step and where it leads.
+type successor struct {
+	Step
+
+	state State
+}
+
+// step adds a step that is not a transaction.
+func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, change func(*State)) {
+	next := *s
+	if !next.pay(cost) {
+		return
+	}
+	change(&next)
+	m.next = append(m.next, successor{Step{Actor: actor, Passes: passes, Does: does, Cost: cost}, next})
+}
+
+// transaction adds the ways in which one can end. Whoever gets no answer tries the same
+// transaction again: run must know its own rows. heard is what the process does with the
+// answer.
+func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
+	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
+}
+
+// transactionOr is for a process that goes on in another way when it gets no answer.
+func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
+	next := *s
+	if !next.pay(cost) {
+		return
+	}
+	run(&next)
+	unanswered := next
+	heard(&next)
+	m.next = append(m.next, successor{Step{Actor: actor, Passes: name, Commit: answered, Does: does, Cost: cost}, next})
+	if unanswered.pay(byFault) {
+		unheard(&unanswered)
+		m.next = append(m.next, successor{Step{Actor: actor, Passes: name, Commit: answerLost, Does: does, Cost: byFault}, unanswered})
+	}
+	lost := *s
+	if lost.pay(cost) && lost.pay(byFault) {
+		unheard(&lost)
+		m.next = append(m.next, successor{Step{Actor: actor, Passes: name, Commit: connectionLost, Does: does, Cost: byFault}, lost})
+	}
+}
+
+// pay reports whether the step may happen. What people do is paid where they do it.
+func (s *State) pay(cost Cost) bool {
+	switch cost {
+	case byFault:
+		return spend(&s.Left.Faults)
+	case byCrash:
+		return spend(&s.Left.Crashes)
+	case free, byPerson:
+	}
+	return true
+}
+
+func spend(budget *uint8) bool {
+	if *budget == 0 {
+		return false
+	}
+	*budget--
+	return true
+}

@@ -1,0 +1,88 @@
+package model
+
+// World is what one exploration is about. All of them have two sends, two workers, one
+// destination, and an effect for each event and generation of keys.
+type World struct {
+	Name       string
+	TwoEvents  bool  // the sends carry an event each, instead of the same one
+	AtMostOnce bool  // the policy of the effects; at_least_once otherwise
+	Ordered    bool  // effects run one after another; a parked one holds the others up
+	Late       bool  // the request is rendered at the first attempt
+	Statement  bool  // effects are statements in this Postgres
+	Breaker    bool  // the destination has a breaker
+	Attempts   uint8 // of an effect before it is given up
+	Budget     Budget
+}
+
+const (
+	callsAtLeastOnce = "calls, at_least_once"
+	callsAtMostOnce  = "calls, at_most_once"
+	anOrder          = "an order"
+	aBreaker         = "a breaker"
+)
+
+// Worlds are those that Explore visits. The first two are the bound that the promise is
+// proved for: 2 sends, 2 workers, 2 crashes and 1 replay, and another fault of any kind
+// beside them. The others have what those lack, and less of the rest.
+func Worlds() []World {
+	return []World{
+		{Name: callsAtLeastOnce, Attempts: 3, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},
+		{Name: callsAtMostOnce, Attempts: 2, AtMostOnce: true, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},
+		{Name: "a person's orders, at_least_once", Attempts: 2, Budget: Budget{Crashes: 1, Faults: 2, Orders: 1}},
+		{Name: "a person's orders, at_most_once", Attempts: 2, AtMostOnce: true, Budget: Budget{Crashes: 1, Faults: 1, Orders: 2}},
+		{Name: "late requests, at_least_once", Attempts: 2, Late: true, Budget: Budget{Crashes: 1, Faults: 1, Orders: 1, Reloads: 1}},
+		{Name: "late requests, at_most_once", Attempts: 2, Late: true, AtMostOnce: true, Budget: Budget{Crashes: 1, Faults: 1, Orders: 1, Reloads: 1}},
+		{Name: "statements", Attempts: 2, Statement: true, Budget: Budget{Crashes: 1, Faults: 1, Replays: 1}},
+		{Name: anOrder, Attempts: 2, TwoEvents: true, Ordered: true, Budget: Budget{Crashes: 1, Faults: 1, Orders: 1}},
+		{Name: aBreaker, Attempts: 2, Breaker: true, Budget: Budget{Crashes: 1, Faults: 2, Pauses: 1}},
+	}
+}
+
+// Smaller are the same worlds with less going wrong: they are explored in seconds, and
+// still make every step and every transition.
+func Smaller() []World {
+	worlds := Worlds()
+	for i, budget := range []Budget{
+		{Crashes: 1, Faults: 1},
+		{Crashes: 1, Faults: 1},
+		{Faults: 2, Orders: 1},
+		{Faults: 1, Orders: 2},
+		{Crashes: 1, Orders: 1, Reloads: 1},
+		{Crashes: 1, Reloads: 1},
+		{Faults: 1, Replays: 1},
+		{Orders: 1},
+		{Faults: 2, Pauses: 1},
+	} {
+		worlds[i].Budget = budget
+	}
+	return worlds
+}
+
+// eventOf is the event that a send carries.
+func (w World) eventOf(send int) int {
+	if w.TwoEvents {
+		return send
+	}
+	return 0
+}
+
+// effectOf is the effect of an event under a generation of keys.
+func (w World) effectOf(e int, generation uint8) int {
+	if w.TwoEvents {
+		return e
+	}
+	return int(generation) - 1
+}
+
+func (w World) eventOfEffect(f int) int {
+	if w.TwoEvents {
+		return f
+	}
+	return 0
+}
+
+func dispatchJob(e int) uint8   { return [events]uint8{0, 1}[e] }
+func effectJob(f int) uint8     { return [effects]uint8{events, events + 1}[f] }
+func eventOfJob(job uint8) int  { return int(job) }
+func effectOfJob(job uint8) int { return int(job) - events }
+func isDispatch(job uint8) bool { return job < events }
