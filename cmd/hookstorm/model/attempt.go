@@ -1,0 +1,186 @@
+package model
+
+// attempting is what a worker does with the job of an effect, and with a probe (T3).
+func (m *machine) attempting(s *State, w int) {
+	actor, f := workerOf(w), effectOfJob(s.Workers[w].Job)
+	worker := s.Workers[w]
+	switch worker.At {
+	case workerFetched:
+		switch {
+		case m.Statement:
+			m.runningStatement(s, w)
+		case m.bug == ExternalCallBeforeCommit:
+			m.calling(s, w, "effect.before_call effect.request_sent effect.answered", "calls the receiver, before its claim is committed")
+		case m.bug == OrderLockDropped:
+			m.takingTurn(s, w)
+		default:
+			m.claiming(s, w)
+		}
+	case workerTurn:
+		m.claiming(s, w)
+	case workerUnsure:
+		// Under the same claim id: what was committed is granted again.
+		m.claiming(s, w)
+		if m.bug == ExternalCallBeforeCommit {
+			return
+		}
+		m.step(s, actor, free, "", "gives up asking for its claim", func(n *State) { n.Workers[w].At = workerTakeBack })
+	case workerTakeBack:
+		m.transaction(s, actor, "take_back_claim", "takes the claim back, if it was committed: nobody was called", func(n *State) {
+			m.settle(n, w, f, verdictNotApplied)
+		}, func(n *State) { n.Workers[w].ends(true) })
+	case workerGranted:
+		if worker.Body == 0 {
+			m.fixing(s, w)
+			return
+		}
+		m.calling(s, w, "effect.before_call effect.request_sent effect.answered", "calls the receiver")
+		if s.Effects[f].LeaseOver || s.Effects[f].ClaimedBy != holder(w) {
+			m.step(s, actor, free, "effect.before_call", "calls nobody: too little of its lease is left", func(n *State) {
+				n.Workers[w].At, n.Workers[w].Verdict = workerAnswered, verdictNotApplied
+			})
+		}
+	case workerAnswered:
+		m.settling(s, w)
+	case workerSettled:
+		m.concluding(s, w)
+	default:
+	}
+}
+
+// claiming is the first half of T3. A claim that is not answered is asked for again, or
+// taken back: the process knows that it called nobody.
+func (m *machine) claiming(s *State, w int) {
+	f := effectOfJob(s.Workers[w].Job)
+	probe := s.Workers[w].Probe
+	said := granted
+	m.transactionOr(s, workerOf(w), free, "claim", "claims the effect", func(n *State) {
+		said = m.claim(n, w, f, probe)
+	}, func(n *State) {
+		worker := &n.Workers[w]
+		if said != granted && m.bug != ExternalCallBeforeCommit {
+			// An earlier try may have been granted the claim that a person took away
+			// since. It called nobody.
+			n.Effects[f].Open = n.Effects[f].Open.minus(holder(w))
+		}
+		switch {
+		case said == granted && m.bug == ExternalCallBeforeCommit:
+			worker.At = workerAnswered
+		case said == granted && m.bug == DoneBeforeWork:
+			worker.At, worker.Body, worker.Verdict = workerAnswered, n.Effects[f].Body, verdictDone
+		case said == granted:
+			worker.At, worker.Body = workerGranted, n.Effects[f].Body
+		case probe:
+			worker.At = workerSettled
+		default:
+			worker.ends(said == waits)
+		}
+	}, func(n *State) { n.Workers[w].At = workerUnsure })
+}
+
+// fixing commits the request of a late effect before anybody is called: all attempts
+// send the same (I7).
+func (m *machine) fixing(s *State, w int) {
+	f := effectOfJob(s.Workers[w].Job)
+	m.transaction(s, workerOf(w), "fix_request", "renders the request by the routes of now and commits it", func(n *State) {
+		row := &n.Effects[f]
+		if row.State != started || row.ClaimedBy != holder(w) {
+			return
+		}
+		if row.Body == 0 {
+			row.Body = Version(n.Routes)
+		}
+		row.Open = row.Open.with(holder(w))
+	}, func(n *State) {
+		worker := &n.Workers[w]
+		worker.Body = n.Effects[f].Body
+		if row := n.Effects[f]; row.State != started || row.ClaimedBy != holder(w) {
+			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // it came too late
+		}
+	})
+}
+
+// calling sends the request. What the receiver makes of it is decided when it arrives.
+func (m *machine) calling(s *State, w int, passes, does string) {
+	for _, answer := range []struct {
+		verdict Verdict
+		cost    Cost
+		does    string
+	}{
+		{verdictDone, free, ", which confirms"},
+		{verdictRefused, byFault, ", which refuses for good"},
+		{verdictTurnedAway, byFault, ", which turns it away"},
+		{verdictNotApplied, byFault, ", which cannot be reached"},
+		{verdictMaybeApplied, byFault, " and gets no answer"},
+	} {
+		m.step(s, workerOf(w), answer.cost, passes, does+answer.does, func(n *State) { m.call(n, w, answer.verdict) })
+	}
+}
+
+func (m *machine) call(n *State, w int, verdict Verdict) {
+	worker := &n.Workers[w]
+	f := effectOfJob(worker.Job)
+	row := &n.Effects[f]
+	event := n.Events[m.eventOfEffect(f)]
+	if event.Rows == 0 || event.Dispatched == 0 && event.Generation == 1 {
+		n.Broken = I9
+	}
+	if worker.At == workerFetched { // external_call_before_commit
+		worker.Body = row.Body
+		if m.AtMostOnce && row.Open != 0 {
+			n.Broken = I8
+		}
+		row.Open = row.Open.with(holder(w))
+	}
+	sent := worker.Body
+	if m.bug == NewKeyOnRetry && row.Attempts > 1 {
+		sent = mixed
+	}
+	switch row.Sent {
+	case 0, sent:
+		row.Sent = sent
+	default:
+		row.Sent = mixed
+	}
+	if verdict == verdictDone {
+		row.Confirmed = true
+	}
+	worker.Verdict = verdict
+	if worker.At == workerFetched {
+		worker.At = workerUnsure // it claims now
+		return
+	}
+	worker.At = workerAnswered
+}
+
+// settling is the second half of T3. A try that comes after its own, whose answer was
+// lost, finds the outcome of its attempt recorded.
+func (m *machine) settling(s *State, w int) {
+	f, verdict := effectOfJob(s.Workers[w].Job), s.Workers[w].Verdict
+	does := "records the outcome of its attempt"
+	if !m.mayBeSettled(&s.Effects[f], w) {
+		does = "records nothing: the effect is its own no longer, or has the outcome"
+	}
+	m.transaction(s, workerOf(w), "settle", does, func(n *State) {
+		worker := &n.Workers[w]
+		if !worker.Settled {
+			worker.Settled = m.settle(n, w, f, verdict)
+			worker.Again = !worker.Settled || n.Effects[f].State.unfinished()
+		}
+	}, func(n *State) {
+		worker := &n.Workers[w]
+		if worker.Probe || m.Breaker && !verdict.isDone() {
+			worker.At = workerSettled
+			return
+		}
+		worker.ends(worker.Again)
+	})
+}
+
+func (v Verdict) isDone() bool { return v == verdictDone }
+
+// ends leaves it to River to hear how the run ended: again tells that the job is to run
+// once more.
+func (worker *Worker) ends(again bool) {
+	*worker = Worker{At: workerEnding, Job: worker.Job, Row: worker.Row, Detached: worker.Detached, Probe: worker.Probe, Again: again}
+}

@@ -1,0 +1,62 @@
+package model
+
+// refuses tells whether a claim has to wait. A probe passes a breaker, but no operator.
+func (d Destination) refuses(probe bool, bug Bug) bool {
+	if probe && bug == ProbePassesPause {
+		return false
+	}
+	return d.Paused || d.Breaker != closed && !probe
+}
+
+// probing lets an idle worker probe a destination whose breaker is not closed. A
+// half-open breaker whose prober is gone is taken over.
+func (m *machine) probing(s *State, w int) {
+	if s.Destination.Breaker == closed || s.Destination.Paused {
+		return
+	}
+	cost := free
+	for _, worker := range s.Workers {
+		if worker.Probe {
+			cost = byFault // the other stalls past its time
+		}
+	}
+	for f := range effects {
+		if !m.isDue(s, f) {
+			continue
+		}
+		m.transactionOr(s, workerOf(w), cost, "begin_probe", "begins a probe of the destination", func(n *State) {
+			n.Destination.Breaker = halfOpen
+		}, func(n *State) {
+			n.Workers[w] = Worker{At: workerFetched, Job: effectJob(f), Probe: true}
+		}, func(*State) {})
+	}
+}
+
+// concluding is what follows from an attempt for the destination: the breaker opens, or
+// the probe closes it or leaves it open.
+func (m *machine) concluding(s *State, w int) {
+	worker := s.Workers[w]
+	f := effectOfJob(worker.Job)
+	ends := func(n *State) { n.Workers[w].ends(worker.Again) }
+	switch {
+	case worker.Probe && worker.Body == 0:
+		m.step(s, workerOf(w), free, "", "called nobody: another probe follows", ends)
+	case worker.Probe && worker.Verdict.isDone():
+		m.transaction(s, workerOf(w), "close_breaker", "closes the breaker", func(n *State) { n.Destination.Breaker = closed }, ends)
+	case worker.Probe:
+		m.transaction(s, workerOf(w), "fail_probe", "opens the breaker again", func(n *State) {
+			if n.Destination.Breaker == halfOpen {
+				n.Destination.Breaker = open
+			}
+		}, ends)
+	default:
+		m.step(s, workerOf(w), free, "", "sees no reason yet to pause the destination", ends)
+		if s.Destination.Breaker == closed && s.Effects[f].State != done {
+			m.transaction(s, workerOf(w), "trip_breaker", "opens the breaker", func(n *State) {
+				if n.Destination.Breaker == closed {
+					n.Destination.Breaker = open
+				}
+			}, ends)
+		}
+	}
+}

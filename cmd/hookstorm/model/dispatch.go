@@ -1,0 +1,58 @@
+package model
+
+// dispatching is what a worker does with the job of an event (T2).
+func (m *machine) dispatching(s *State, w int) {
+	actor, e := workerOf(w), eventOfJob(s.Workers[w].Job)
+	event := s.Events[e]
+	switch s.Workers[w].At {
+	case workerFetched:
+		if event.Outcome != received {
+			m.step(s, actor, free, "", "finds the event dispatched before", func(n *State) { n.Workers[w].ends(false) })
+			return
+		}
+		// The plan is made outside of a transaction. Its generation is the fence.
+		m.step(s, actor, free, "", "loads the event and plans its effect", func(n *State) {
+			n.Workers[w].At, n.Workers[w].Plan = workerPlanned, n.Events[e].Generation
+		})
+	case workerPlanned:
+		does := "passes the fence and commits the effect with its job"
+		if !event.isOpenFor(s.Workers[w].Plan) {
+			does = "does not pass the fence and commits nothing"
+		}
+		m.transaction(s, actor, "dispatch", does,
+			func(n *State) { m.dispatch(n, e, s.Workers[w].Plan) },
+			func(n *State) { n.Workers[w].ends(false) })
+		// The last attempt to plan the event failed.
+		m.transactionOr(s, actor, byFault, "fail_dispatch", "gives the event up", func(n *State) {
+			if row := &n.Events[e]; row.isOpenFor(s.Workers[w].Plan) {
+				row.Outcome = failedToDispatch
+			}
+		}, func(n *State) { n.Workers[w].ends(false) }, func(*State) {})
+	default:
+	}
+}
+
+// isOpenFor is the fence.
+func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
+
+// dispatch is T2 in the database: the fence, what handlers write, the effect and its
+// job. A key that is used already has its effect (I4).
+func (m *machine) dispatch(n *State, e int, plan uint8) {
+	row := &n.Events[e]
+	if !row.isOpenFor(plan) && m.bug != DispatchWithoutFence {
+		return
+	}
+	row.Outcome = dispatched
+	row.Dispatched++
+	f := m.effectOf(e, row.EffectGeneration)
+	if n.Effects[f].State != missing {
+		return
+	}
+	n.Effects[f].State = pending
+	if !m.Late {
+		n.Effects[f].Body = 1
+	}
+	if m.isHead(n, f) {
+		n.Jobs[effectJob(f)].insert()
+	}
+}

@@ -1,0 +1,133 @@
+package model
+
+// The gateway has one request in hand for each send (T1). Both sends may carry the same
+// event: a provider that got no answer delivers again, and some deliver twice anyhow.
+func (m *machine) gateway(s *State, i int) {
+	actor, e := gatewayOf(i), m.eventOf(i)
+	switch s.Sends[i].At {
+	case sendWaits:
+		m.step(s, actor, free, "gateway.body_read gateway.verified", "reads the delivery and finds its signature valid", func(n *State) {
+			n.Sends[i].At = sendVerified
+			n.Events[e].Sent = true
+		})
+		m.step(s, actor, free, "gateway.body_read", "answers 401: the delivery is forged", func(n *State) { n.Sends[i].At = sendEnded })
+		m.step(s, actor, free, "gateway.draining", "answers 503: it is about to stop", func(n *State) { n.Sends[i].At = sendEnded })
+	case sendVerified:
+		m.accepting(s, actor, i)
+		// Nothing is known to be committed: too busy, or out of time after a COMMIT
+		// without an answer.
+		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
+	case sendStored:
+		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
+		if m.bug == CompensatingDelete {
+			m.step(s, actor, byFault, "", "cannot answer, and deletes what it stored, so that the provider may deliver again", func(n *State) {
+				n.remove(e)
+				n.Sends[i].At = sendEnded
+			})
+		}
+	case sendLooked, sendKeyed, sendJobless, sendEarly:
+		m.acceptingWrongly(s, actor, i)
+	case sendAcked, sendEnded:
+	}
+}
+
+// accepting is T1: rows, body and job in one transaction, and the answer after it. A try
+// after a lost answer meets its own row, which is as good as writing it.
+func (m *machine) accepting(s *State, actor Actor, i int) {
+	e := m.eventOf(i)
+	stored := func(n *State) { n.Sends[i].At = sendStored }
+	switch m.bug {
+	case AckBeforeCommit:
+		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendEarly })
+	case SelectThenInsert:
+		at := sendStored // a duplicate
+		if s.Events[e].Rows == 0 {
+			at = sendLooked
+		}
+		m.step(s, actor, free, "accept.begin", "selects the row of the event", func(n *State) { n.Sends[i].At = at })
+	case DedupOwnTransaction:
+		known := s.Events[e].Rows > 0
+		m.transaction(s, actor, "accept", "commits the key of the event", func(n *State) {
+			n.Events[e].Rows = 1
+		}, func(n *State) {
+			n.Sends[i].At = sendKeyed
+			if known {
+				n.Sends[i].At = sendStored
+			}
+		})
+	case JobOutsideTransaction:
+		known := s.Events[e].Rows > 0
+		m.transaction(s, actor, "accept", "commits the event", func(n *State) {
+			if !known {
+				n.insert(e)
+			}
+		}, func(n *State) {
+			n.Sends[i].At = sendJobless
+			if known {
+				n.Sends[i].At = sendStored
+			}
+		})
+	case BodyHashAsKey:
+		// The provider changed something in the body, as they do: each send has a key.
+		m.transaction(s, actor, "accept", "commits the event under the hash of its body", func(n *State) {
+			n.accept(e)
+			n.Sends[i].At = sendStored // also without an answer: another try finds its own row
+		}, stored)
+	default:
+		does := "commits the event with its job"
+		if s.Events[e].Rows > 0 {
+			does = "commits nothing new: it is a duplicate"
+		}
+		m.transaction(s, actor, "accept", does, func(n *State) {
+			if n.Events[e].Rows == 0 {
+				n.accept(e)
+				n.Events[e].Flushed = m.bug != SynchronousCommitOff
+			}
+		}, stored)
+	}
+}
+
+// acceptingWrongly is the second half of a T1 that a planted bug has cut in two.
+func (m *machine) acceptingWrongly(s *State, actor Actor, i int) {
+	e := m.eventOf(i)
+	stored := func(n *State) { n.Sends[i].At = sendStored }
+	switch s.Sends[i].At {
+	case sendEarly:
+		m.transaction(s, actor, "accept", "commits the event with its job", func(n *State) {
+			if n.Events[e].Rows == 0 {
+				n.accept(e)
+			}
+		}, func(n *State) { n.Sends[i].At = sendAcked })
+	case sendLooked:
+		m.transactionOr(s, actor, free, "accept", "inserts the event with its job", func(n *State) { n.accept(e) }, stored,
+			func(n *State) { n.Sends[i].At = sendVerified }) // and looks again
+	case sendKeyed:
+		m.transaction(s, actor, "accept", "commits the event with its job", func(n *State) {
+			n.Events[e].Rows = 0
+			n.accept(e)
+		}, stored)
+	case sendJobless:
+		m.transaction(s, actor, "accept", "inserts the job", func(n *State) { n.Jobs[dispatchJob(e)].insert() }, stored)
+	case sendWaits, sendVerified, sendStored, sendAcked, sendEnded:
+	}
+}
+
+// insert writes the rows of an event.
+func (s *State) insert(e int) {
+	row := &s.Events[e]
+	row.Rows++
+	row.Outcome, row.Generation, row.EffectGeneration = received, 1, 1
+	row.Stored, row.Flushed = true, true
+}
+
+// accept writes the rows of an event and its job.
+func (s *State) accept(e int) {
+	s.insert(e)
+	s.Jobs[dispatchJob(e)].insert()
+}
+
+// remove takes an event away as if it had never been accepted.
+func (s *State) remove(e int) {
+	s.Events[e] = Event{Sent: s.Events[e].Sent}
+	s.Jobs[dispatchJob(e)] = Job{}
+}

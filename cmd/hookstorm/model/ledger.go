@@ -1,0 +1,153 @@
+package model
+
+// claimAnswer is what a claim is told.
+type claimAnswer uint8
+
+const (
+	granted claimAnswer = iota
+	waits               // for another's lease, a pause, or its turn: ask again
+	over                // nothing to do, now or because this claim parked it
+)
+
+// move changes the state of an effect. Nothing else does but its creation.
+func (m *machine) move(row *Effect, what What, to EffectState) {
+	m.moved[Transition{From: row.State, What: what, To: to}] = true
+	row.State = to
+	if to != started {
+		row.ClaimedBy, row.LeaseOver = nobody, false
+	}
+}
+
+// claim gives the right to one attempt to worker w, under the lock of the row.
+func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
+	row := &n.Effects[f]
+	repeated := row.State == started && row.ClaimedBy == holder(w)
+	lost := row.State == started && !repeated && (row.LeaseOver || m.bug == LeaseIgnored)
+	unsent := row.Body == 0 // an attempt whose request was never fixed has called nobody
+	switch {
+	case repeated:
+		return granted
+	case row.State == started && !lost:
+		return waits
+	case !row.State.unfinished():
+		return over
+	case !lost && !n.Workers[w].hasTurn() && !m.isTurn(n, f):
+		return waits
+	case lost && !unsent && m.AtMostOnce:
+		row.Doubt = true
+		m.breakLease(n, row)
+		m.move(row, settledMaybeApplied, parked)
+		return over
+	case row.Forgotten && row.Doubt && !lost:
+		m.move(row, keyExpired, parked)
+		return over
+	case n.Destination.refuses(probe, m.bug):
+		return waits
+	}
+	m.breakLease(n, row)
+	m.grant(n, w, f, lost && !unsent)
+	return granted
+}
+
+// breakLease is where the claim of another is taken away.
+func (m *machine) breakLease(n *State, row *Effect) {
+	if row.State == started && !row.LeaseOver {
+		n.Broken = LeaseKept
+	}
+}
+
+func (m *machine) grant(n *State, w, f int, doubt bool) {
+	row := &n.Effects[f]
+	switch {
+	case m.AtMostOnce && row.Open.minus(holder(w)) != 0:
+		n.Broken = I8
+	case n.Destination.Paused:
+		n.Broken = PauseKept
+	}
+	m.move(row, claimed, started)
+	row.ClaimedBy, row.LeaseOver = holder(w), false
+	row.Attempts = min(row.Attempts+1, m.Attempts+1) // more are alike
+	row.Doubt = row.Doubt || doubt
+	if row.Body != 0 {
+		row.Open = row.Open.with(holder(w))
+	}
+}
+
+// settle records the outcome of the attempt of worker w, if the row is still its own.
+func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
+	row := &n.Effects[f]
+	// The run ends here. What it may have done stays done.
+	switch {
+	case verdict.certainlyNotApplied():
+		row.Open = row.Open.minus(holder(w))
+	case row.Open.has(holder(w)):
+		row.Open = row.Open.minus(holder(w)).with(gone)
+	}
+	if !m.mayBeSettled(row, w) {
+		return false
+	}
+	m.move(row, verdict.what(), m.after(*row, verdict))
+	row.Doubt = row.Doubt || verdict == verdictMaybeApplied
+	m.wakeNext(n, f)
+	return true
+}
+
+// mayBeSettled is the fence of a settlement.
+func (m *machine) mayBeSettled(row *Effect, w int) bool {
+	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == SettleWithoutFence)
+}
+
+// after is the state in which an attempt leaves its effect.
+func (m *machine) after(row Effect, verdict Verdict) EffectState {
+	usedUp := row.Attempts >= m.Attempts
+	switch verdict {
+	case verdictDone:
+		return done
+	case verdictRefused:
+		if row.Doubt {
+			return parked // the refusal may be because an earlier attempt was applied
+		}
+		return failed
+	case verdictTurnedAway, verdictNotApplied:
+		switch {
+		case usedUp && verdict == verdictTurnedAway && !row.Doubt:
+			return failed
+		case usedUp:
+			return parked
+		case row.Doubt:
+			return inDoubt
+		}
+		return pending
+	case verdictMaybeApplied:
+	}
+	if usedUp || m.AtMostOnce {
+		return parked
+	}
+	return inDoubt
+}
+
+// putAside parks or cancels an effect by an operator's order. An attempt that runs may
+// still be applied, but settles nothing.
+func (m *machine) putAside(n *State, f int, what What, to EffectState) {
+	row := &n.Effects[f]
+	if row.State == started && row.Body != 0 {
+		row.Doubt = true
+	}
+	m.move(row, what, to)
+	m.wakeNext(n, f)
+}
+
+// reopen lets a finished effect be attempted again. A person orders it, and so answers
+// for what earlier attempts may have done.
+func (m *machine) reopen(n *State, f int) {
+	row := &n.Effects[f]
+	to := pending
+	if row.Doubt {
+		to = inDoubt
+	}
+	m.move(row, retriedByPerson, to)
+	row.Open, row.Forgotten = 0, false
+	if m.isHead(n, f) {
+		n.Jobs[effectJob(f)].insert()
+	}
+}
