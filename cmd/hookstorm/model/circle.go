@@ -1,0 +1,68 @@
+package model
+
+import "slices"
+
+// edges are the steps from each state, in the order of their numbers.
+type edges struct {
+	to   []uint32
+	ends []int  // by state: the end of its own in to
+	n    uint32 // states
+}
+
+func (e *edges) add(to uint32) { e.to = append(e.to, to) }
+
+// close ends the steps of a state.
+func (e *edges) close() {
+	e.ends = append(e.ends, len(e.to))
+	e.n++
+}
+
+func (e *edges) of(from uint32) []uint32 {
+	begin := 0
+	if from > 0 {
+		begin = e.ends[from-1]
+	}
+	return e.to[begin:e.ends[from]]
+}
+
+// circle looks for steps that lead back to where they began, none of them a fault (I5),
+// and returns the states on the way. Without one, and without a state in which nothing
+// happens though something is left to do, every path on which no more faults happen
+// reaches an end: from every state, not only from those without faults left.
+func (e *edges) circle() []uint32 {
+	const (
+		unseen = iota
+		onPath
+		left
+	)
+	seen := make([]uint8, e.n)
+	// The path from the first state, and how many of its steps each state on it tried.
+	var path []uint32
+	var tried []int
+	for first := range e.n {
+		if seen[first] != unseen {
+			continue
+		}
+		path, tried = append(path, first), append(tried, 0)
+		seen[first] = onPath
+		for len(path) > 0 {
+			last := len(path) - 1
+			steps := e.of(path[last])
+			if tried[last] == len(steps) {
+				seen[path[last]] = left
+				path, tried = path[:last], tried[:last]
+				continue
+			}
+			next := steps[tried[last]]
+			tried[last]++
+			switch seen[next] {
+			case unseen:
+				seen[next] = onPath
+				path, tried = append(path, next), append(tried, 0)
+			case onPath:
+				return append(path[slices.Index(path, next):], next)
+			}
+		}
+	}
+	return nil
+}

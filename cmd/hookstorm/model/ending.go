@@ -1,0 +1,32 @@
+package model
+
+// isEnd tells whether all that can be done without a person was done: every event is
+// dispatched or given up, every effect is finished or waits for a person.
+func (m *machine) isEnd(s *State) bool {
+	for _, send := range s.Sends {
+		if send.At != sendAcked && send.At != sendEnded {
+			return false
+		}
+	}
+	for _, worker := range s.Workers {
+		if worker.At != workerIdle {
+			return false
+		}
+	}
+	for e, event := range s.Events {
+		if event.Outcome == received || s.Jobs[dispatchJob(e)].live() {
+			return false
+		}
+	}
+	for f, effect := range s.Effects {
+		if !m.waitsForPerson(s, f) && (effect.State.unfinished() || s.Jobs[effectJob(f)].live()) {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsForPerson tells whether only an operator can let the effect go on.
+func (m *machine) waitsForPerson(s *State, f int) bool {
+	return s.Destination.Paused || !m.isHead(s, f) && s.Effects[0].State == parked
+}

@@ -1,0 +1,226 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Options say what Explore looks at.
+type Options struct {
+	Bug    Bug     // the mistake that the worlds make; NoBug: none
+	Worlds []World // defaults to Worlds; with a bug, to the one that it is found in
+	// Done, when it is not nil, is told of each world that was explored to its end.
+	Done func(Explored)
+}
+
+// Result is what Explore found.
+type Result struct {
+	Worlds      []Explored
+	States      int                 // in all worlds
+	Transitions map[Transition]bool // of effects
+	Failpoints  map[string]bool     // that steps passed
+	Violation   *Violation          // nil: no promise can be broken
+}
+
+// Explored counts what there is in a world.
+type Explored struct {
+	World  World
+	States int
+	Steps  int
+	Ends   int // states in which nothing is left to do
+	Depth  int // steps to the state that is farthest from the first
+	Took   time.Duration
+}
+
+// Violation is how a world breaks a promise.
+type Violation struct {
+	World     World
+	Invariant Invariant
+	Trace     []Step // one of the shortest there are
+	Circle    []Step // I5: the steps after the trace that can go on for ever
+}
+
+// Explore visits every state of every world, and stops at the first that breaks a
+// promise. The error is that of ctx.
+func Explore(ctx context.Context, opts Options) (Result, error) {
+	if opts.Worlds == nil {
+		opts.Worlds = worldOf(opts.Bug, Worlds())
+	}
+	result := Result{Transitions: map[Transition]bool{}, Failpoints: map[string]bool{}}
+	for _, w := range opts.Worlds {
+		e := exploration{machine: machine{World: w, bug: opts.Bug, moved: result.Transitions}, failpoints: result.Failpoints}
+		began := time.Now()
+		violation, err := e.run(ctx)
+		if err != nil {
+			return result, err
+		}
+		result.States += int(e.states.n)
+		if violation != nil {
+			result.Violation = violation
+			return result, nil
+		}
+		explored := Explored{World: w, States: int(e.states.n), Steps: len(e.edges.to), Ends: e.ends, Depth: e.depth, Took: time.Since(began)}
+		result.Worlds = append(result.Worlds, explored)
+		if opts.Done != nil {
+			opts.Done(explored)
+		}
+	}
+	return result, nil
+}
+
+// exploration is a breadth-first search of one world. States are numbered as they are
+// found.
+type exploration struct {
+	machine
+
+	states  stateSet
+	parents []uint32 // by state: the one it was found from
+	edges   edges    // the steps that are no faults
+	ends    int
+	depth   int
+
+	failpoints map[string]bool
+	passed     map[string]bool // Step.Passes by Commit, so that each is looked at once
+}
+
+// first is the state in which nothing has happened yet.
+func (e *exploration) first() State { return State{Left: e.Budget, Routes: 1} }
+
+// everySteps is after how many states the context is looked at.
+const everySteps = 1 << 14
+
+func (e *exploration) run(ctx context.Context) (*Violation, error) {
+	first := e.first()
+	e.states.add(&first)
+	e.parents = append(e.parents, 0)
+	last := uint32(1)                            // the first state that is one step farther than those being expanded
+	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // there are more with every step
+		if at%everySteps == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if at == last {
+			last = e.states.n
+			e.depth++
+		}
+		if violation := e.expand(at); violation != nil {
+			return violation, nil
+		}
+	}
+	if path := e.edges.circle(); path != nil {
+		return e.goesOnForEver(path), nil
+	}
+	return nil, nil
+}
+
+// expand adds what follows from a state.
+func (e *exploration) expand(at uint32) *Violation {
+	s := e.states.at(at)
+	e.successors(&s)
+	moves := false
+	for i := range e.next {
+		next := &e.next[i]
+		if next.state == s {
+			continue // nothing came of it
+		}
+		e.pass(next.Step)
+		e.canonical(&next.state)
+		id, isNew := e.states.add(&next.state)
+		if isNew {
+			e.parents = append(e.parents, at)
+			if broken := e.broken(&next.state); broken != Intact {
+				return &Violation{World: e.World, Invariant: broken, Trace: e.trace(id)}
+			}
+		}
+		if !next.Cost.isFault() {
+			e.edges.add(id)
+		}
+		moves = moves || next.Cost == free
+	}
+	e.edges.close()
+	switch {
+	case e.isEnd(&s):
+		e.ends++
+	case !moves:
+		return &Violation{World: e.World, Invariant: I5, Trace: e.trace(at)}
+	}
+	return nil
+}
+
+// successors leaves in next every step that is possible in s.
+func (m *machine) successors(s *State) {
+	m.next = m.next[:0]
+	for i := range sends {
+		m.gateway(s, i)
+	}
+	for w := range workers {
+		if isDispatch(s.Workers[w].Job) {
+			m.dispatching(s, w)
+		} else {
+			m.attempting(s, w)
+		}
+	}
+	m.operating(s)
+	m.river(s)
+	m.passing(s)
+	m.reconciling(s)
+	m.reloading(s)
+	m.crashing(s)
+}
+
+// trace is the steps to a state as it was found.
+func (e *exploration) trace(id uint32) []Step {
+	steps, _ := e.walk(e.first(), e.wayTo(id))
+	return steps
+}
+
+// wayTo is the states on the way on which a state was found, but the first.
+func (e *exploration) wayTo(id uint32) []uint32 {
+	var way []uint32
+	for ; id != 0; id = e.parents[id] {
+		way = append(way, id)
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// goesOnForEver describes a path that ends where it begins.
+func (e *exploration) goesOnForEver(path []uint32) *Violation {
+	trace, s := e.walk(e.first(), e.wayTo(path[0]))
+	circle, _ := e.walk(s, path[1:])
+	return &Violation{World: e.World, Invariant: I5, Trace: trace, Circle: circle}
+}
+
+// walk is the steps from a state along those that were found, under the names that its
+// workers have in it, and where they lead.
+func (e *exploration) walk(s State, way []uint32) ([]Step, State) {
+	var steps []Step
+	for _, id := range way {
+		e.successors(&s)
+		for _, next := range e.next {
+			twin := next.state
+			e.canonical(&twin)
+			if next.state != s && twin == e.states.at(id) {
+				steps, s = append(steps, next.Step), next.state
+				break
+			}
+		}
+	}
+	return steps, s
+}
+
+func (e *exploration) pass(s Step) {
+	if s.Passes == "" {
+		return
+	}
+	if e.passed == nil {
+		e.passed = map[string]bool{}
+	}
+	if s.Commit == connectionLost || e.passed[s.Passes] {
+		return
+	}
+	e.passed[s.Passes] = true
+	for _, name := range s.Failpoints() {
+		e.failpoints[name] = true
+	}
+}

@@ -1,0 +1,66 @@
+package model
+
+import "hash/maphash"
+
+// stateSet is a set of states that numbers them in the order in which they came. It is
+// a hash table over one list, since a map of Go's would hold every state twice.
+type stateSet struct {
+	blocks [][]State // of blockSize each, so that growing copies none
+	n      uint32
+	slots  []uint32 // number of the state + 1; 0 is empty
+	mask   uint64   // of a slot: there are a power of two
+	seed   maphash.Seed
+}
+
+const (
+	blockSize  = 1 << 16
+	firstSlots = 1 << 10
+)
+
+func (s *stateSet) at(id uint32) State { return s.blocks[id/blockSize][id%blockSize] }
+
+// add returns the number of a state, and whether it is new.
+func (s *stateSet) add(state *State) (id uint32, isNew bool) {
+	if 2*uint64(s.n) >= s.mask {
+		s.grow()
+	}
+	slot := s.slotOf(state)
+	if found := s.slots[slot]; found != 0 {
+		return found - 1, false
+	}
+	if s.n%blockSize == 0 {
+		s.blocks = append(s.blocks, make([]State, 0, blockSize))
+	}
+	last := len(s.blocks) - 1
+	s.blocks[last] = append(s.blocks[last], *state)
+	s.n++
+	s.slots[slot] = s.n
+	return s.n - 1, true
+}
+
+// slotOf is where a state is, or where it belongs.
+func (s *stateSet) slotOf(state *State) uint64 {
+	slot := maphash.Comparable(s.seed, *state) & s.mask
+	for s.slots[slot] != 0 {
+		id := s.slots[slot] - 1
+		if s.blocks[id/blockSize][id%blockSize] == *state {
+			return slot
+		}
+		slot = (slot + 1) & s.mask
+	}
+	return slot
+}
+
+func (s *stateSet) grow() {
+	if s.slots == nil {
+		s.seed = maphash.MakeSeed()
+		s.mask = firstSlots - 1
+	} else {
+		s.mask = 2*s.mask + 1
+	}
+	s.slots = make([]uint32, s.mask+1)
+	for id := range s.n {
+		state := s.at(id)
+		s.slots[s.slotOf(&state)] = id + 1
+	}
+}

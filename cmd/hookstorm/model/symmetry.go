@@ -1,0 +1,62 @@
+package model
+
+// canonical exchanges what is alike until only one of the states is left that differ by
+// nothing but names. It loses nothing: the rules of the workers are the same, and so are
+// those of two sends of one event, so that whatever can follow from a state can follow,
+// under exchanged names, from its twin; and no invariant speaks of a name.
+//
+// Workers are named where they stand and by the claims they hold. Nothing names a send.
+func (w World) canonical(s *State) {
+	if !w.TwoEvents && s.Sends[0].At > s.Sends[1].At {
+		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
+	}
+	one, other := s.Workers[0].rank(), s.Workers[1].rank()
+	if one < other || one == other && s.holdings(1) <= s.holdings(2) {
+		return
+	}
+	s.Workers[0], s.Workers[1] = s.Workers[1], s.Workers[0]
+	for f := range s.Effects {
+		row := &s.Effects[f]
+		row.ClaimedBy = exchanged[row.ClaimedBy]
+		row.Open = row.Open.exchanged()
+	}
+}
+
+// holdings tell workers of equal rank apart by what is in their name.
+func (s *State) holdings(h Holder) int {
+	holds := 0
+	for f, row := range s.Effects {
+		if row.ClaimedBy == h {
+			holds |= 1 << (2 * f)
+		}
+		if row.Open.has(h) {
+			holds |= 2 << (2 * f)
+		}
+	}
+	return holds
+}
+
+// exchanged are the holders when the two workers change their names.
+var exchanged = [...]Holder{nobody: nobody, 1: 2, 2: 1, gone: gone}
+
+func (s holders) exchanged() holders {
+	var twin holders
+	for h, other := range exchanged {
+		if s.has(Holder(h)) {
+			twin = twin.with(other)
+		}
+	}
+	return twin
+}
+
+// rank orders workers in some way: equal ranks are equal workers.
+func (worker *Worker) rank() uint64 {
+	rank := uint64(worker.At)<<56 | uint64(worker.Job)<<48 | uint64(worker.Row)<<40 | uint64(worker.Plan)<<32 |
+		uint64(worker.Body)<<24 | uint64(worker.Verdict)<<16
+	for i, flag := range [...]bool{worker.Detached, worker.Probe, worker.Settled, worker.Again} {
+		if flag {
+			rank |= 1 << i
+		}
+	}
+	return rank
+}

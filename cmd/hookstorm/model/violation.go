@@ -1,0 +1,25 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String tells the story of the violation, a step in a line.
+func (v *Violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nIn the world %q it is broken by %d steps:\n", v.Invariant, v.World.Name, len(v.Trace))
+	for i, step := range v.Trace {
+		fmt.Fprintf(&b, "%4d  %s\n", i+1, step)
+	}
+	switch {
+	case v.Circle != nil:
+		b.WriteString("and then for ever:\n")
+		for i, step := range v.Circle {
+			fmt.Fprintf(&b, "%4d  %s\n", len(v.Trace)+i+1, step)
+		}
+	case v.Invariant == I5:
+		b.WriteString("and then nothing happens any more, although something is left to do.\n")
+	}
+	return b.String()
+}
