@@ -1,0 +1,82 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// I1 to I11: in every state of every world, and every path ends.
+func TestNothingBreaksAPromise(t *testing.T) {
+	t.Parallel()
+	result := explored(t)
+	require.Len(t, result.Worlds, len(Worlds()))
+	for _, e := range result.Worlds {
+		t.Logf("%-32s %8d states, %8d steps, at most %d in a row, %s", e.World.Name, e.States, e.Steps, e.Depth, e.Took)
+		require.NotZero(t, e.Ends, "%s: nothing ever ends there, so the search for what does not end is worth nothing", e.World.Name)
+		require.Greater(t, e.States, 1000, e.World.Name)
+	}
+	t.Logf("%d states in all", result.States)
+}
+
+func TestPlantedBugsAreFound(t *testing.T) {
+	t.Parallel()
+	covered := 0
+	for _, p := range PlantedBugs() {
+		if p.Breaks == Intact {
+			require.NotEmpty(t, p.WhyNot, "%s", p.Bug)
+			continue
+		}
+		covered++
+		t.Run(string(p.Bug), func(t *testing.T) {
+			t.Parallel()
+			opts := Options{Bug: p.Bug}
+			switch p.Bug {
+			case SettleWithoutFence, OrderLockDropped, ProbePassesPause:
+				opts.Worlds = worldOf(p.Bug, bound()) // they take longer to find
+			default:
+			}
+			result, err := Explore(t.Context(), opts)
+			require.NoError(t, err)
+			require.NotNil(t, result.Violation, "%s: not found", p.What)
+			t.Logf("%s, found after %d states\n%s", p.What, result.States, result.Violation)
+			require.Equal(t, p.Breaks, result.Violation.Invariant)
+			require.Equal(t, p.In, result.Violation.World.Name)
+			require.NotContains(t, result.Violation.String(), "%!")
+		})
+	}
+	require.Equal(t, 18, covered)
+}
+
+// The trace of a bug is the shortest there is, and reads as a story.
+func TestTraceTellsAStory(t *testing.T) {
+	t.Parallel()
+	result, err := Explore(t.Context(), Options{Bug: SynchronousCommitOff})
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimLeft(`
+I1: every delivery answered 2xx has its event stored, together with the job that will process it
+In the world "calls, at_least_once" it is broken by 4 steps:
+   1  gateway 1  reads the delivery and finds its signature valid   [gateway.body_read, gateway.verified]
+   2  gateway 1  commits the event with its job   [accept.begin, accept.before_commit, accept.after_commit]
+   3  gateway 1  answers 2xx   [gateway.half_answer]
+   4  Postgres   CRASH: is killed: what was not on disk is gone
+`, "\n"), result.Violation.String())
+}
+
+func TestCircleIsFound(t *testing.T) {
+	t.Parallel()
+	graph := func(from ...[]uint32) *edges {
+		var e edges
+		for _, to := range from {
+			for _, id := range to {
+				e.add(id)
+			}
+			e.close()
+		}
+		return &e
+	}
+	require.Nil(t, graph([]uint32{1, 2}, []uint32{2, 3}, []uint32{3}, nil).circle(), "two ways to one end are no circle")
+	require.Equal(t, []uint32{1, 3, 2, 1}, graph([]uint32{1}, []uint32{3}, []uint32{1}, []uint32{4, 2}, nil).circle())
+	require.Equal(t, []uint32{2, 2}, graph(nil, nil, []uint32{2}).circle(), "also where the first state does not lead")
+}

@@ -1,0 +1,34 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
+)
+
+// The list of places is read from the code.
+func TestStepsBearTheNamesOfTheFailpoints(t *testing.T) {
+	t.Parallel()
+	inModel, leftOut := explored(t).Failpoints, LeftOut()
+	inCode := map[string]bool{}
+	for _, place := range places.All() {
+		inCode[place] = true
+		transaction := place
+		for _, moment := range []string{".begin", ".before_commit", ".after_commit"} {
+			transaction = strings.TrimSuffix(transaction, moment)
+		}
+		_, one := leftOut[place]
+		_, all := leftOut[transaction]
+		require.NotEqual(t, inModel[place], one || all, "%s: a place is passed by a step of the model, or LeftOut says why not", place)
+	}
+	for place := range inModel {
+		require.True(t, inCode[place], "%s is passed in the model and nowhere in the code", place)
+	}
+	for name, why := range leftOut {
+		require.NotEmpty(t, why)
+		require.True(t, inCode[name] || inCode[name+".begin"], "%s is left out of the model and nowhere in the code", name)
+	}
+}

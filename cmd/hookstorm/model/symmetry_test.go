@@ -1,0 +1,55 @@
+package model
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What can follow from a state can follow from its twin, under exchanged names: that is
+// what makes it right to look at one of the two.
+func TestTwinsHaveTheSameFuture(t *testing.T) {
+	t.Parallel()
+	for _, w := range Smaller() {
+		w.Budget.Faults, w.Budget.Orders = min(w.Budget.Faults, 1), min(w.Budget.Orders, 1)
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			e := exploration{machine: machine{World: w, moved: map[Transition]bool{}}, failpoints: map[string]bool{}}
+			violation, err := e.run(t.Context())
+			require.NoError(t, err)
+			require.Nil(t, violation)
+			looked := 0
+			for id := uint32(0); id < e.states.n; id += 1 + e.states.n/2000 {
+				s := e.states.at(id)
+				require.True(t, maps.Equal(e.futures(s), e.futures(w.twin(s))), "of state %d: %+v", id, s)
+				looked++
+			}
+			require.Greater(t, looked, 500)
+		})
+	}
+}
+
+// twin exchanges all that canonical exchanges.
+func (w World) twin(s State) State {
+	if !w.TwoEvents {
+		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
+	}
+	s.Workers[0], s.Workers[1] = s.Workers[1], s.Workers[0]
+	for f := range s.Effects {
+		s.Effects[f].ClaimedBy = exchanged[s.Effects[f].ClaimedBy]
+		s.Effects[f].Open = s.Effects[f].Open.exchanged()
+	}
+	return s
+}
+
+// futures are the states that follow from s, as they are kept.
+func (e *exploration) futures(s State) map[State]bool {
+	follow := map[State]bool{}
+	e.successors(&s)
+	for _, next := range e.next {
+		e.canonical(&next.state)
+		follow[next.state] = true
+	}
+	return follow
+}
