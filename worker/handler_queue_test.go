@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"testing"
 
@@ -138,4 +139,22 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	close(release)
 	waitFor(t, b, `SELECT (count(*) = 6)::integer FROM hooklatch.processed_events WHERE outcome <> 'received'`)
 	require.EqualValues(t, 2, most.Load())
+}
+
+// A program that only has handlers leaves the events of other sources to the workers
+// that have the routes: it would skip them.
+func TestProgramWithoutRoutesLeavesOtherEventsAlone(t *testing.T) {
+	t.Parallel()
+	const events = 60
+	b := setup(t)
+	w := b.worker(t)
+	w.Handle("other", "*", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
+	b.start(t, w)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	b.start(t, b.worker(t))
+	for i := range events {
+		b.accept(t, fmt.Sprintf("evt_%d", i), false)
+	}
+	waitFor(t, b, `SELECT (count(*) FILTER (WHERE outcome = 'received') = 0)::integer FROM hooklatch.processed_events`)
+	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`), "the others were skipped")
 }

@@ -48,7 +48,8 @@ type Options struct {
 	// Outbox is the ledger, on the same database and schema. Required.
 	Outbox *outbox.Outbox `yaml:"-"`
 
-	// Routes say which events lead to which effects.
+	// Routes say which events lead to which effects. A Worker that has handlers, and
+	// no routes when it starts, leaves events without handlers to other processes.
 	Routes []route.Route `yaml:"-"`
 	// Destinations are where effects go. Every name a route gives must be here.
 	Destinations []DestinationOptions `yaml:"-"`

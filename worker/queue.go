@@ -62,11 +62,13 @@ func sharedQueue(name string) string {
 }
 
 // riverQueues are the queues that this process works. Queues of handlers are left
-// to the processes that have those handlers.
+// to the processes that have those handlers, and all other events by a program that
+// only has handlers to those that have the routes: it would skip them. A process
+// with neither is taken at its word: it wants nothing of any event.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
-	queues := map[string]river.QueueConfig{
-		riverjob.QueueDispatch: {MaxWorkers: o.DispatchWorkers},
-		riverjob.QueueUpkeep:   {MaxWorkers: upkeepWorkers},
+	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers}}
+	if len(handlers) == 0 || len(o.Routes) > 0 {
+		queues[riverjob.QueueDispatch] = river.QueueConfig{MaxWorkers: o.DispatchWorkers}
 	}
 	for _, queue := range handlers {
 		queues[queue] = river.QueueConfig{MaxWorkers: o.HandlerWorkers}
