@@ -49,6 +49,7 @@ func (w *world) networkFaults() []nemesis.Fault {
 // count times, or for as long as it lasts.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+		fault := fault // each time for others
 		target := "all processes"
 		if rnd.IntN(3) > 0 {
 			target = w.one(rnd, roleGateway, roleWorker, roleApplication).line
@@ -68,15 +69,22 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 		}
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
+		tell := func(firing pgproxy.Firing) { struck(target, firing.Application+" "+firing.Answer) }
 		for {
 			select {
-			case <-ctx.Done():
-				return nil
-			case <-armed.Done():
-				return nil
 			case firing := <-armed.Fired():
-				struck(target, firing.Application+" "+firing.Answer)
+				tell(firing)
+				continue
+			case <-armed.Done():
+			case <-ctx.Done():
 			}
+			// The last firing may be ready together with the end.
+			select {
+			case firing := <-armed.Fired():
+				tell(firing)
+			default:
+			}
+			return nil
 		}
 	}
 }
