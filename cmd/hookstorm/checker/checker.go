@@ -110,7 +110,7 @@ func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }
 
-func (j *judge) eventViolated(rule Rule, e *event, format string, args ...any) {
+func (j *judge) eventViolatedf(rule Rule, e *event, format string, args ...any) {
 	var also []string
 	if e.row != nil {
 		also = append(also, subjectOfDelivery(e.row.DeliveryID))
@@ -118,7 +118,7 @@ func (j *judge) eventViolated(rule Rule, e *event, format string, args ...any) {
 	j.violated(rule, e.ref.String(), fmt.Sprintf(format, args...), also...)
 }
 
-func (j *judge) effectViolated(rule Rule, e *effect, format string, args ...any) {
+func (j *judge) effectViolatedf(rule Rule, e *effect, format string, args ...any) {
 	j.violated(rule, e.name(), fmt.Sprintf("%s (%s): %s", e.id, e.destination(), fmt.Sprintf(format, args...)))
 }
 

@@ -77,9 +77,9 @@ func (j *judge) linear() {
 		switch porcupine.CheckOperationsTimeout(cell, operations, patience) {
 		case porcupine.Ok:
 		case porcupine.Illegal:
-			j.eventViolated(RuleLinear, e, "no moment at which it was accepted explains all the answers about it")
+			j.eventViolatedf(RuleLinear, e, "no moment at which it was accepted explains all the answers about it")
 		case porcupine.Unknown:
-			j.eventViolated(RuleLinear, e, "porcupine did not decide within %s", patience)
+			j.eventViolatedf(RuleLinear, e, "porcupine did not decide within %s", patience)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (j *judge) duplicatesFollow(e *event) {
 	for i, d := range e.deliveries {
 		others := func(other *delivery) bool { return other != d && other.mayCount() && other.began < d.ended }
 		if d.known && ((began != forever && d.ended < began) || !slices.ContainsFunc(e.deliveries, others)) {
-			j.eventViolated(RuleLinear, e, "delivery %d of it was answered duplicate at %s, before any other could have been accepted", i+1, at(d.ended))
+			j.eventViolatedf(RuleLinear, e, "delivery %d of it was answered duplicate at %s, before any other could have been accepted", i+1, at(d.ended))
 			return
 		}
 	}

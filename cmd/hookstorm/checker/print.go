@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
@@ -38,9 +39,11 @@ func Print(w io.Writer, v Verdict) error {
 		}
 	}
 	for _, rule := range slices.Sorted(maps.Keys(ofRule)) {
-		fmt.Fprintf(out, "\n%s was violated %d times, the first %d are above\n", rule, ofRule[rule], min(told, ofRule[rule]))
+		if ofRule[rule] > told {
+			fmt.Fprintf(out, "\n%s was violated %d times; the first %d are above\n", rule, ofRule[rule], told)
+		}
 	}
-	fmt.Fprintf(out, "%d violations\n", len(v.Violations))
+	fmt.Fprintf(out, "\n%d violations\n", len(v.Violations))
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("print verdict: %w", err)
 	}
@@ -50,9 +53,6 @@ func Print(w io.Writer, v Verdict) error {
 // Line is a record in one line for people: when, who, what.
 func Line(r *history.Record) string {
 	what := []string{string(r.Op), string(r.Kind)}
-	if r.Op == history.OpTable {
-		what = []string{r.Table}
-	}
 	switch {
 	case r.Delivery != nil:
 		d := r.Delivery
@@ -77,11 +77,14 @@ func Line(r *history.Record) string {
 	case r.Order != nil:
 		o := order{Order: *r.Order}
 		what = append(what, o.Action, o.target())
-		if r.Kind != history.Invoke {
-			what = append(what, fmt.Sprintf("=> %d changed", o.Affected))
+		if o.NewKeys {
+			what = append(what, "with new keys")
 		}
-	case r.Columns != nil:
-		what = append(what, columns(r.Columns))
+		if o.Generation > 0 {
+			what = append(what, fmt.Sprintf("=> generation %d", o.Generation))
+		}
+	case r.Op == history.OpTable:
+		what = []string{r.Table, columns(r.Table, r.Columns)}
 	}
 	if r.Text != "" {
 		what = append(what, "("+r.Text+")")
@@ -93,14 +96,20 @@ func answered(status int) string {
 	if status == 0 {
 		return "no answer"
 	}
-	return fmt.Sprint(status)
+	return strconv.Itoa(status)
 }
 
-// columns leaves out what is null or empty, in the order of the names.
-func columns(row json.RawMessage) string {
+// columns leaves out what is null or empty, and what all rows of one effect's story
+// have in common, in the order of the names.
+func columns(table string, row json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row, &all) != nil {
 		return string(row)
+	}
+	if table == tableAttempts || table == tableTransitions {
+		for _, name := range []string{"scope", "key", "generation", "id", "at", "started_at"} {
+			delete(all, name)
+		}
 	}
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -12,11 +12,11 @@ func (j *judge) acknowledgedIsStored() {
 		}
 		for _, e := range d.events {
 			if e.row == nil {
-				j.eventViolated("I1", e, "a delivery was answered %d at %s, and the event is not stored", d.status, at(d.ended))
+				j.eventViolatedf("I1", e, "a delivery was answered %d at %s, and the event is not stored", d.status, at(d.ended))
 			}
 		}
 		if d.accepted && !j.standsFor(d) && !anotherStands(d, j) {
-			j.eventViolated("I1", d.events[0], "a delivery was answered accepted at %s, and no event of it is stored with its body", at(d.ended))
+			j.eventViolatedf("I1", d.events[0], "a delivery was answered accepted at %s, and no event of it is stored with its body", at(d.ended))
 		}
 	}
 	for _, e := range j.events {
@@ -26,9 +26,9 @@ func (j *judge) acknowledgedIsStored() {
 		body, stored := j.bodies[e.row.DeliveryID]
 		switch {
 		case !stored:
-			j.eventViolated("I1", e, "the event is stored, but not the delivery that it came in")
+			j.eventViolatedf("I1", e, "the event is stored, but not the delivery that it came in")
 		case len(e.deliveries) > 0 && !slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.hash == body.Hash }):
-			j.eventViolated("I1", e, "the body that is stored, %s, is none that was sent", short(body.Hash))
+			j.eventViolatedf("I1", e, "the body that is stored, %s, is none that was sent", short(body.Hash))
 		}
 	}
 }
@@ -63,7 +63,7 @@ type attempted struct {
 func (j *judge) acceptedOnce() {
 	for _, e := range j.events {
 		if e.rows > 1 {
-			j.eventViolated("I2", e, "the event has %d rows", e.rows)
+			j.eventViolatedf("I2", e, "the event has %d rows", e.rows)
 		}
 	}
 	answers := make(map[attempted][]*delivery)
@@ -76,9 +76,9 @@ func (j *judge) acceptedOnce() {
 	for key, accepted := range answers {
 		first := accepted[0]
 		if stored := j.storedFor(first); stored > 0 && len(accepted) > stored {
-			j.eventViolated("I2", key.first, "%d deliveries of it were answered accepted, the last at %s", len(accepted), at(accepted[len(accepted)-1].ended))
+			j.eventViolatedf("I2", key.first, "%d deliveries of it were answered accepted, the last at %s", len(accepted), at(accepted[len(accepted)-1].ended))
 		} else if !j.standsFor(first) && anotherStands(first, j) {
-			j.eventViolated("I2", key.first, "a delivery with another body than the one that is stored was answered accepted too, at %s", at(first.ended))
+			j.eventViolatedf("I2", key.first, "a delivery with another body than the one that is stored was answered accepted too, at %s", at(first.ended))
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (j *judge) startedAgain(e *effect) {
 			continue
 		}
 		if !allowed {
-			j.effectViolated("I8", e, "attempt %d was started after one that may have been applied, and nobody ordered it", t.Attempt)
+			j.effectViolatedf("I8", e, "attempt %d was started after one that may have been applied, and nobody ordered it", t.Attempt)
 			return
 		}
 		allowed = !doubtful[t.Attempt]
@@ -58,7 +58,7 @@ func (j *judge) calledAgain(e *effect) {
 	before := 0
 	for _, c := range calls {
 		if ordered := j.reopenings(e, c.began); before > ordered {
-			j.effectViolated("I8", e, "a call came at %s, after %d that may have been applied and %d orders to try again", at(c.began), before, ordered)
+			j.effectViolatedf("I8", e, "a call came at %s, after %d that may have been applied and %d orders to try again", at(c.began), before, ordered)
 			return
 		}
 		if c.applied || c.known || c.status == 0 || (c.status >= 500 && !smtp) {

@@ -25,12 +25,12 @@ func (j *judge) onlyCommitted() {
 		}
 		if e.row.EventID != "" {
 			if cause := j.events[refOf(e.row)]; cause == nil || cause.row == nil {
-				j.effectViolated("I9", e, "its event %s is not stored", refOf(e.row))
+				j.effectViolatedf("I9", e, "its event %s is not stored", refOf(e.row))
 			}
 			continue
 		}
 		if len(e.links) == 0 && !slices.ContainsFunc(j.enqueues[e.id], (*enqueue).mayStand) {
-			j.effectViolated("I9", e, "no event led to it, and no transaction that enqueued it was committed: %d were rolled back", len(j.enqueues[e.id]))
+			j.effectViolatedf("I9", e, "no event led to it, and no transaction that enqueued it was committed: %d were rolled back", len(j.enqueues[e.id]))
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (j *judge) enqueuesStand() {
 		case j.rows[tableApplication] > 0 && stands != (j.application[string(id.Key)] > 0):
 			j.violated("I9", id.IdempotencyKey(), id.String()+": the application's row and its effect were one transaction, and only one of them is there")
 		case i >= 0 && e.row.RequestHash != "" && !slices.ContainsFunc(asked, func(q *enqueue) bool { return q.Hash == e.row.RequestHash }):
-			j.effectViolated("I9", e, "the application enqueued the body %s, and stored is %s", short(asked[i].Hash), short(e.row.RequestHash))
+			j.effectViolatedf("I9", e, "the application enqueued the body %s, and stored is %s", short(asked[i].Hash), short(e.row.RequestHash))
 		}
 	}
 }

@@ -14,13 +14,13 @@ func (j *judge) eventsEnded() {
 	routes := routesBySource()
 	for _, e := range j.events {
 		if e.jobs > 0 {
-			j.eventViolated("I5", e, "%d jobs of it are still to be worked", e.jobs)
+			j.eventViolatedf("I5", e, "%d jobs of it are still to be worked", e.jobs)
 		}
 		if e.row == nil {
 			continue
 		}
 		if e.row.Outcome != "dispatched" {
-			j.eventViolated("I5", e, "it is %s at the end of the run, not dispatched: %q", e.row.Outcome, e.row.Error)
+			j.eventViolatedf("I5", e, "it is %s at the end of the run, not dispatched: %q", e.row.Outcome, e.row.Error)
 			continue
 		}
 		j.hasEffects(e, routes[string(e.ref.Source)])
@@ -59,7 +59,7 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 			}
 		}
 		if n != wanted {
-			j.eventViolated("I5", e, "it is dispatched, and has %s of %s, not %d", plural(n, "effect"), scope, wanted)
+			j.eventViolatedf("I5", e, "it is dispatched, and has %s of %s, not %d", plural(n, "effect"), scope, wanted)
 		}
 	}
 }
@@ -69,13 +69,13 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 func (j *judge) effectsEnded() {
 	for _, e := range j.effects {
 		if e.jobs == 1 {
-			j.effectViolated("I5", e, "a job of it is still to be worked")
+			j.effectViolatedf("I5", e, "a job of it is still to be worked")
 		}
 		if e.row == nil {
 			continue
 		}
 		if why := j.unjustified(e); why != "" {
-			j.effectViolated("I5", e, "%s", why)
+			j.effectViolatedf("I5", e, "%s", why)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (j *judge) ledgerIsWhatWasSeen() {
 		applied := 0
 		for i, a := range e.attempts {
 			if a.Attempt != i+1 {
-				j.effectViolated(RuleLedger, e, "attempt %d has no row", i+1)
+				j.effectViolatedf(RuleLedger, e, "attempt %d has no row", i+1)
 				break
 			}
 			if a.Applied == "yes" {
@@ -29,10 +29,10 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			}
 		}
 		if len(e.attempts) < ended && (len(e.attempts) == 0 || e.attempts[len(e.attempts)-1].Attempt == len(e.attempts)) {
-			j.effectViolated(RuleLedger, e, "it was attempted %d times, and %s of attempts are there", e.row.Attempt, plural(len(e.attempts), "row"))
+			j.effectViolatedf(RuleLedger, e, "it was attempted %d times, and %s of attempts are there", e.row.Attempt, plural(len(e.attempts), "row"))
 		}
 		if applied > 1 {
-			j.effectViolated(RuleLedger, e, "%d attempts say that they were applied", applied)
+			j.effectViolatedf(RuleLedger, e, "%d attempts say that they were applied", applied)
 		}
 		if j.kindOf(e) == "sql" {
 			continue
@@ -45,16 +45,16 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			}
 		}
 		if len(calls) > e.row.Attempt {
-			j.effectViolated(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
+			j.effectViolatedf(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
 		}
 		if e.row.State == "failed" {
 			// Refused for good: whatever may have been applied is in doubt, and parked.
 			if i := slices.IndexFunc(calls, func(c *call) bool { return c.applied }); i >= 0 {
-				j.effectViolated(RuleLedger, e, "it has failed, and the call at %s was applied", at(calls[i].began))
+				j.effectViolatedf(RuleLedger, e, "it has failed, and the call at %s was applied", at(calls[i].began))
 			}
 		}
 		if applied > confirmed && confirmed > 0 {
-			j.effectViolated(RuleLedger, e, "%d attempts say that they were applied, and %d calls were confirmed", applied, confirmed)
+			j.effectViolatedf(RuleLedger, e, "%d attempts say that they were applied, and %d calls were confirmed", applied, confirmed)
 		}
 	}
 }

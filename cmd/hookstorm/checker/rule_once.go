@@ -12,12 +12,12 @@ func (j *judge) effectsAreOnce() {
 	for _, e := range j.effects {
 		switch {
 		case e.rows > 1:
-			j.effectViolated("I4", e, "it has %d rows", e.rows)
+			j.effectViolatedf("I4", e, "it has %d rows", e.rows)
 		case e.row == nil && len(e.attempts)+len(e.transitions)+len(e.links) > 0:
-			j.effectViolated("I4", e, "there are attempts, transitions or events of it, but it has no row")
+			j.effectViolatedf("I4", e, "there are attempts, transitions or events of it, but it has no row")
 		}
 		if e.jobs > 1 {
-			j.effectViolated("I4", e, "it has %d jobs that are still to be worked", e.jobs)
+			j.effectViolatedf("I4", e, "it has %d jobs that are still to be worked", e.jobs)
 		}
 		made := 0
 		for _, from := range e.links {
@@ -26,7 +26,7 @@ func (j *judge) effectsAreOnce() {
 			}
 		}
 		if made > 1 {
-			j.effectViolated("I4", e, "%d events say that they made it", made)
+			j.effectViolatedf("I4", e, "%d events say that they made it", made)
 		}
 	}
 }
@@ -63,12 +63,12 @@ func (j *judge) stateMachine() {
 				attempt++
 			}
 			if t.From != state || t.Attempt != attempt || !slices.Contains(from[t.To], t.From) {
-				j.effectViolated("I4", e, "the log has a step from %s to %s with attempt %d, where it was %s with attempt %d", t.From, t.To, t.Attempt, state, attempt)
+				j.effectViolatedf("I4", e, "the log has a step from %s to %s with attempt %d, where it was %s with attempt %d", t.From, t.To, t.Attempt, state, attempt)
 			}
 			state, attempt = t.To, t.Attempt
 		}
 		if state != e.row.State || attempt != e.row.Attempt {
-			j.effectViolated("I4", e, "it is %s after %d attempts, and the log of its transitions ends at %s after %d", e.row.State, e.row.Attempt, state, attempt)
+			j.effectViolatedf("I4", e, "it is %s after %d attempts, and the log of its transitions ends at %s after %d", e.row.State, e.row.Attempt, state, attempt)
 		}
 	}
 }

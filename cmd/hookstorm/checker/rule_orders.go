@@ -79,7 +79,7 @@ func (j *judge) generations(e *event, selected bool) {
 	for _, o := range j.ordersOf[e.ref.String()] {
 		began := func(r replayRow) bool { return r.Generation == o.Generation && r.NewKeys == o.NewKeys }
 		if o.kind == ok && o.Generation > 0 && !slices.ContainsFunc(e.replays, began) {
-			j.eventViolated("I11", e, "a replay was answered at %s with generation %d, and that is not recorded", at(o.ended), o.Generation)
+			j.eventViolatedf("I11", e, "a replay was answered at %s with generation %d, and that is not recorded", at(o.ended), o.Generation)
 		}
 	}
 	var recorded []int
@@ -91,19 +91,19 @@ func (j *judge) generations(e *event, selected bool) {
 	slices.Sort(recorded)
 	for i, generation := range recorded {
 		if generation != i+2 {
-			j.eventViolated("I11", e, "its replays began the generations %v: they must go up from 2 one by one", recorded)
+			j.eventViolatedf("I11", e, "its replays began the generations %v: they must go up from 2 one by one", recorded)
 			break
 		}
 	}
 	if e.row.Generation != 1+len(recorded) {
-		j.eventViolated("I11", e, "it has generation %d, and %s are recorded", e.row.Generation, plural(len(recorded), "replay"))
+		j.eventViolatedf("I11", e, "it has generation %d, and %s are recorded", e.row.Generation, plural(len(recorded), "replay"))
 	}
 	if logged := j.logged[instruction{"event.replay", e.ref.String()}]; int64(len(recorded)) != logged && !selected {
-		j.eventViolated("I11", e, "%s are recorded, and the operator log has %d", plural(len(recorded), "replay"), logged)
+		j.eventViolatedf("I11", e, "%s are recorded, and the operator log has %d", plural(len(recorded), "replay"), logged)
 	}
 	for _, l := range e.effects {
 		if !newKeys[l.effect.id.Generation] {
-			j.eventViolated("I11", e, "it has the effect %s of generation %d, which no replay with new keys began", l.effect.id, l.effect.id.Generation)
+			j.eventViolatedf("I11", e, "it has the effect %s of generation %d, which no replay with new keys began", l.effect.id, l.effect.id.Generation)
 		}
 	}
 }

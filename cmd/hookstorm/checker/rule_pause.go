@@ -25,7 +25,7 @@ func (j *judge) pausesHold() {
 			began := j.onRun(a.StartedAt)
 			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && began < p.to-clockSlack })
 			if i >= 0 {
-				j.effectViolated(RulePause, e, "attempt %d began at %s, though its destination was paused from %s to %s",
+				j.effectViolatedf(RulePause, e, "attempt %d began at %s, though its destination was paused from %s to %s",
 					a.Attempt, at(began), at(pauses[e.row.Destination][i].from), until(pauses[e.row.Destination][i].to))
 				j.violations[len(j.violations)-1].also = []string{subjectOfDestination(e.row.Destination)}
 				break

@@ -18,25 +18,25 @@ func (j *judge) sameKeyAndBody() {
 			continue
 		}
 		if e.row.IdempotencyKey != e.name() {
-			j.effectViolated("I7", e, "its key %s is not the one of its scope, key and generation", e.row.IdempotencyKey)
+			j.effectViolatedf("I7", e, "its key %s is not the one of its scope, key and generation", e.row.IdempotencyKey)
 		}
 		for _, a := range e.attempts {
 			if a.KeyRotation > e.row.KeyRotations {
-				j.effectViolated("I7", e, "attempt %d carried key %d, and the key was rotated %d times", a.Attempt, a.KeyRotation, e.row.KeyRotations)
+				j.effectViolatedf("I7", e, "attempt %d carried key %d, and the key was rotated %d times", a.Attempt, a.KeyRotation, e.row.KeyRotations)
 			}
 		}
 		stored := j.bodyOf(e)
 		for _, c := range j.calls[e.row.IdempotencyKey] {
 			if _, n := unrotated(c.key); n > e.row.KeyRotations {
-				j.effectViolated("I7", e, "the call at %s carried key %d, and the key was rotated %d times", at(c.began), n, e.row.KeyRotations)
+				j.effectViolatedf("I7", e, "the call at %s carried key %d, and the key was rotated %d times", at(c.began), n, e.row.KeyRotations)
 				break
 			}
 			if stored != "" && c.hash != stored {
-				j.effectViolated("I7", e, "the call at %s had the body %s, and stored is %s", at(c.began), short(c.hash), short(stored))
+				j.effectViolatedf("I7", e, "the call at %s had the body %s, and stored is %s", at(c.began), short(c.hash), short(stored))
 				break
 			}
 			if c.destination != e.row.Destination {
-				j.effectViolated("I7", e, "the call at %s went to %s", at(c.began), c.destination)
+				j.effectViolatedf("I7", e, "the call at %s went to %s", at(c.began), c.destination)
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func (j *judge) remembered(o object, ascending []*effect) {
 			continue
 		}
 		if row := j.objects[o]; row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
-			j.effectViolated(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
+			j.effectViolatedf(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
 		}
 		return
 	}

@@ -9,7 +9,7 @@ import (
 func (j *judge) storedWasSigned() {
 	for _, d := range j.deliveries {
 		if d.acknowledged() && !d.signed && len(d.events) > 0 {
-			j.eventViolated("I3", d.events[0], "a delivery without a valid signature was answered %d at %s", d.status, at(d.ended))
+			j.eventViolatedf("I3", d.events[0], "a delivery without a valid signature was answered %d at %s", d.status, at(d.ended))
 		}
 	}
 	for _, e := range j.events {
@@ -17,14 +17,14 @@ func (j *judge) storedWasSigned() {
 			continue
 		}
 		if len(e.deliveries) == 0 {
-			j.eventViolated("I3", e, "the event is stored, and nobody sent it")
+			j.eventViolatedf("I3", e, "the event is stored, and nobody sent it")
 			continue
 		}
 		hash := j.bodies[e.row.DeliveryID].Hash
 		same := func(d *delivery) bool { return d.hash == hash }
 		valid := func(d *delivery) bool { return d.hash == hash && d.signed && d.mayCount() }
 		if slices.ContainsFunc(e.deliveries, same) && !slices.ContainsFunc(e.deliveries, valid) && !slices.ContainsFunc(e.deliveries, acknowledged) {
-			j.eventViolated("I3", e, "the event is stored, and every delivery of its body was unsigned or refused")
+			j.eventViolatedf("I3", e, "the event is stored, and every delivery of its body was unsigned or refused")
 		}
 	}
 }

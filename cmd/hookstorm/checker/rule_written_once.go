@@ -23,7 +23,7 @@ func (j *judge) writtenOnce() {
 	}
 	for id, e := range of {
 		if j.books[id] != done[id] {
-			j.effectViolated("I10", e, "%d sql effects of event %s are done, and its statement wrote %d rows", done[id], id, j.books[id])
+			j.effectViolatedf("I10", e, "%d sql effects of event %s are done, and its statement wrote %d rows", done[id], id, j.books[id])
 		}
 	}
 	for id, n := range j.books {
@@ -45,7 +45,7 @@ func (j *judge) writtenOnce() {
 		}
 		j.handledOnce(e)
 		if enqueues && len(e.handled) > 0 && len(e.effects) != 1 {
-			j.eventViolated("I10", e, "its handler enqueues one effect in its transaction, and it has %d", len(e.effects))
+			j.eventViolatedf("I10", e, "its handler enqueues one effect in its transaction, and it has %d", len(e.effects))
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (j *judge) handledOnce(e *event) {
 	}
 	slices.Sort(e.handled)
 	if !slices.Equal(wanted, e.handled) {
-		j.eventViolated("I10", e, "its generations %v were dispatched, and handlers wrote for %v", wanted, e.handled)
+		j.eventViolatedf("I10", e, "its generations %v were dispatched, and handlers wrote for %v", wanted, e.handled)
 	}
 }
 

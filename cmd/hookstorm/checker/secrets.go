@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
@@ -30,7 +31,7 @@ func (j *judge) leaked(where string, found *leakFinder) {
 type leakFinder struct {
 	in      io.Reader
 	secrets []wanted
-	tail    []byte // of what was read before, as long as a secret may be but for a byte
+	tail    []byte // of what was read before, as much as the longest secret
 	line    int    // of the first byte after tail, from 0
 	leaks   []leak
 }
@@ -64,7 +65,7 @@ func (f *leakFinder) look(part []byte) {
 	for _, s := range f.secrets {
 		longest = max(longest, len(s.value))
 	}
-	border := append(bytes.Clone(f.tail), part[:min(len(part), longest)]...)
+	border := slices.Concat(f.tail, part[:min(len(part), longest)])
 	for i := 0; i < len(f.secrets); i++ {
 		s := f.secrets[i]
 		where := bytes.Index(border, s.value)
@@ -75,11 +76,13 @@ func (f *leakFinder) look(part []byte) {
 		}
 		if where >= 0 {
 			f.leaks = append(f.leaks, leak{s.source, line + 1})
-			f.secrets = append(f.secrets[:i:i], f.secrets[i+1:]...)
+			f.secrets = slices.Delete(f.secrets, i, i+1)
 			i--
 		}
 	}
 	f.line += bytes.Count(part, []byte("\n"))
-	all := append(f.tail, part...)
-	f.tail = bytes.Clone(all[max(0, len(all)-longest):])
+	if len(part) < longest {
+		part = slices.Concat(f.tail, part)
+	}
+	f.tail = bytes.Clone(part[max(0, len(part)-longest):])
 }

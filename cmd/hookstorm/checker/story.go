@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -14,8 +16,9 @@ import (
 // rest say the same.
 const told = 5
 
-// Story returns the records of a history that concern a key, in order: the key is
-// source/event id, an effect's idempotency key, or the name of a destination.
+// Story returns the records of a history that concern a key: source/event id, an
+// effect's idempotency key, or the name of a destination. They are in order, and a
+// row that says when something happened stands there, not at the end.
 func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 	stories, err := stories(file, map[string][]int{key: {0}}, 1)
 	if err != nil {
@@ -55,12 +58,19 @@ func stories(file io.ReadSeeker, concerned map[string][]int, n int) ([][]history
 	}
 	all := make([][]history.Record, n)
 	last := make([]int64, n) // the number of the record that a story has last
-	number := int64(0)
+	number, clock := int64(0), int64(0)
 	for r, err := range history.Read(file) {
 		if err != nil {
 			return nil, err
 		}
 		number++
+		if r.Table == tableClock {
+			f := newFacts()
+			if err := f.row(&r); err != nil {
+				return nil, err
+			}
+			clock = f.clock
+		}
 		for _, subject := range subjects(&r) {
 			for _, i := range concerned[subject] {
 				if last[i] != number {
@@ -70,7 +80,29 @@ func stories(file io.ReadSeeker, concerned map[string][]int, n int) ([][]history
 			}
 		}
 	}
+	for _, story := range all {
+		for i := range story {
+			if happened := happenedAt(&story[i]); happened != 0 {
+				story[i].At = int64(happened) + clock
+			}
+		}
+		slices.SortStableFunc(story, func(a, b history.Record) int { return cmp.Compare(a.At, b.At) })
+	}
 	return all, nil
+}
+
+// happenedAt is when that happened which a row tells of, or 0.
+func happenedAt(r *history.Record) instant {
+	var row struct {
+		At        instant `json:"at"`
+		Started   instant `json:"started_at"`
+		Requested instant `json:"requested_at"`
+		Received  instant `json:"received_at"`
+	}
+	if r.Op != history.OpTable || json.Unmarshal(r.Columns, &row) != nil {
+		return 0
+	}
+	return cmp.Or(row.At, row.Started, row.Requested, row.Received)
 }
 
 func subjectOfDelivery(id string) string { return "delivery " + id }
