@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -178,6 +179,30 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 1, calls.Load())
+}
+
+// A program that has other destinations, or only handlers, works the queue of probes
+// too. It gives a probe back for a moment that is never the same: all processes poll
+// at their own beat, and after a fixed time the same one would come first again, for
+// ever.
+func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	other := b.worker(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
+	require.NoError(t, b.worker(t).registerDestinations(t.Context()))
+	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	events := b.start(t, other)
+	require.NoError(t, insertProbe(t.Context(), other.client, "app"))
+
+	pauses := make(map[time.Duration]bool)
+	for range 3 {
+		job := next(t, events, kindProbe, river.EventKindJobSnoozed)
+		pause := job.ScheduledAt.Sub(*job.AttemptedAt)
+		require.Less(t, pause, 3*time.Second)
+		pauses[pause.Round(time.Millisecond)] = true
+	}
+	require.Greater(t, len(pauses), 1, "three times the same pause")
 }
 
 // An ordered effect is the oldest that is due, but an earlier event of its source

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -64,7 +65,9 @@ type probeWorker struct {
 func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error {
 	l, known := w.lanes[job.Args.Destination]
 	if !known {
-		return river.JobSnooze(pausesEvery) // for a process that has it
+		// For a process that has it. Not for a fixed time: all poll once a second, and
+		// after whole seconds it would come back to us.
+		return river.JobSnooze(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
 	}
 	state, err := w.stateOf(ctx, l.Name)
 	if err != nil {
