@@ -94,7 +94,8 @@ func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	first := e.first()
 	e.states.add(&first)
 	e.parents = append(e.parents, 0)
-	last := uint32(1)                            // the first state that is one step farther than those being expanded
+	// The first state that is one step farther than those being expanded.
+	last := uint32(1)
 	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // there are more with every step
 		if at%everySteps == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
