@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Bug is a mistake that the worlds can be told to make.
 type Bug string
@@ -65,6 +68,22 @@ func PlantedBugs() []Planted {
 		{Bug: ProbePassesPause, What: "a probe passes an operator's pause as it passes a breaker", Breaks: PauseKept, In: aBreaker},
 		{Bug: NothingReconciled, What: "nobody looks for work that has lost its job", Breaks: I5, In: callsAtLeastOnce},
 	}
+}
+
+// check says why a bug cannot be looked for.
+func (b Bug) check() error {
+	if b == NoBug {
+		return nil
+	}
+	bugs := PlantedBugs()
+	i := slices.IndexFunc(bugs, func(p Planted) bool { return p.Bug == b })
+	switch {
+	case i < 0:
+		return fmt.Errorf("there is no planted bug %q", b)
+	case bugs[i].Breaks == Intact:
+		return fmt.Errorf("the model does not cover %s: %s", b, bugs[i].WhyNot)
+	}
+	return nil
 }
 
 // worldOf is the world of that name that a bug is found in; all of them without one.

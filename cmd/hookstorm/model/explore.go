@@ -42,8 +42,11 @@ type Violation struct {
 }
 
 // Explore visits every state of every world, and stops at the first that breaks a
-// promise. The error is that of ctx.
+// promise. Errors: that of ctx, and what is wrong with the bug.
 func Explore(ctx context.Context, opts Options) (Result, error) {
+	if err := opts.Bug.check(); err != nil {
+		return Result{}, err
+	}
 	if opts.Worlds == nil {
 		opts.Worlds = worldOf(opts.Bug, Worlds())
 	}

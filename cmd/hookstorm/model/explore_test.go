@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // I1 to I11: in every state of every world, and every path ends.
@@ -47,6 +49,25 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		})
 	}
 	require.Equal(t, 18, covered)
+}
+
+// The planted build and the model speak of the same bugs.
+func TestBugsAreThoseOfThePlantedBuild(t *testing.T) {
+	t.Parallel()
+	var names, planted []string
+	for _, p := range PlantedBugs() {
+		if p.Bug != NothingReconciled {
+			names = append(names, string(p.Bug))
+		}
+	}
+	for _, b := range bugs.Bugs() {
+		planted = append(planted, string(b))
+	}
+	require.ElementsMatch(t, planted, names)
+	_, err := Explore(t.Context(), Options{Bug: "typo"})
+	require.EqualError(t, err, `there is no planted bug "typo"`)
+	_, err = Explore(t.Context(), Options{Bug: CommitOnRequestContext})
+	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: a COMMIT that is given up")
 }
 
 // The trace of a bug is the shortest there is, and reads as a story.

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/model"
+)
+
+// newModel makes the command that proves the protocol on paper.
+func newModel(s streams) *cobra.Command {
+	var bug string
+	cmd := &cobra.Command{
+		Use:   "model",
+		Short: "Explore every interleaving of a small world for one that breaks the promise",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			result, err := model.Explore(cmd.Context(), model.Options{Bug: model.Bug(bug), Done: func(e model.Explored) {
+				fmt.Fprintf(s.stdout, "%-32s %9d states, at most %d steps in a row, %s\n",
+					e.World.Name, e.States, e.Depth, e.Took.Round(time.Millisecond))
+			}})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.stdout, "%d states\n", result.States)
+			if result.Violation != nil {
+				fmt.Fprint(s.stdout, result.Violation)
+				return errFound
+			}
+			fmt.Fprintln(s.stdout, "0 violations")
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&bug, "bug", "", "make this mistake in the worlds, as planted bugs are called")
+	return cmd
+}
