@@ -49,6 +49,27 @@ func TestStopDrains(t *testing.T) {
 	require.Error(t, w.Start(t.Context()))
 }
 
+// A stop that cuts an attempt short says nothing about the destination: the others
+// of the fleet go on calling it.
+func TestAStopPausesNoDestination(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	called, release := make(chan struct{}), make(chan struct{})
+	b.to(t, func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-release
+	}, func(d *DestinationOptions) { d.Breaker.Failures = 1 })
+	t.Cleanup(func() { close(release) })
+	b.opts.SoftStop = time.Millisecond
+	w := b.worker(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	<-called
+	stop(t, w)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`), "its outcome is recorded all the same")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'closed'`))
+}
+
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	t.Run("EmptyDatabase", func(t *testing.T) {
