@@ -10,8 +10,9 @@ const clockSlack = 100_000
 type pause struct{ from, to int64 }
 
 // pausesHold: no attempt begins after a person's pause was answered and before
-// anybody asked to resume, not even a probe's. The beginning of an attempt is when
-// its claim began, by the database's clock, so that a slow network does not matter.
+// anybody asked to resume, not even a probe's. An attempt begins somewhere between
+// the beginning of the transaction of its claim, which may have waited, and the step
+// that it wrote, both by the database's clock, so that a slow network does not matter.
 func (j *judge) pausesHold() {
 	pauses := j.pauses()
 	if len(pauses) == 0 {
@@ -22,8 +23,8 @@ func (j *judge) pausesHold() {
 			continue
 		}
 		for _, a := range e.attempts {
-			began := j.onRun(a.StartedAt)
-			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && began < p.to-clockSlack })
+			began, claimed := j.onRun(a.StartedAt), j.onRun(e.claimedAt(a))
+			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && claimed < p.to-clockSlack })
 			if i >= 0 {
 				j.effectViolatedf(RulePause, e, "attempt %d began at %s, though its destination was paused from %s to %s",
 					a.Attempt, at(began), at(pauses[e.row.Destination][i].from), until(pauses[e.row.Destination][i].to))
@@ -32,6 +33,17 @@ func (j *judge) pausesHold() {
 			}
 		}
 	}
+}
+
+// claimedAt is when the step to an attempt was written; the beginning of the attempt
+// where no step says so.
+func (e *effect) claimedAt(a attemptRow) instant {
+	for _, t := range e.transitions {
+		if t.Attempt == a.Attempt && t.To == "started" {
+			return t.At
+		}
+	}
+	return a.StartedAt
 }
 
 func (j *judge) pauses() map[string][]pause {
