@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
-	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 func ackBeforeCommit(ctx context.Context, s *stage) error {
@@ -32,27 +30,26 @@ func selectThenInsert(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	// The first round opens the connections, so that in the others both ask at once.
-	for round := range 4 {
-		ids := []string{"evt_twice_at_once", "evt_twice_at_once"}
-		if round == 0 {
-			ids = []string{"evt_alone", "evt_on_its_own"}
+	// Both must have asked before either commits, which takes some rounds where the
+	// machine is busy; the first opens the connections.
+	for round := range 10 {
+		// Not of a source with a replay guard, which lets one in after the other.
+		e, err := newEvent("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
+		if err != nil {
+			return err
 		}
 		var both sync.WaitGroup
-		errs := make([]error, len(ids))
-		for i, id := range ids {
-			both.Go(func() {
-				// Not of a source with a replay guard, which lets one in after the other.
-				e, err := newEvent("stripe", fmt.Sprintf("%s_%d", id, round))
-				if err == nil {
-					_, err = s.deliver(ctx, serve, e, i+1)
-				}
-				errs[i] = err
-			})
+		var answers [2]answer
+		var errs [2]error
+		for i := range answers {
+			both.Go(func() { answers[i], errs[i] = s.deliver(ctx, serve, e, i+1) })
 		}
 		both.Wait()
-		if err := errors.Join(errs...); err != nil {
+		if err := errors.Join(errs[:]...); err != nil {
 			return err
+		}
+		if answers[0].result == "accepted" && answers[1].result == "accepted" {
+			return nil
 		}
 	}
 	return nil
@@ -98,33 +95,42 @@ func bodyHashAsKey(ctx context.Context, s *stage) error {
 }
 
 func commitOnRequestContext(ctx context.Context, s *stage) error {
-	serve, err := s.start(ctx, "serve", "accept.before_commit=delay(500ms)")
+	// The first two keep both committers busy, while the others collect. All times
+	// of a delivery together stay below accept_timeout, 2 s.
+	serve, err := s.start(ctx, "serve",
+		"accept.before_commit=delay(900ms)@1", "accept.before_commit=delay(900ms)@2", "accept.before_commit=delay(600ms)@3+")
 	if err != nil {
 		return err
 	}
 	var senders sync.WaitGroup
 	defer senders.Wait()
-	send := func(id string, patience time.Duration) {
+	send := func(ctx context.Context, id string) {
 		senders.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			if e, err := newEvent("github", id); err == nil {
+			if e, err := newEvent("stripe", id); err == nil {
 				_, _ = s.deliver(ctx, serve, e, 1) // the history says what came of it
 			}
 		})
 	}
-	// Two that keep both committers busy, while the others collect.
-	send("busy-1", senderDeadline)
-	send("busy-2", senderDeadline)
-	if err := retry.Wait(ctx, 80*time.Millisecond); err != nil {
-		return err
+	const late = "accept.before_commit"
+	hurried, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	for i, step := range []struct {
+		ctx   context.Context //nolint:containedctx // of one sender
+		id    string
+		place string // that is passed before the next step
+		times int
+	}{
+		{ctx, "evt_busy_1", late, 1},
+		{ctx, "evt_busy_2", late, 2},
+		{hurried, "evt_hangs_up", "gateway.verified", 3},
+		{ctx, "evt_neighbour", late, 3},
+	} {
+		send(step.ctx, step.id)
+		if err := s.passes(ctx, serve, step.place, step.times); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
 	}
-	send("hangs-up", 700*time.Millisecond)
-	if err := retry.Wait(ctx, 80*time.Millisecond); err != nil {
-		return err
-	}
-	send("neighbour", senderDeadline)
-	return nil
+	return nil // and the first of the two hangs up
 }
 
 func safeToRetryBelieved(ctx context.Context, s *stage) error {

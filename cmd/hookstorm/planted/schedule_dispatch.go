@@ -10,14 +10,20 @@ func dispatchWithoutFence(ctx context.Context, s *stage) error {
 	if err := s.acknowledge(ctx, gateway, "handled", calm); err != nil {
 		return err
 	}
-	app, err := s.start(ctx, "app", "dispatch_with_handlers.before_commit=delay(1500ms)@1")
+	first, err := s.startToStop(ctx, "app", "dispatch_with_handlers.before_commit")
 	if err != nil {
 		return err
 	}
-	if err := s.fires(ctx, app, "dispatch_with_handlers.before_commit"); err != nil {
+	if err := s.copyJobs(ctx, "dispatch", ""); err != nil {
 		return err
 	}
-	return s.copyJobs(ctx, "dispatch", "")
+	if _, err := s.start(ctx, "app"); err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the second run waits for the first", `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`); err != nil {
+		return err
+	}
+	return first.Continue()
 }
 
 // calm is an event that the application handles at once.

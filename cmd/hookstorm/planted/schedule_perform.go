@@ -18,11 +18,8 @@ func settleWithoutFence(ctx context.Context, s *stage) error {
 	if err := s.acknowledge(ctx, gateway, "github", "settled-late"); err != nil {
 		return err
 	}
-	stopped, err := s.start(ctx, "worker", "effect.answered=stop@1")
+	stopped, err := s.startToStop(ctx, "worker", "effect.answered")
 	if err != nil {
-		return err
-	}
-	if err := s.fires(ctx, stopped, "effect.answered"); err != nil {
 		return err
 	}
 	s.receivers.Behave("app", receivers.Slow)
@@ -124,7 +121,7 @@ WHERE NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_k
 }
 
 func probePassesPause(ctx context.Context, s *stage) error {
-	serve, err := s.start(ctx, "serve", "begin_probe.after_commit=delay(1500ms)@1")
+	serve, err := s.start(ctx, "serve", "begin_probe.after_commit=stop@1")
 	if err != nil {
 		return err
 	}
@@ -141,7 +138,18 @@ func probePassesPause(ctx context.Context, s *stage) error {
 	if err := s.pause(ctx, "app", true); err != nil {
 		return err
 	}
-	if err := retry.Wait(ctx, 2*time.Second); err != nil {
+	// Nearer than that the clocks of history and database do not agree.
+	const apart = 250 * time.Millisecond
+	if err := retry.Wait(ctx, apart); err != nil {
+		return err
+	}
+	if err := serve.Continue(); err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the probe has ended", `SELECT FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'half_open'`); err != nil {
+		return err
+	}
+	if err := retry.Wait(ctx, apart); err != nil {
 		return err
 	}
 	return s.pause(ctx, "app", false)

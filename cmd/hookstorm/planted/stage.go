@@ -110,7 +110,8 @@ type process struct {
 	command string
 	gateway string // its URL
 	config  string
-	fired   string // file with the failpoints that did something
+	passed  string // file with the failpoints that were passed, 20 times each at most
+	fired   string // file with those that did something
 }
 
 // failpoints are those of a process for one start.
@@ -119,8 +120,25 @@ func failpoints(rules ...string) string { return "HOOKLATCH_FAILPOINTS=" + strin
 // start starts a process and waits until it is ready. command is one of hooklatch,
 // or app, the program with handlers.
 func (s *stage) start(ctx context.Context, command string, rules ...string) (*process, error) {
-	return s.startAt(ctx, s.url, command, rules...)
+	p, err := s.launch(ctx, s.url, command, rules...)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.await(ctx)
 }
+
+// startToStop starts a process that stops itself at a place, perhaps before it is
+// ready.
+func (s *stage) startToStop(ctx context.Context, command, place string) (*process, error) {
+	p, err := s.launch(ctx, s.url, command, place+"=stop@1")
+	if err != nil {
+		return nil, err
+	}
+	return p, s.fires(ctx, p, place)
+}
+
+// await waits until the process can do its work.
+func (p *process) await(ctx context.Context) error { return p.Ready(ctx) }
 
 // startBehindProxy is start for a process whose connections pass the proxy, as a
 // listener of the name of the command.
@@ -140,10 +158,15 @@ func (s *stage) startBehindProxy(ctx context.Context, command string) (*process,
 	if err != nil {
 		return nil, err
 	}
-	return s.startAt(ctx, url, command)
+	p, err := s.launch(ctx, url, command)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.await(ctx)
 }
 
-func (s *stage) startAt(ctx context.Context, url, command string, rules ...string) (*process, error) {
+// launch starts a process on a database.
+func (s *stage) launch(ctx context.Context, url, command string, rules ...string) (*process, error) {
 	free, err := programs.FreeAddresses(2)
 	if err != nil {
 		return nil, err
@@ -157,14 +180,14 @@ func (s *stage) startAt(ctx context.Context, url, command string, rules ...strin
 	if err != nil {
 		return nil, err
 	}
-	p := &process{command: command, gateway: "http://" + free[0], config: config.Path(), fired: filepath.Join(s.dir, name+".fired")}
+	p := &process{command: command, gateway: "http://" + free[0], config: config.Path(), passed: filepath.Join(s.dir, name+".passed"), fired: filepath.Join(s.dir, name+".fired")}
 	binary := s.hunt.opts.Hooklatch
 	if command == "app" {
 		binary = s.hunt.opts.Hookstorm
 	}
 	p.Program, err = programs.New(programs.Options{
 		Name: name, Build: "planted: " + string(s.bug), Binary: binary, Args: []string{command, "--config", p.config},
-		Env: []string{bugs.Environment + "=" + string(s.bug), "HOOKLATCH_FAILPOINT_FIRED=" + p.fired},
+		Env: []string{bugs.Environment + "=" + string(s.bug), "HOOKLATCH_FAILPOINT_FIRED=" + p.fired, "HOOKLATCH_FAILPOINT_TRACE=" + p.passed},
 		Log: filepath.Join(s.dir, name+".log"), ReadyURL: "http://" + free[1] + "/readyz", History: s.history,
 	})
 	if err != nil {
@@ -172,9 +195,6 @@ func (s *stage) startAt(ctx context.Context, url, command string, rules ...strin
 	}
 	s.processes = append(s.processes, p)
 	if err := p.Start(ctx, failpoints(rules...)); err != nil {
-		return nil, err
-	}
-	if err := p.Ready(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil

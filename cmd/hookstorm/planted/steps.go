@@ -62,12 +62,22 @@ func (s *stage) sees(ctx context.Context, what, query string, args ...any) error
 
 // fires waits until a failpoint of p did something.
 func (s *stage) fires(ctx context.Context, p *process, place string) error {
-	return until(ctx, place+" fires in "+p.Name(), func() (bool, error) {
-		text, err := os.ReadFile(p.fired)
+	return appears(ctx, p.fired, place+" ", 1)
+}
+
+// passes waits until p has passed a place so many times.
+func (s *stage) passes(ctx context.Context, p *process, place string, times int) error {
+	return appears(ctx, p.passed, place+"\n", times)
+}
+
+// appears waits until a text stands so many times in a file of p.
+func appears(ctx context.Context, path, text string, times int) error {
+	return until(ctx, fmt.Sprintf("%q stands %d times in %s", text, times, path), func() (bool, error) {
+		said, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
 		}
-		return strings.Contains(string(text), place+" "), err
+		return strings.Count(string(said), text) >= times, err
 	})
 }
 

@@ -63,7 +63,7 @@ func dispatching() []Case {
 	return []Case{
 		{
 			Bug: bugs.DispatchWithoutFence, Rules: []checker.Rule{"I10"}, run: dispatchWithoutFence,
-			Schedule: "the job of an event comes twice, while the COMMIT of its handler comes late",
+			Schedule: "the job of an event comes twice: its first run is stopped before COMMIT, and goes on when the second waits for it",
 		},
 		{
 			Bug: bugs.CompensatingDelete, Rules: []checker.Rule{"I1"}, run: compensatingDelete,
@@ -104,7 +104,7 @@ func performing() []Case {
 		},
 		{
 			Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: probePassesPause,
-			Schedule: "a person pauses a destination whose breaker has just let a probe begin",
+			Schedule: "the worker is stopped once a probe may begin, and a person pauses the destination before it goes on",
 		},
 	}
 }

@@ -52,12 +52,18 @@ func newEvent(source, id string) (event, error) {
 	return e, nil
 }
 
-// deliver sends the event to a gateway once, and writes down what came of it. It
-// tells whether it was acknowledged; ctx is the sender's patience.
-func (s *stage) deliver(ctx context.Context, to *process, e event, attempt int) (acknowledged bool, err error) {
+// answer is what a gateway said.
+type answer struct {
+	acknowledged bool
+	result       string // accepted or duplicate
+}
+
+// deliver sends the event to a gateway once, and writes down what came of it; ctx
+// is the sender's patience.
+func (s *stage) deliver(ctx context.Context, to *process, e event, attempt int) (answer, error) {
 	request, err := signed(ctx, to, e)
 	if err != nil {
-		return false, err
+		return answer{}, err
 	}
 	sum := sha256.Sum256(e.body)
 	told := history.Delivery{
@@ -69,7 +75,7 @@ func (s *stage) deliver(ctx context.Context, to *process, e event, attempt int) 
 	response, err := client.Do(request)
 	if err != nil {
 		operation.End(history.Unknown, err.Error(), nil)
-		return false, nil // that is what schedules are for
+		return answer{}, nil // that is what schedules are for
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, response.Body) // the status is the answer
@@ -82,7 +88,7 @@ func (s *stage) deliver(ctx context.Context, to *process, e event, attempt int) 
 		kind = history.Fail
 	}
 	operation.End(kind, "", func(r *history.Record) { r.Delivery = &told })
-	return kind == history.OK, nil
+	return answer{kind == history.OK, told.Result}, nil
 }
 
 // signed is a delivery as its sender signs it now.
@@ -114,8 +120,8 @@ func (s *stage) acknowledge(ctx context.Context, to *process, source, id string)
 	if err != nil {
 		return err
 	}
-	acknowledged, err := s.deliver(ctx, to, e, 1)
-	if err == nil && !acknowledged {
+	said, err := s.deliver(ctx, to, e, 1)
+	if err == nil && !said.acknowledged {
 		err = fmt.Errorf("%s did not acknowledge %s\n%s", to.Name(), id, to.LastLines())
 	}
 	return err
