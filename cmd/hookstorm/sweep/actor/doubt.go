@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// doubted is how many effects are claimed at once, each of a destination of its own.
+const doubted = 8
+
+// doubt claims effects of destinations that no worker serves. In the process that
+// does this every COMMIT of a claim fails to be answered: the ledger gives up after
+// ten seconds, and takes the claims back.
+func (a *actor) doubt(ctx context.Context) error {
+	for ctx.Err() == nil {
+		var claims sync.WaitGroup
+		for range doubted {
+			name := gone + uuid.NewString()[:8]
+			if err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}}); err != nil {
+				continue // errors are what this process is made for
+			}
+			id, err := a.enqueue(ctx, name)
+			if err != nil {
+				return err
+			}
+			claims.Go(func() {
+				claim := ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute}
+				_, _ = a.box.Ledger().Claim(ctx, claim) // it fails
+			})
+		}
+		if !waited(ctx, &claims) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// waited is false when ctx is done first.
+func waited(ctx context.Context, group *sync.WaitGroup) bool {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,111 @@
+// Command actor is responsible for what an application and its operators do during a
+// sweep: a worker with handlers, effects of its own, and orders about effects, events
+// and destinations. It is built with failpoints, and dies like any other process.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+// The environment of the process.
+const (
+	configVariable   = "SWEEP_CONFIG" // the file of the workers beside it
+	databaseVariable = "SWEEP_DATABASE"
+	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
+	roleVariable     = "SWEEP_ROLE" // empty: do all but doubt
+)
+
+// The roles.
+const (
+	calm  = "calm"  // handle events, and end what was begun
+	doubt = "doubt" // only claim effects, without ever learning whether they are claimed
+)
+
+// maxConns is for the orders; the worker has connections of its own.
+const maxConns = 10
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "actor:", err)
+		os.Exit(1)
+	}
+}
+
+// run acts until ctx is done.
+func run(ctx context.Context) (err error) {
+	pools, err := pgxpool.ParseConfig(os.Getenv(databaseVariable))
+	if err != nil {
+		return fmt.Errorf("read the database URL: %w", err)
+	}
+	pools.MaxConns = maxConns
+	commit.PreparePool(pools)
+	pool, err := pgxpool.NewWithConfig(ctx, pools)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
+	if err != nil {
+		return err
+	}
+	a := &actor{pool: pool, box: box, witness: witness.New(os.Getenv(deskVariable))}
+	group, acting := errgroup.WithContext(ctx)
+	switch os.Getenv(roleVariable) {
+	case doubt:
+		group.Go(func() error { return a.doubt(acting) })
+	case calm:
+		group.Go(func() error { return work(acting, logger) })
+		group.Go(func() error { return a.settleDown(acting) })
+		group.Go(func() error { return a.releaseAll(acting) })
+	default:
+		group.Go(func() error { return work(acting, logger) })
+		group.Go(func() error { return a.act(acting) })
+	}
+	err = group.Wait()
+	return errors.Join(err, box.Stop(context.WithoutCancel(ctx)))
+}
+
+// work is a worker with a handler, until ctx is done. It has the routes and
+// destinations of the workers beside it: each of them dispatches events.
+func work(ctx context.Context, logger *slog.Logger) error {
+	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx, app.Options{
+		Config: cfg, Worker: true, Version: "actor", Logger: logger,
+		Handle: func(w *worker.Worker, _ *outbox.Outbox) { w.Handle("handled", "*", handle) },
+	}, nil, nil)
+}
+
+// handle writes one row for each event, and gives some up.
+func handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
+	if e.Type == "hopeless" {
+		return worker.GiveUp("the sweep wants it")
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
+		string(e.Source), string(e.EventID), e.Generation)
+	return err
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+const (
+	desk     = "desk"     // the destination that is paused and resumed
+	gone     = "gone-"    // begins the names of destinations that are made and retired
+	replayed = "replayed" // the source whose events are replayed
+	who      = "actor"
+
+	// pace is how long a round of orders rests.
+	pace = 20 * time.Millisecond
+)
+
+// actor gives orders.
+type actor struct {
+	pool    *pgxpool.Pool
+	box     *outbox.Outbox
+	witness *witness.Witness
+}
+
+// act gives one round of orders after the other until ctx is done.
+func (a *actor) act(ctx context.Context) error {
+	for round := 0; ctx.Err() == nil; round++ {
+		for _, step := range []func(context.Context, int) error{a.effects, a.retire, a.held, a.replay, a.senderKey} {
+			if err := step(ctx, round); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		select {
+		case <-time.After(pace):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// settleDown ends what a process that died has begun.
+func (a *actor) settleDown(ctx context.Context) error {
+	if err := a.order(ctx, history.Order{Action: "resume", Destination: desk}, func(by ledger.Operator) error {
+		return a.box.Fleet().SetPaused(ctx, desk, false, by)
+	}); err != nil {
+		return err
+	}
+	names, err := texts(ctx, a.pool, `SELECT destination FROM hooklatch.effects WHERE starts_with(destination, $1) AND state IN ('pending', 'started', 'in_doubt')
+		UNION SELECT name FROM hooklatch.destinations WHERE starts_with(name, $1)`, gone)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := a.retireNamed(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retireNamed retires a destination, by which what waits for it is parked.
+func (a *actor) retireNamed(ctx context.Context, name string) error {
+	keys, err := texts(ctx, a.pool, `SELECT idempotency_key FROM hooklatch.effects
+		WHERE destination = $1 AND state IN ('pending', 'started', 'in_doubt')`, name)
+	if err != nil {
+		return err
+	}
+	order := func(by ledger.Operator) error {
+		_, err := a.box.Fleet().Retire(ctx, name, by, nil)
+		return err
+	}
+	for _, key := range keys {
+		retire := order
+		order = func(by ledger.Operator) (err error) {
+			told := a.order(ctx, history.Order{Action: "park", Key: key}, func(ledger.Operator) error {
+				err = retire(by)
+				return err
+			})
+			return errors.Join(err, told)
+		}
+	}
+	return a.order(ctx, history.Order{Action: "retire", Destination: name}, order)
+}
+
+// effects enqueues an effect while its destination is paused, and has it parked,
+// retried and, mostly, cancelled.
+func (a *actor) effects(ctx context.Context, round int) error {
+	pause := func(paused bool, action string) error {
+		return a.order(ctx, history.Order{Action: action, Destination: desk}, func(by ledger.Operator) error {
+			return a.box.Fleet().SetPaused(ctx, desk, paused, by)
+		})
+	}
+	if err := pause(true, "pause"); err != nil {
+		return err
+	}
+	id, err := a.enqueue(ctx, desk)
+	if err != nil {
+		return err
+	}
+	key := id.IdempotencyKey()
+	steps := []struct {
+		action string
+		do     func(context.Context, string, ledger.Operator) error
+	}{{"park", a.box.Ledger().Park}, {"retry", a.box.Ledger().Retry}, {"cancel", a.box.Ledger().Cancel}}
+	if round%3 == 0 {
+		steps = steps[:2] // this one is sent
+	}
+	for _, step := range steps {
+		if err := a.order(ctx, history.Order{Action: step.action, Key: key}, func(by ledger.Operator) error { return step.do(ctx, key, by) }); err != nil {
+			return err
+		}
+	}
+	return pause(false, "resume")
+}
+
+// retire makes a destination, has an effect wait for it, and retires it.
+func (a *actor) retire(ctx context.Context, _ int) error {
+	name := gone + uuid.NewString()[:8]
+	err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}})
+	if errors.Is(err, commit.ErrUnavailable) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := a.enqueue(ctx, name); err != nil {
+		return err
+	}
+	return a.retireNamed(ctx, name)
+}
+
+// held drops an event that a guard holds, and releases it after all.
+func (a *actor) held(ctx context.Context, _ int) error {
+	id, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = $1 AND outcome = 'held' LIMIT 1`, "guarded")
+	if err != nil || len(id) == 0 {
+		return err
+	}
+	ref := identity.EventRef{Source: "guarded", EventID: identity.EventID(id[0])}
+	told := history.Order{Source: "guarded", EventID: id[0]}
+	told.Action = "drop"
+	if err := a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Drop(ctx, ref, by) }); err != nil {
+		return err
+	}
+	told.Action = "release"
+	return a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
+}
+
+// releaseAll releases whatever is held or dropped until ctx is done: the last
+// deliveries are still to come.
+func (a *actor) releaseAll(ctx context.Context) error {
+	ticker := time.NewTicker(10 * pace)
+	defer ticker.Stop()
+	for {
+		ids, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = $1 AND outcome IN ('held', 'dropped')`, "guarded")
+		for _, id := range ids {
+			if err != nil {
+				break
+			}
+			ref := identity.EventRef{Source: "guarded", EventID: identity.EventID(id)}
+			told := history.Order{Action: "release", Source: "guarded", EventID: id}
+			err = a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// replay has an event dispatched again.
+func (a *actor) replay(ctx context.Context, round int) error {
+	id, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events
+		WHERE source = $1 AND outcome = 'dispatched' ORDER BY generation, random() LIMIT 1`, replayed)
+	if err != nil || len(id) == 0 {
+		return err
+	}
+	ref := identity.EventRef{Source: replayed, EventID: identity.EventID(id[0])}
+	opts := inbox.ReplayOptions{NewKeys: round%2 == 0}
+	return a.order(ctx, history.Order{Action: "replay", Source: replayed, EventID: id[0], NewKeys: opts.NewKeys}, func(by ledger.Operator) error {
+		_, err := a.box.Inbox().Replay(ctx, ref, by, opts)
+		return err
+	})
+}
+
+// senderKey keeps a key, as gateways do for senders that publish theirs.
+func (a *actor) senderKey(_ context.Context, round int) error {
+	a.box.KeepSenderKey(outbox.SenderKey{Source: "main", ID: fmt.Sprint(round % 20), Document: []byte("a key")})
+	return nil
+}
+
+// enqueue commits an effect.
+func (a *actor) enqueue(ctx context.Context, destination string) (identity.EffectID, error) {
+	key := uuid.NewString()
+	body := []byte(`{"key":"` + key + `"}`)
+	hash := sha256.Sum256(body)
+	told := history.Record{Who: who, Op: history.OpEnqueue, Enqueue: &history.Enqueue{
+		Destination: destination, Key: key, Hash: hex.EncodeToString(hash[:]), Via: "go",
+	}}
+	err := a.witness.Watch(ctx, told, func() (history.Kind, string) {
+		return outcome(pgx.BeginTxFunc(ctx, a.pool, commit.TransactionOptions(time.Second), func(tx pgx.Tx) error {
+			request := ledger.Request{ContentType: "application/json", Body: body}
+			if _, err := a.box.EnqueueTx(ctx, tx, outbox.Enqueue{Destination: destination, Key: identity.Key(key), Request: request}); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO torture.orders_of_application (key) VALUES ($1)`, key)
+			return err
+		}))
+	})
+	id := identity.EffectID{Scope: identity.ScopeOfEnqueue(destination), Key: identity.Key(key), Generation: 1}
+	return id, err
+}
+
+// order gives an order of which the history tells. Its error is that the history
+// could not be told.
+func (a *actor) order(ctx context.Context, told history.Order, give func(by ledger.Operator) error) error {
+	return a.witness.Watch(ctx, history.Record{Who: who, Op: history.OpOrder, Order: &told}, func() (history.Kind, string) {
+		return outcome(give(ledger.Operator{Who: who, Via: "sweep"}))
+	})
+}
+
+// outcome is what an error of a transaction says of it.
+func outcome(err error) (history.Kind, string) {
+	_, wrong := errors.AsType[*ledger.StateError](err)
+	switch {
+	case err == nil:
+		return history.OK, ""
+	case wrong, errors.Is(err, ledger.ErrNotFound), errors.Is(err, inbox.ErrNotHeld), errors.Is(err, inbox.ErrNotReplayable),
+		errors.Is(err, ledger.ErrUnknownDestination), errors.Is(err, fleet.ErrServed):
+		return history.Fail, err.Error()
+	}
+	return history.Unknown, err.Error()
+}
+
+// texts are the rows of a statement with one column.
+func texts(ctx context.Context, pool *pgxpool.Pool, statement string, arguments ...any) ([]string, error) {
+	rows, err := pool.Query(ctx, statement, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
