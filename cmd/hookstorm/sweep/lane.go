@@ -1,0 +1,98 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+)
+
+const (
+	// killed is how a process ends that a failpoint killed.
+	killed = "signal: killed"
+	// maxOddEnds is how many processes of a lane may end in another way by themselves:
+	// an error may come where nothing else can follow.
+	maxOddEnds = 10
+	// stopsWithin bounds a stop, whatever delays it.
+	stopsWithin = 30 * time.Second
+)
+
+// lane is a program whose processes meet the visits of a leg, one process after the
+// other: each gets all visits that are to be made, and dies at the first place that
+// one of them is for, or lives on.
+type lane struct {
+	program *programs.Program
+	always  string     // rules that all its processes get beside those of the leg
+	line    *riverLine // nil: it has none
+	tally   *tally
+}
+
+// run starts processes until ctx is done, and then stops the last of them.
+func (l *lane) run(ctx context.Context, leg leg) error {
+	odd := 0
+	for ctx.Err() == nil {
+		if err := l.start(ctx, leg); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.program.Exited():
+		}
+		if err := l.tally.update(); err != nil {
+			return err
+		}
+		if how, ordered := l.program.Ended(); how != "" && how != killed && !ordered {
+			if odd++; odd > maxOddEnds {
+				return fmt.Errorf("%s ended again and again though no failpoint killed it: %s\n%s", l.program.Name(), how, l.program.LastLines())
+			}
+		}
+	}
+	if l.line != nil {
+		l.line.proxy.DisarmAll()
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopsWithin)
+	defer cancel()
+	if err := l.program.Stop(stopping); err != nil {
+		return err
+	}
+	return l.tally.update()
+}
+
+func (l *lane) start(ctx context.Context, leg leg) error {
+	rules := make([]string, 0, 2)
+	if own := l.tally.itinerary.rules(leg); own != "" {
+		rules = append(rules, own)
+	}
+	if l.always != "" {
+		rules = append(rules, l.always) // the first rule of a passage counts
+	}
+	if l.line != nil {
+		if err := l.line.arm(leg); err != nil {
+			return err
+		}
+	}
+	err := l.program.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","), "HOOKLATCH_FAILPOINT_FIRED="+l.tally.log.path)
+	if err != nil && ctx.Err() != nil {
+		return nil // told to stop before it began
+	}
+	return err
+}
+
+// drained starts a process for visits that are made when it is told to stop, and
+// stops it.
+func (l *lane) drained(ctx context.Context, leg leg) error {
+	ctx, cancel := context.WithTimeout(ctx, stopsWithin)
+	defer cancel()
+	if err := l.start(ctx, leg); err != nil {
+		return err
+	}
+	if err := l.program.Ready(ctx); err != nil {
+		return err
+	}
+	if err := l.program.Stop(ctx); err != nil {
+		return err
+	}
+	return l.tally.update()
+}

@@ -1,0 +1,89 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// placeCompleted is the one place that no call of ours can stand at: jobs are
+// completed, and River does not know it yet. The line to Postgres breaks there.
+const placeCompleted = "river.completed"
+
+// completion is River's statement that completes jobs.
+var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
+
+// riverLine is the line to Postgres of the processes of one lane.
+type riverLine struct {
+	proxy   *pgproxy.Proxy
+	url     secret.Value // leads through it
+	program *programs.Program
+	tally   *tally
+}
+
+func newRiverLine(database secret.Value, t *tally) (*riverLine, error) {
+	server, err := url.Parse(database.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("the URL of the database cannot be read") // the cause quotes the password
+	}
+	proxy, err := pgproxy.Start(pgproxy.Options{Target: server.Host})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := proxy.Listener("")
+	if err != nil {
+		return nil, err
+	}
+	through, err := listener.URL(database.Reveal())
+	if err != nil {
+		return nil, err
+	}
+	return &riverLine{proxy: proxy, url: secret.New(through), tally: t}, nil
+}
+
+// arm prepares the visits of a leg for a process that begins. Every completion is
+// one passage: those in between are let through.
+func (l *riverLine) arm(leg leg) error {
+	l.proxy.DisarmAll()
+	visits := slices.DeleteFunc(l.tally.itinerary.left(leg), func(v Visit) bool { return v.Place != placeCompleted })
+	slices.SortFunc(visits, func(a, b Visit) int { return cmp.Compare(a.Passage, b.Passage) })
+	passed := 0
+	for _, v := range visits {
+		if between := v.Passage - passed - 1; between > 0 {
+			through := pgproxy.Fault{Kind: pgproxy.DelayAnswer, Match: completion, Count: between, Delay: time.Millisecond}
+			if _, err := l.proxy.Arm(through); err != nil {
+				return err
+			}
+		}
+		if _, err := l.proxy.Arm(l.fault(v)); err != nil {
+			return err
+		}
+		passed = v.Passage
+	}
+	return nil
+}
+
+// fault is the visit as the line makes it.
+func (l *riverLine) fault(v Visit) pgproxy.Fault {
+	f := pgproxy.Fault{Match: completion, Count: 1, OnFiring: func(pgproxy.Firing) { l.tally.made(v) }}
+	switch v.Action {
+	case Kill:
+		f.Kind = pgproxy.HangAnswer
+		f.OnFiring = func(pgproxy.Firing) {
+			l.tally.made(v)
+			go l.program.Kill() //nolint:errcheck // the lane sees whether it ended
+		}
+	case Error:
+		f.Kind = pgproxy.LoseAnswer
+	case Delay:
+		f.Kind, f.Delay = pgproxy.DelayAnswer, 400*time.Millisecond
+	}
+	return f
+}

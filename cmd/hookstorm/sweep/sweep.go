@@ -1,0 +1,257 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Options configure a sweep.
+type Options struct {
+	// Root is the root of the module, which the processes are built of. Required.
+	Root string
+	// Dir is an empty directory for binaries, configurations, logs and the history.
+	// Required.
+	Dir string
+	// Pool is a migrated database that nobody else uses, and DatabaseURL leads there.
+	// Required.
+	Pool        *pgxpool.Pool
+	DatabaseURL secret.Value
+	// Seed decides which passages are drawn.
+	Seed int64
+	// Short visits each place once, with an action that the seed draws.
+	Short bool
+	// Only are the visits to make, such as settle.begin=kill@2. Nil: all of the plan.
+	Only []string
+	// Patience bounds each leg. Defaults to 4 minutes.
+	Patience time.Duration
+	// Out is told how it goes on. Nil: nobody.
+	Out io.Writer
+}
+
+// Report is what came of a sweep.
+type Report struct {
+	Visits  []Visit // of the plan
+	Fired   map[Visit]int
+	Missed  []Visit // of the plan, that were not made
+	Verdict checker.Verdict
+	History string // path
+	Took    time.Duration
+}
+
+// Run makes a sweep. Its error is that it could not be made; what it found is in the
+// report.
+func Run(ctx context.Context, opts Options) (_ *Report, err error) {
+	began := time.Now()
+	if opts.Root == "" || opts.Dir == "" || opts.Pool == nil || opts.DatabaseURL.IsZero() {
+		return nil, errors.New("sweep options: Root, Dir, Pool and DatabaseURL are required")
+	}
+	opts.Patience = cmp.Or(opts.Patience, 4*time.Minute)
+	if opts.Out == nil {
+		opts.Out = io.Discard
+	}
+	visits, err := choose(Plan(opts.Seed, opts.Short), opts.Only)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(opts.Dir, "history.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	defer file.Close()
+	if _, err := opts.Pool.Exec(ctx, scenario.Tables); err != nil {
+		return nil, fmt.Errorf("sweep: make the tables of the run: %w", err)
+	}
+	w := history.NewWriter(file)
+	t := &tally{itinerary: newItinerary(visits), log: &firedLog{path: filepath.Join(opts.Dir, "fired")}, history: w}
+	s := &stage{opts: opts, history: w, tally: t}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.setUp(ctx); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	if err := s.play(ctx); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	if err := checker.Snapshot(ctx, opts.Pool, schema.Default, w); err != nil {
+		return nil, err
+	}
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("sweep: read the history: %w", err)
+	}
+	verdict, err := checker.Check(file, checker.Options{MinAcked: minAcked, MinFaults: len(visits), MaxAttempts: maxAttempts})
+	if err != nil {
+		return nil, err
+	}
+	return &Report{
+		Visits: visits, Fired: t.itinerary.fired, Missed: t.itinerary.left(all), Verdict: verdict,
+		History: file.Name(), Took: time.Since(began),
+	}, nil
+}
+
+const (
+	// minAcked is the least traffic that a sweep proves anything with.
+	minAcked = 100
+	// maxAttempts is that of the destinations in the configuration.
+	maxAttempts = 100
+)
+
+func all(Visit) bool { return true }
+
+// choose are the visits that were asked for.
+func choose(plan []Visit, only []string) ([]Visit, error) {
+	if only == nil {
+		return plan, nil
+	}
+	var chosen []Visit
+	for _, text := range only {
+		v, err := parseVisit(text)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, v)
+	}
+	return chosen, nil
+}
+
+// part is what is played between two times of health.
+type part struct {
+	name  string
+	lanes []*lane
+	legs  []leg // each with the same lanes, one after the other
+	ends  []leg // for a process of each of the steady lanes that is told to stop
+}
+
+// play is the sweep itself.
+func (s *stage) play(ctx context.Context) error {
+	s.phase(history.PhaseStorm)
+	for _, p := range []part{
+		{"errors and delays", s.steady, []leg{errorsOnly, delays}, nil},
+		{"kills", s.dying, []leg{killsAtWork}, []leg{killsAtEnd}},
+	} {
+		if !s.isLeft(p) {
+			continue
+		}
+		began := time.Now()
+		storm, calm := context.WithCancel(ctx)
+		traffic := s.traffic(storm, ctx)
+		err := s.playPart(ctx, p)
+		calm()
+		if err != nil {
+			traffic.giveUp()
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		s.say("%s: %.0f s", p.name, time.Since(began).Seconds())
+		began = time.Now()
+		if err := s.heal(ctx, traffic); err != nil {
+			return fmt.Errorf("after %s: %w", p.name, err)
+		}
+		s.say("healed after %.0f s, %d deliveries acknowledged", time.Since(began).Seconds(), s.acked())
+	}
+	return nil
+}
+
+func (s *stage) isLeft(p part) bool {
+	return slices.ContainsFunc(slices.Concat(p.legs, p.ends), func(l leg) bool { return len(s.tally.itinerary.left(l)) > 0 })
+}
+
+func (s *stage) playPart(ctx context.Context, p part) error {
+	for _, leg := range p.legs {
+		if err := s.travel(ctx, p.lanes, leg); err != nil {
+			return err
+		}
+	}
+	for _, leg := range p.ends {
+		for _, l := range s.steady {
+			if err := l.drained(ctx, leg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// travel lets lanes make the visits of a leg until all are made, or the patience is
+// over. Those at the end of a process are made when the lanes stop theirs.
+func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
+	travelling, arrived := context.WithTimeout(ctx, s.opts.Patience)
+	defer arrived()
+	group, running := errgroup.WithContext(travelling)
+	for _, l := range lanes {
+		group.Go(func() error { return l.run(running, leg) })
+	}
+	group.Go(func() error {
+		defer arrived()
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for told := time.Now(); ; {
+			if err := s.tally.update(); err != nil {
+				return err
+			}
+			open := slices.DeleteFunc(s.tally.itinerary.left(leg), func(v Visit) bool { return passedOnce(v.Place) })
+			if len(open) == 0 {
+				return nil
+			}
+			if time.Since(told) > tellEvery {
+				told = time.Now()
+				s.say("%d left: %v ...", len(open), open[:min(len(open), 5)])
+			}
+			select {
+			case <-ticker.C:
+			case <-running.Done():
+				return nil
+			}
+		}
+	})
+	return group.Wait()
+}
+
+// tellEvery is how often people are told how it goes on.
+const tellEvery = 10 * time.Second
+
+func (s *stage) say(format string, values ...any) { fmt.Fprintf(s.opts.Out, format+"\n", values...) }
+
+// Sound says that every visit was made, and that every promise was kept.
+func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }
+
+// maxTold is how many violations a report tells; the history has them all.
+const maxTold = 20
+
+// Text is the report for people.
+func (r *Report) Text() string {
+	var text strings.Builder
+	counts := make(map[string]int)
+	for _, v := range r.Visits {
+		if r.Fired[v] > 0 {
+			counts[v.Action]++
+		}
+	}
+	fmt.Fprintf(&text, "visited %d of %d: %d kills, %d errors, %d delays; %d deliveries acknowledged; %.0f s\n",
+		len(r.Visits)-len(r.Missed), len(r.Visits), counts[Kill], counts[Error], counts[Delay], r.Verdict.Totals.Acked, r.Took.Seconds())
+	for _, v := range r.Missed {
+		fmt.Fprintf(&text, "not visited: %s\n", v)
+	}
+	for _, v := range r.Verdict.Violations[:min(len(r.Verdict.Violations), maxTold)] {
+		fmt.Fprintf(&text, "%s %s: %s\n", v.Rule, v.Key, v.Text)
+	}
+	fmt.Fprintf(&text, "the history is in %s\n%d violations\n", r.History, len(r.Verdict.Violations))
+	return text.String()
+}

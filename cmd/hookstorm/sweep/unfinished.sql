@@ -1,0 +1,10 @@
+-- What is left to do, counted by what it waits for.
+SELECT count(*) || ' events at ' || source
+FROM hooklatch.processed_events
+WHERE outcome IN ('received', 'held', 'dropped')
+GROUP BY source
+UNION ALL
+SELECT count(*) || ' effects at ' || destination || ' ' || state
+FROM hooklatch.effects
+WHERE state NOT IN ('done', 'failed', 'cancelled', 'parked')
+GROUP BY destination, state

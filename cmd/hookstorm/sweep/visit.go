@@ -1,0 +1,160 @@
+package sweep
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
+)
+
+// Visit is one passage of one place at which a process is to fail.
+type Visit struct {
+	Place   string
+	Action  string
+	Passage int // of the process, from 1
+}
+
+// The actions of a sweep.
+const (
+	Kill  = "kill"
+	Error = "error"
+	Delay = "delay"
+)
+
+// delayed is how long a delay takes: longer than a transaction of ours waits for a
+// lock (250 ms), so that others meet the lock of the delayed one.
+const delayed = "(400ms)"
+
+func (v Visit) String() string { return fmt.Sprintf("%s=%s@%d", v.Place, v.Action, v.Passage) }
+
+// rule is the visit in the words of HOOKLATCH_FAILPOINTS.
+func (v Visit) rule() string {
+	if v.Action == Delay {
+		return fmt.Sprintf("%s=%s%s@%d", v.Place, v.Action, delayed, v.Passage)
+	}
+	return v.String()
+}
+
+// allPlaces are the failpoints, and the one place in River.
+func allPlaces() []string { return append(places.All(), placeCompleted) }
+
+// passedOnce are places that a process passes once in its life.
+func passedOnce(place string) bool { return place == placeGatewayDrains || place == placeWorkerDrains }
+
+const (
+	placeGatewayDrains = "gateway.draining"
+	placeWorkerDrains  = "worker.draining"
+)
+
+// latest is the last passage that may be drawn.
+const latest = 6
+
+// seldomPassed are places that a process passes a few times a minute, or less.
+func seldomPassed(place string) bool {
+	transaction, _, _ := strings.Cut(place, ".")
+	return slices.Contains([]string{
+		"begin_probe", "close_breaker", "fail_probe", "trip_breaker", "move_jobs", "place_destinations", "sync_pause", "reconcile", "make_partitions",
+	}, transaction)
+}
+
+// Plan returns the visits of a sweep: each place at its first, its second and a
+// random later passage, with each action. A short one visits each place once, with an
+// action and at one of the first two passages, as the seed draws them.
+func Plan(seed int64, short bool) []Visit {
+	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed is to be repeated, not to be secret
+	var visits []Visit
+	for _, place := range allPlaces() {
+		var ofPlace []Visit
+		for _, action := range []string{Kill, Error, Delay} {
+			passages := []int{1, 2, 3 + dice.IntN(latest-2)}
+			switch {
+			case passedOnce(place), short && seldomPassed(place):
+				passages = passages[:1]
+			case short:
+				passages = passages[:2]
+			case seldomPassed(place):
+				passages[2] = 3
+			}
+			for _, passage := range passages {
+				ofPlace = append(ofPlace, Visit{Place: place, Action: action, Passage: passage})
+			}
+		}
+		if short {
+			drawn := dice.IntN(len(ofPlace))
+			ofPlace = ofPlace[drawn : drawn+1]
+		}
+		visits = append(visits, ofPlace...)
+	}
+	return visits
+}
+
+// itinerary is which visits were made. It is safe for concurrent use.
+type itinerary struct {
+	mu    sync.Mutex
+	open  []Visit // not made yet
+	fired map[Visit]int
+}
+
+func newItinerary(visits []Visit) *itinerary {
+	return &itinerary{open: slices.Clone(visits), fired: make(map[Visit]int)}
+}
+
+// rules are those that a process gets: all visits that are to be made.
+func (i *itinerary) rules(leg leg) string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var rules []string
+	for _, v := range i.open {
+		if leg(v) && v.Place != placeCompleted {
+			rules = append(rules, v.rule())
+		}
+	}
+	return strings.Join(rules, ",")
+}
+
+// left are the visits of a leg that are to be made.
+func (i *itinerary) left(leg leg) []Visit {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(i.open), func(v Visit) bool { return !leg(v) })
+}
+
+// made notes a visit, which processes may make more than once. It reports whether the
+// visit was planned.
+func (i *itinerary) made(v Visit) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !slices.Contains(i.open, v) && i.fired[v] == 0 {
+		return false
+	}
+	i.fired[v]++
+	i.open = slices.DeleteFunc(i.open, func(open Visit) bool { return open == v })
+	return true
+}
+
+// leg is a part of the itinerary: visits that are made together.
+type leg func(Visit) bool
+
+// The legs of a sweep.
+func errorsOnly(v Visit) bool  { return v.Action == Error }
+func delays(v Visit) bool      { return v.Action == Delay }
+func killsAtWork(v Visit) bool { return v.Action == Kill && !passedOnce(v.Place) }
+func killsAtEnd(v Visit) bool  { return v.Action == Kill && passedOnce(v.Place) }
+
+// parseVisit reads what String writes.
+func parseVisit(text string) (Visit, error) {
+	var v Visit
+	place, rest, _ := strings.Cut(text, "=")
+	action, passage, _ := strings.Cut(rest, "@")
+	v.Place, v.Action = place, action
+	n, err := strconv.Atoi(passage)
+	v.Passage = n
+	if err != nil || n < 1 || !slices.Contains(allPlaces(), place) || !slices.Contains([]string{Kill, Error, Delay}, action) {
+		return Visit{}, fmt.Errorf("%q is no visit: it is a place, =kill, =error or =delay, and @ with a passage from 1", text)
+	}
+	return v, nil
+}
