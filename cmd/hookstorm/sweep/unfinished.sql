@@ -1,7 +1,7 @@
 -- What is left to do, counted by what it waits for.
 SELECT count(*) || ' events at ' || source
 FROM hooklatch.processed_events
-WHERE outcome IN ('received', 'held', 'dropped')
+WHERE outcome IN ('received', 'held', 'dropped', 'failed')
 GROUP BY source
 UNION ALL
 SELECT count(*) || ' effects at ' || destination || ' ' || state

@@ -100,9 +100,9 @@ func work(ctx context.Context, logger *slog.Logger) error {
 	}, nil, nil)
 }
 
-// handle writes one row for each event, and gives some up.
+// handle writes one row for each event, and gives some up until the sweep heals.
 func handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
-	if e.Type == "hopeless" {
+	if e.Type == "hopeless" && os.Getenv(roleVariable) != calm {
 		return worker.GiveUp("the sweep wants it")
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,

@@ -177,6 +177,9 @@ func (a *actor) releaseAll(ctx context.Context) error {
 			told := history.Order{Action: "release", Source: "guarded", EventID: id}
 			err = a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
 		}
+		if err == nil {
+			err = a.replayFailed(ctx)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -189,6 +192,22 @@ func (a *actor) releaseAll(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// replayFailed replays the events that handlers gave up.
+func (a *actor) replayFailed(ctx context.Context) error {
+	ids, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = $1 AND outcome = 'failed'`, "handled")
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		ref := identity.EventRef{Source: "handled", EventID: identity.EventID(id)}
+		err = a.order(ctx, history.Order{Action: "replay", Source: "handled", EventID: id}, func(by ledger.Operator) error {
+			_, err := a.box.Inbox().Replay(ctx, ref, by, inbox.ReplayOptions{})
+			return err
+		})
+	}
+	return err
 }
 
 // replay has an event dispatched again.
