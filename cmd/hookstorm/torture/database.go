@@ -87,12 +87,20 @@ func (w *world) startDatabase(ctx context.Context) error {
 	return nil
 }
 
+// ownDisk is the size of a disk that is to be full at times, in bytes: a run of ten
+// minutes needs a third of it. It takes memory for what is on it only.
+const ownDisk = 3 << 30
+
 // startCluster starts servers of our own. A killed server stays down until we start
 // it, because a restart by itself can hide a crash.
 func (w *world) startCluster(ctx context.Context) error {
+	var disk int64
+	if w.opts.OwnDisks {
+		disk = ownDisk
+	}
 	var err error
 	w.database.cluster, err = cluster.Start(ctx, cluster.Options{
-		Dir: filepath.Join(w.dir, "postgres"), Standby: !w.opts.NoStandby, Synchronous: !w.opts.NoStandby,
+		SmallDisk: disk, Dir: filepath.Join(w.dir, "postgres"), Standby: !w.opts.NoStandby, Synchronous: !w.opts.NoStandby,
 		Settings: map[string]string{"max_connections": "200"},
 		OnPrimary: func(address string) {
 			if w.proxy != nil {

@@ -2,6 +2,8 @@ package torture
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -22,6 +24,9 @@ func (w *world) serverFaults() []nemesis.Fault {
 		{Kind: "postgres_restarted_immediate", Lane: nemesis.Server, Fire: w.restartServer(cluster.Immediate)},
 		{Kind: "postgres_killed", Lane: nemesis.Server, Fire: w.restartServer(cluster.Killed)},
 		{Kind: "postgres_frozen", Lane: nemesis.Server, Fire: w.freezeServer},
+	}
+	if w.opts.OwnDisks {
+		faults = append(faults, nemesis.Fault{Kind: "disk_full", Lane: nemesis.Server, Fire: w.fillDisk})
 	}
 	if w.opts.NoStandby {
 		return faults
@@ -75,4 +80,18 @@ func (w *world) freezeStandby(ctx context.Context, rnd *rand.Rand, struck func(t
 	struck("standby", d.Round(time.Millisecond).String())
 	sleep(ctx, d)
 	return w.database.cluster.ThawStandby()
+}
+
+// fillDisk leaves the primary no room on its disk. It ends when it was the WAL that
+// had none.
+func (w *world) fillDisk(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+	written, err := w.database.cluster.FillDisk()
+	if err == nil {
+		struck("primary", fmt.Sprintf("%d bytes of ballast", written))
+		sleep(ctx, time.Second+upTo(rnd, 3*time.Second))
+	}
+	return errors.Join(err, withServer(ctx, func(ctx context.Context) error {
+		_, err := w.database.cluster.FreeDisk(ctx)
+		return err
+	}))
 }

@@ -19,6 +19,9 @@ func (w *world) sessionFaults() []nemesis.Fault {
 		if fault.Needs == session.WholeServer && !w.opts.DSN.IsZero() {
 			continue
 		}
+		if fault.Simulated && w.opts.OwnDisks {
+			continue // the real one is made
+		}
 		faults = append(faults, nemesis.Fault{
 			Kind: fault.Kind, Lane: nemesis.Session, Simulated: fault.Simulated,
 			Fire: func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {

@@ -42,6 +42,9 @@ type Options struct {
 	// NoStandby leaves out the synchronous standby of an own server, and with it
 	// promotions.
 	NoStandby bool
+	// OwnDisks says that this process may mount disks: see cluster.Privately. Without
+	// it a full disk is simulated.
+	OwnDisks bool
 	// Mine are settings that win over those of the run.
 	Mine scenario.Own
 	// Gateways and Workers are how many processes of each. Default to 2 and 2.

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+)
+
+const (
+	// privateEnv says that this process may mount disks that nobody else sees.
+	privateEnv = "HOOKSTORM_PRIVATE"
+	// privateEnding is how long a run may take to end after it was interrupted.
+	privateEnding = 2 * time.Minute
+)
+
+// errNotPrivate: this machine lets us mount nothing.
+var errNotPrivate = errors.New("this machine allows no disks of our own, so a full one is only simulated")
+
+// privately runs this command again where it may mount disks of its own, so that
+// they can really be full. Errors: errNotPrivate, errFound.
+func privately(ctx context.Context, s streams) error {
+	self, err := os.Executable()
+	if err != nil {
+		return errors.Join(errNotPrivate, err)
+	}
+	cmd := exec.CommandContext(ctx, self, os.Args[1:]...) //nolint:gosec // ourselves
+	cmd.Env = append(os.Environ(), privateEnv+"=1")
+	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
+	cluster.Privately(cmd)
+	if cmd.SysProcAttr != nil {
+		// An interrupt of the terminal is for us; we pass it on, once.
+		cmd.SysProcAttr.Setpgid = true
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = privateEnding
+	if err := cmd.Start(); err != nil {
+		return errors.Join(errNotPrivate, err)
+	}
+	err = cmd.Wait()
+	if ended, exited := errors.AsType[*exec.ExitError](err); exited && ended.ExitCode() > 0 {
+		return errFound // it said why
+	}
+	if err != nil {
+		return fmt.Errorf("run privately: %w", err)
+	}
+	return nil
+}
