@@ -29,8 +29,6 @@ type layer struct {
 
 const oneWay = "imports point one way: cmd -> gateway, worker -> outbox -> schema"
 
-const forAllLayers = "what stands in internal is for all layers, so that it can import none of them"
-
 const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
 
 const planIsPure = "a plan is a function of event and routes: check and replay ask for it without a worker or a database"
@@ -44,13 +42,6 @@ var layers = []layer{
 		module + "/gateway": oneWay,
 		module + "/worker":  oneWay,
 		module + "/cmd":     oneWay,
-	}},
-	{packages: "internal", must: map[string]string{
-		module + "/schema":  forAllLayers,
-		module + "/outbox":  forAllLayers,
-		module + "/gateway": forAllLayers,
-		module + "/worker":  forAllLayers,
-		module + "/cmd":     forAllLayers,
 	}},
 	{packages: "outbox", must: map[string]string{
 		module + "/gateway":            oneWay,

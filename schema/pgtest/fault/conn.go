@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/hooklatch/hooklatch/internal/pgwire"
+	"github.com/hooklatch/hooklatch/schema/pgwire"
 )
 
 // drainTimeout bounds the wait for the server's answer to a COMMIT.

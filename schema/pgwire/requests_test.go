@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/internal/pgwire"
+	"github.com/hooklatch/hooklatch/schema/pgwire"
 )
 
 // follow sends messages in pieces of some size and returns the requests they make.
