@@ -37,6 +37,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	parked, err := b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, parked)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "no job waits in a queue that nobody works")
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed'`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'destination.retire' AND target = 'app' AND who = 'ann'`))
 
@@ -56,6 +57,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, parked)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
 
 	// Who has it again registers it anew.
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))

@@ -25,6 +25,11 @@ type beginProbe struct {
 
 type createQueue struct{ Name string }
 
+type endJobs struct {
+	Destination string
+	Limit       int
+}
+
 type moveJobs struct {
 	Queues []string // from which
 	Limit  int

@@ -68,7 +68,23 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	if err != nil {
 		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
 	}
+	if err := f.endJobs(ctx, destination); err != nil {
+		return done.Changed, fmt.Errorf("retire %s: end its jobs: %w", destination, err)
+	}
 	return done.Changed, nil
+}
+
+// endJobs ends the jobs of what was parked. They would wait for ever in a queue
+// that nobody works.
+func (f *Fleet) endJobs(ctx context.Context, destination string) error {
+	for more := true; more; {
+		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(endJobs{Destination: destination, Limit: moveLimit}))
+		if err != nil {
+			return err
+		}
+		more = n == moveLimit && ctx.Err() == nil
+	}
+	return ctx.Err()
 }
 
 // forget removes a destination and reports whether it was there. One that was

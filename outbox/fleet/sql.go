@@ -17,6 +17,7 @@ type statements struct {
 	CloseBreaker         statement.Of[named]
 	CountUnsuccessful    statement.Bound
 	CreateQueue          statement.Of[createQueue]
+	EndJobs              statement.Of[endJobs]
 	FailProbe            statement.Of[openBreaker]
 	ListDestinations     statement.Of[seenWithin]
 	LockDestination      statement.Of[named]

@@ -11,6 +11,7 @@ func LeftOut() map[string]string {
 		"event.drop":             "an event that a replay guard holds is in no worker's hands",
 		"event.release":          "it is how a held event is accepted: from then on it is like any other",
 		"destination.retire":     "it parks effects, as effect.park does",
+		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",
 		"can_commit":             noEffect,
 		"keep_sender_keys":       noEffect,
 		"make_partitions":        noEffect,
