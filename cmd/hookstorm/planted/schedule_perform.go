@@ -117,6 +117,10 @@ WHERE NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_k
 `, first); err != nil {
 		return err
 	}
+	// The lock comes before the look at who is next, and COMMIT a second after that.
+	if err := retry.Wait(ctx, 200*time.Millisecond); err != nil {
+		return err
+	}
 	return s.cancel(ctx, second)
 }
 
