@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	now := time.Now()
-	fmt.Print(clock.Skew(), clock.Now().Sub(now).Round(time.Minute), clock.Until(now.Round(0)).Round(time.Minute), clock.Since(now).Round(time.Minute))
+	fmt.Print(clock.Skew(), clock.Now().Sub(now).Round(time.Minute), clock.Until(now.Round(0)).Round(time.Minute), clock.Since(now).Round(time.Minute)) //nolint:forbidigo // to the parent process
 }
 
 func TestClockIsWrongAsAsked(t *testing.T) {

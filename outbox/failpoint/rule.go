@@ -3,6 +3,7 @@
 package failpoint
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func parseRule(text string) (rule, error) {
 	action, argument, given := strings.Cut(text, "(")
 	argument, closed := strings.CutSuffix(argument, ")")
 	if given != closed || given != (action == actionDelay) {
-		return rule{}, fmt.Errorf("delay takes a duration in brackets, the other actions nothing")
+		return rule{}, errors.New("delay takes a duration in brackets, the other actions nothing")
 	}
 	switch r.action = action; action {
 	case actionKill, actionStop, actionError:

@@ -36,7 +36,7 @@ func deal(t *testing.T, d time.Duration, seed uint64, faults ...Fault) ([]histor
 		w := history.NewWriter(&file)
 		n := New(Options{History: w, Faults: faults, Seed: seed, Load: func() (int, int) { return 3, 70 }})
 		n.Start(t.Context())
-		time.Sleep(d)
+		time.Sleep(d) //nolint:forbidigo // synctest's clock
 		failed = n.Stop()
 		require.Equal(t, failed, n.Stop())
 		require.NoError(t, w.Flush())
@@ -94,12 +94,12 @@ func TestFaultsOfDifferentLanesMeet(t *testing.T) {
 
 func TestSeedRepeatsTheOrder(t *testing.T) {
 	t.Parallel()
-	order := func(seed uint64) (kinds string) {
+	order := func(seed uint64) (kinds []string) {
 		records, err := deal(t, 2*time.Minute, seed, harmless("a", Server), harmless("b", Server), harmless("c", Server), harmless("d", Server))
 		require.NoError(t, err)
 		for _, r := range records {
 			if r.Kind == history.Invoke {
-				kinds += r.Fault.Kind
+				kinds = append(kinds, r.Fault.Kind)
 			}
 		}
 		return kinds
@@ -132,11 +132,11 @@ func TestFaultWaitsForADelivery(t *testing.T) {
 				return nil
 			}}}})
 		n.Start(t.Context())
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
 		mu.Lock()
 		inFlight = 1
 		mu.Unlock()
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
 		require.NoError(t, n.Stop())
 		require.InDelta(t, time.Second.Seconds(), struckAt.Sub(started).Seconds(), 0.01)
 	})

@@ -124,7 +124,8 @@ func (s *stage) start(ctx context.Context, command string, rules ...string) (*pr
 	if err != nil {
 		return nil, err
 	}
-	return p, p.await(ctx)
+	err = p.await(ctx)
+	return p, err
 }
 
 // startToStop starts a process that stops itself at a place, perhaps before it is
@@ -162,7 +163,8 @@ func (s *stage) startBehindProxy(ctx context.Context, command string) (*process,
 	if err != nil {
 		return nil, err
 	}
-	return p, p.await(ctx)
+	err = p.await(ctx)
+	return p, err
 }
 
 // launch starts a process on a database.

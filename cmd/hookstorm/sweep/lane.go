@@ -75,7 +75,7 @@ func (l *lane) start(ctx context.Context, leg leg) error {
 	}
 	err := l.program.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","), "HOOKLATCH_FAILPOINT_FIRED="+l.tally.log.path)
 	if err != nil && ctx.Err() != nil {
-		return nil // told to stop before it began
+		return nil //nolint:nilerr // told to stop before it began
 	}
 	return err
 }

@@ -2,7 +2,7 @@ package sweep
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -31,7 +31,7 @@ type riverLine struct {
 func newRiverLine(database secret.Value, t *tally) (*riverLine, error) {
 	server, err := url.Parse(database.Reveal())
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the database cannot be read") // the cause quotes the password
+		return nil, errors.New("the URL of the database cannot be read") // the cause quotes the password
 	}
 	proxy, err := pgproxy.Start(pgproxy.Options{Target: server.Host})
 	if err != nil {

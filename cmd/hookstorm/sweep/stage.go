@@ -323,7 +323,7 @@ func (s *stage) untilQuiet(ctx context.Context) error {
 		case <-ticker.C:
 		case <-ctx.Done():
 			// The checker says which, and their stories.
-			s.say("not at an end although all faults have ended: %v %v", left, err)
+			s.sayf("not at an end although all faults have ended: %v %v", left, err)
 			return nil
 		}
 	}

@@ -159,12 +159,12 @@ func (s *stage) play(ctx context.Context) error {
 			traffic.giveUp()
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		s.say("%s: %.0f s", p.name, time.Since(began).Seconds())
+		s.sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
 		began = time.Now()
 		if err := s.heal(ctx, traffic); err != nil {
 			return fmt.Errorf("after %s: %w", p.name, err)
 		}
-		s.say("healed after %.0f s, %d deliveries acknowledged", time.Since(began).Seconds(), s.acked())
+		s.sayf("healed after %.0f s, %d deliveries acknowledged", time.Since(began).Seconds(), s.acked())
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
 			}
 			if time.Since(told) > tellEvery {
 				told = time.Now()
-				s.say("%d left: %v ...", len(open), open[:min(len(open), 5)])
+				s.sayf("%d left: %v ...", len(open), open[:min(len(open), 5)])
 			}
 			select {
 			case <-ticker.C:
@@ -227,7 +227,7 @@ func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
 // tellEvery is how often people are told how it goes on.
 const tellEvery = 10 * time.Second
 
-func (s *stage) say(format string, values ...any) { fmt.Fprintf(s.opts.Out, format+"\n", values...) }
+func (s *stage) sayf(format string, values ...any) { fmt.Fprintf(s.opts.Out, format+"\n", values...) }
 
 // Sound says that every visit was made, and that every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }

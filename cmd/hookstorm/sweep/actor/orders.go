@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -227,7 +227,7 @@ func (a *actor) replay(ctx context.Context, round int) error {
 
 // senderKey keeps a key, as gateways do for senders that publish theirs.
 func (a *actor) senderKey(_ context.Context, round int) error {
-	a.box.KeepSenderKey(outbox.SenderKey{Source: "main", ID: fmt.Sprint(round % 20), Document: []byte("a key")})
+	a.box.KeepSenderKey(outbox.SenderKey{Source: "main", ID: strconv.Itoa(round % 20), Document: []byte("a key")})
 	return nil
 }
 
