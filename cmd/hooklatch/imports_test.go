@@ -99,6 +99,12 @@ var layers = []layer{
 		"github.com/jackc/pgx":        planIsPure,
 		"os":                          planIsPure,
 	}},
+	{packages: "cmd/hooklatch", must: map[string]string{
+		module + "/cmd/hookstorm": "what is judged does not know its judge",
+	}},
+	{packages: "cmd/hookstorm/model", must: map[string]string{
+		"github.com/jackc/pgx": "the model is a specification: it runs none of the code it speaks of",
+	}},
 	{packages: "cmd", must: map[string]string{
 		"testing":                               "a binary that links testing has its flags and its init",
 		"github.com/stretchr/testify":           "test helpers stay out of programs",
