@@ -59,6 +59,13 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 1, parked)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
 
+	// What an interrupted Retire leaves, upkeep ends.
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', finalized_at = NULL WHERE kind = 'effect'`)
+	require.NoError(t, err)
+	_, err = b.fleet.SyncQueues(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
+
 	// Who has it again registers it anew.
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
 	added, err := enqueue("four")

@@ -26,7 +26,8 @@ type beginProbe struct {
 type createQueue struct{ Name string }
 
 type endJobs struct {
-	Destination string
+	Destination string   // whose jobs end, wherever they wait
+	Queues      []string // in which those of all retired destinations end
 	Limit       int
 }
 

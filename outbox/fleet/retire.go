@@ -68,17 +68,18 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	if err != nil {
 		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
 	}
-	if err := f.endJobs(ctx, destination); err != nil {
+	if err := f.endJobs(ctx, endJobs{Destination: destination}); err != nil {
 		return done.Changed, fmt.Errorf("retire %s: end its jobs: %w", destination, err)
 	}
 	return done.Changed, nil
 }
 
-// endJobs ends the jobs of what was parked. They would wait for ever in a queue
-// that nobody works.
-func (f *Fleet) endJobs(ctx context.Context, destination string) error {
+// endJobs ends the jobs of what was parked because its destination is retired. They
+// would wait in a queue that no process works any more.
+func (f *Fleet) endJobs(ctx context.Context, which endJobs) error {
+	which.Limit = moveLimit
 	for more := true; more; {
-		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(endJobs{Destination: destination, Limit: moveLimit}))
+		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(which))
 		if err != nil {
 			return err
 		}

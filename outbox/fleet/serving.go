@@ -113,6 +113,13 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 		moved += n
 		more = n == moveLimit
 	}
+	if len(queues) == 0 {
+		return moved, nil
+	}
+	// Retire may have been interrupted before it came to them.
+	if err := f.endJobs(ctx, endJobs{Queues: queues}); err != nil {
+		return moved, fmt.Errorf("sync queues: end jobs of retired destinations: %w", err)
+	}
 	return moved, nil
 }
 

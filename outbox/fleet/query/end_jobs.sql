@@ -1,12 +1,25 @@
--- Ends jobs that wait for a destination that is retired: its effects are parked, and
--- nobody works its queue. Those of one that was registered anew stay.
+-- Ends jobs for destinations that are retired, of the given one and in the given
+-- queues: their effects are parked. The job of one that waits all the same, because a
+-- person retried it, stays for the destination to be registered anew.
 WITH idle AS (
     SELECT j.id
     FROM hooklatch.river_job AS j
     WHERE j.kind = 'effect'
         AND j.state IN ('available', 'pending', 'retryable', 'scheduled')
-        AND j.args ->> 'destination' = :destination
-        AND NOT EXISTS (SELECT FROM hooklatch.destinations AS d WHERE d.name = :destination)
+        AND (j.queue = ANY (:queues::text[]) OR j.args ->> 'destination' = :destination)
+        AND NOT EXISTS (
+            SELECT
+            FROM hooklatch.destinations AS d
+            WHERE d.name = j.args ->> 'destination'
+        )
+        AND NOT EXISTS (
+            SELECT
+            FROM hooklatch.effects AS e
+            WHERE e.scope = j.args ->> 'scope'
+                AND e.key = j.args ->> 'key'
+                AND e.generation = (j.args ->> 'generation')::integer
+                AND e.state IN ('pending', 'started', 'in_doubt')
+        )
     LIMIT :limit
     FOR UPDATE OF j SKIP LOCKED
 )
