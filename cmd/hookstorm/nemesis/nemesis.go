@@ -14,13 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-const (
-	// inFlightWait is how long a fault waits for a delivery to be under way: one
-	// that strikes an idle system proves nothing.
-	inFlightWait = 2 * time.Second
-	// defaultPause is the mean pause between two faults of a lane.
-	defaultPause = 3 * time.Second
-)
+// inFlightWait is how long a fault waits for a delivery to be under way: one that
+// strikes an idle system proves nothing.
+const inFlightWait = 2 * time.Second
+
+// DefaultPause is the mean pause between two faults of a lane.
+const DefaultPause = 3 * time.Second
 
 // Lane is what a fault is done to. The faults of one lane follow one another, those
 // of different lanes meet.
@@ -55,7 +54,7 @@ type Options struct {
 	// in the last second. Required.
 	Load func() (inFlight, acked int)
 	// Pause is the mean time between the end of a fault and the next of its lane.
-	// Defaults to 3s.
+	// Defaults to DefaultPause.
 	Pause time.Duration
 }
 
@@ -71,7 +70,7 @@ type Nemesis struct {
 
 // New returns a Nemesis that does nothing yet.
 func New(opts Options) *Nemesis {
-	opts.Pause = cmp.Or(opts.Pause, defaultPause)
+	opts.Pause = cmp.Or(opts.Pause, DefaultPause)
 	return &Nemesis{opts: opts, cancel: func() {}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -14,6 +15,9 @@ import (
 // DefaultRate is how many new events are sent in a second: with their duplicates
 // and effects about half of what two cores can do.
 const DefaultRate = 50
+
+// DefaultPause is the mean pause between two faults of one kind of target.
+const DefaultPause = nemesis.DefaultPause
 
 // DefaultTime is how long traffic and faults last.
 const DefaultTime = time.Minute
@@ -52,7 +56,7 @@ type Options struct {
 	// Rate is how many new events are sent in a second. Defaults to DefaultRate.
 	Rate float64
 	// Pause is the mean pause between two faults of one kind of target. Defaults to
-	// 3 seconds.
+	// DefaultPause.
 	Pause time.Duration
 	// Only names the faults to make. Nil: all.
 	Only []string
