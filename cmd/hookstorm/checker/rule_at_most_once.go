@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 )
 
@@ -54,17 +55,27 @@ func reopens(t transitionRow) bool {
 // one that a person ordered, so they are counted and not paired.
 func (j *judge) calledAgain(e *effect) {
 	calls := j.calls[e.row.IdempotencyKey]
-	smtp := j.kindOf(e) == "smtp"
+	mail := j.kindOf(e) == "email"
 	before := 0
 	for _, c := range calls {
 		if ordered := j.reopenings(e, c.began); before > ordered {
 			j.effectViolatedf("I8", e, "a call came at %s, after %d that may have been applied and %d orders to try again", at(c.began), before, ordered)
 			return
 		}
-		if c.applied || c.known || c.status == 0 || (c.status >= 500 && !smtp) {
+		if !refused(c.status, mail) {
 			before++
 		}
 	}
+}
+
+// refused: what was answered so was certainly not applied by that call, whatever
+// became of earlier ones. A mail server that answers 4yz or 5yz has not taken the mail
+// (RFC 5321, 4.2.1); over HTTP 408 and 409 leave it open.
+func refused(status int, mail bool) bool {
+	if mail {
+		return status >= 300
+	}
+	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict
 }
 
 // reopenings counts the orders before a moment that may have opened the effect

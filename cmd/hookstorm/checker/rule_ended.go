@@ -127,7 +127,7 @@ func (j *judge) ordered(action string, e *effect) bool {
 	return j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0
 }
 
-// kindOf is the kind of the effect's destination: http, smtp or sql.
+// kindOf is the kind of the effect's destination: http, email or sql.
 func (j *judge) kindOf(e *effect) string { return j.kindOfDestination(e.row.Destination) }
 
 func (j *judge) kindOfDestination(name string) string {

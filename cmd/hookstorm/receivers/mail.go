@@ -62,7 +62,7 @@ func (s mailSession) Data(content io.Reader) error {
 }
 
 func (r *Receivers) mailDestination() string {
-	i := slices.IndexFunc(r.opts.Destinations, func(d scenario.Destination) bool { return d.Kind == "smtp" })
+	i := slices.IndexFunc(r.opts.Destinations, func(d scenario.Destination) bool { return d.Kind == "email" })
 	if i < 0 {
 		return "mail"
 	}

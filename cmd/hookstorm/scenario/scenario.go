@@ -75,7 +75,7 @@ func SourceNamed(name string) Source {
 // Destination is where effects go.
 type Destination struct {
 	Name   string
-	Kind   string // http, smtp or sql
+	Kind   string // http, email or sql, as the ledger calls it
 	Policy ledger.Policy
 	Route  string // that leads here; empty: what the application enqueues
 	From   []string
@@ -92,7 +92,7 @@ func Destinations() []Destination {
 		{Name: "ordered", Kind: "http", Policy: ledger.AtLeastOnce, Route: "ordered", From: []string{"orders"}, OrderBy: "body.account"},
 		{Name: "latest", Kind: "http", Policy: ledger.AtLeastOnce, Route: "latest", From: []string{"orders"}, LatestBy: "body.account"},
 		{Name: "books", Kind: "sql", Policy: ledger.AtLeastOnce, Route: "books", From: []string{"orders", "batches"}},
-		{Name: "mail", Kind: "smtp", Policy: ledger.AtMostOnce, Route: "mail", From: []string{"slack"}},
+		{Name: "mail", Kind: "email", Policy: ledger.AtMostOnce, Route: "mail", From: []string{"slack"}},
 		{Name: "direct", Kind: "http", Policy: ledger.AtLeastOnce},
 	}
 }

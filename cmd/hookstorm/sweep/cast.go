@@ -41,7 +41,7 @@ func destinations() []scenario.Destination {
 	all := []scenario.Destination{
 		http("app", ledger.AtLeastOnce), http("extra", ledger.AtLeastOnce), http("careful", ledger.AtMostOnce),
 		http(destFresh, ledger.AtLeastOnce), http(destDesk, ledger.AtLeastOnce),
-		{Name: "mail", Kind: "smtp", Policy: ledger.AtMostOnce},
+		{Name: "mail", Kind: "email", Policy: ledger.AtMostOnce},
 	}
 	for _, name := range flaky() {
 		all = append(all, http(name, ledger.AtLeastOnce))
