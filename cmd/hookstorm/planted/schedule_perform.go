@@ -54,9 +54,11 @@ func answeredByAnError(ctx context.Context, s *stage) error {
 	return nil
 }
 
+// externalCallBeforeCommit fails so many transactions that the at_most_once effects are
+// among them: an effect that fails again and again would need seconds to use them up.
 func externalCallBeforeCommit(ctx context.Context, s *stage) error {
 	var rules []string
-	for n := range 6 {
+	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))
 	}
 	serve, err := s.start(ctx, "serve", rules...)
