@@ -98,7 +98,7 @@ func orderLockDropped(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	if _, err := s.start(ctx, "worker", "settle.before_commit=delay(1s)"); err != nil {
+	if _, err := s.start(ctx, "worker", "settle.before_commit=delay(2s)"); err != nil {
 		return err
 	}
 	if err := s.isCalled(ctx, "ordered", 1, true); err != nil {
@@ -112,15 +112,16 @@ func orderLockDropped(ctx context.Context, s *stage) error {
 	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` OFFSET 1 LIMIT 1`).Scan(&second); err != nil {
 		return err
 	}
-	// Its row is locked as long as its settlement is not committed.
-	if err := s.sees(ctx, "the first is being settled", `
+	// Its row is locked as long as its settlement is not committed. A session that has
+	// asked nothing for so long is past the look at who is next, and before its COMMIT.
+	if err := s.sees(ctx, "the first is settled, but for its COMMIT", `
 SELECT
-WHERE NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_key = $1 FOR UPDATE SKIP LOCKED) AS free)
+FROM pg_stat_activity
+WHERE datname = current_database()
+    AND state = 'idle in transaction'
+    AND state_change < clock_timestamp() - interval '500 ms'
+    AND NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_key = $1 FOR UPDATE SKIP LOCKED) AS free)
 `, first); err != nil {
-		return err
-	}
-	// The lock comes before the look at who is next, and COMMIT a second after that.
-	if err := retry.Wait(ctx, 200*time.Millisecond); err != nil {
 		return err
 	}
 	return s.cancel(ctx, second)
