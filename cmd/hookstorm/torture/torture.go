@@ -32,7 +32,7 @@ const stopTimeout = time.Minute
 
 // Run makes one run. Its error says that the run could not be made; what it found
 // stands in the Result.
-func Run(ctx context.Context, opts Options) (_ Result, err error) {
+func Run(ctx context.Context, opts Options) (result Result, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
 		return Result{}, err
@@ -45,6 +45,9 @@ func Run(ctx context.Context, opts Options) (_ Result, err error) {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		err = errors.Join(err, w.teardown.run(stopping))
+		if opts.Dir == "" && err == nil && len(result.Verdict.Violations) == 0 {
+			err = os.RemoveAll(w.dir) // nobody asked to keep it, and it has nothing to tell
+		}
 	}()
 	started := time.Now()
 	if err := w.start(ctx); err != nil {

@@ -71,6 +71,11 @@ func newWorld(opts Options) (*world, error) {
 	if err := os.MkdirAll(w.dir, 0o755); err != nil { //nolint:gosec // the account of an own server passes through it
 		return nil, fmt.Errorf("make the directory of the run: %w", err)
 	}
+	if opts.Dir == "" { // made for us alone
+		if err := os.Chmod(w.dir, 0o755); err != nil { //nolint:gosec // as above
+			return nil, fmt.Errorf("open the directory of the run: %w", err)
+		}
+	}
 	file, err := os.Create(filepath.Join(w.dir, HistoryFile))
 	if err != nil {
 		return nil, fmt.Errorf("begin the history: %w", err)
