@@ -116,7 +116,9 @@ func (n *Nemesis) run(ctx context.Context, lane *deck) {
 		if ctx.Err() != nil {
 			return
 		}
-		n.fire(ctx, lane.next(), lane.rnd)
+		if fault := lane.next(); !n.fire(ctx, fault, lane.rnd) {
+			lane.miss(fault)
+		}
 	}
 }
 
@@ -129,8 +131,9 @@ func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	}
 }
 
-// fire makes one fault and writes down when it struck and when it had healed.
-func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) {
+// fire makes one fault, writes down when it struck and when it had healed, and
+// reports whether it struck.
+func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) bool {
 	var op *history.Operation
 	struck := func(target, detail string) {
 		if op != nil {
@@ -154,6 +157,7 @@ func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) {
 		n.failed = append(n.failed, fmt.Errorf("fault %s: %w", fault.Kind, err))
 		n.mu.Unlock()
 	}
+	return op != nil
 }
 
 func text(err error) string {

@@ -72,6 +72,22 @@ func TestEveryKindStrikesBeforeAnyDoesAgain(t *testing.T) {
 	}
 }
 
+func TestAFaultThatMissesIsDealtTwiceTheNextTime(t *testing.T) {
+	t.Parallel()
+	clumsy := Fault{Kind: "clumsy", Lane: Server, Fire: func(context.Context, *rand.Rand, func(string, string)) error { return nil }}
+	records, err := deal(t, 10*time.Minute, 1, harmless("a", Server), harmless("b", Server), clumsy)
+	require.NoError(t, err)
+	dealt := map[string]int{}
+	for _, r := range records {
+		if r.Kind == history.Invoke || r.Kind == history.Fail {
+			dealt[r.Fault.Kind]++
+		}
+	}
+	require.Greater(t, dealt["a"], 20)
+	require.InDelta(t, dealt["a"], dealt["b"], 1)
+	require.InDelta(t, 2*dealt["a"], dealt["clumsy"], 3)
+}
+
 func TestFaultsOfDifferentLanesMeet(t *testing.T) {
 	t.Parallel()
 	records, err := deal(t, 5*time.Minute, 1, harmless("a", Server), harmless("b", Network))

@@ -22,8 +22,12 @@ func (w *world) sessionFaults() []nemesis.Fault {
 		if fault.Simulated && w.opts.OwnDisks {
 			continue // the real one is made
 		}
+		lane := nemesis.Session
+		if fault.Slow {
+			lane = nemesis.Server // between the faults that take the server away
+		}
 		faults = append(faults, nemesis.Fault{
-			Kind: fault.Kind, Lane: nemesis.Session, Simulated: fault.Simulated,
+			Kind: fault.Kind, Lane: lane, Simulated: fault.Simulated,
 			Fire: func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 				return w.strike(ctx, fault, rnd, struck)
 			},

@@ -82,7 +82,7 @@ func insist(ctx context.Context, try func() error) error {
 
 // takeSlots opens connections until the server has no slot left.
 func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	config := target.Pool.Config().ConnConfig
+	pool := target.Pool.Config()
 	var taken []*pgx.Conn
 	heal := func(ctx context.Context) error {
 		for _, conn := range taken {
@@ -92,7 +92,13 @@ func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error)
 		return nil
 	}
 	for {
-		conn, err := pgx.ConnectConfig(ctx, config.Copy())
+		config := pool.ConnConfig.Copy()
+		if follow := pool.BeforeConnect; follow != nil { // the primary may be another by now
+			if err := follow(ctx, config); err != nil {
+				return Struck{}, errors.Join(err, heal(ctx))
+			}
+		}
+		conn, err := pgx.ConnectConfig(ctx, config)
 		if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Code == "53300" {
 			break
 		}

@@ -57,6 +57,8 @@ type Fault struct {
 	Needs Needs
 	// Simulated says that it only looks like the real one.
 	Simulated bool
+	// Slow says that it takes seconds, in which the server must not go away.
+	Slow bool
 	// Strike makes it. The error is ErrNothing when there was nothing to strike.
 	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
 }
@@ -65,7 +67,7 @@ type Fault struct {
 func Faults() []Fault {
 	faults := []Fault{
 		{Kind: "lock_held_by_ddl", Needs: Owner, Strike: lockByDDL},
-		{Kind: "deadlock_with_application", Needs: Owner, Strike: deadlock},
+		{Kind: "deadlock_with_application", Needs: Owner, Slow: true, Strike: deadlock},
 		{Kind: "backend_cancelled", Needs: Owner, Strike: cancelBackend},
 		{Kind: "backend_terminated", Needs: Owner, Strike: terminateBackend},
 		{Kind: "vacuum_full", Needs: Owner, Strike: vacuumFull},

@@ -30,6 +30,13 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	ours := pgtest.New(t, opts...)
 	config := ours.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = "hookstorm"
+	// The server has moved since the pool was made.
+	host, port := config.ConnConfig.Host, config.ConnConfig.Port
+	config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil
+	config.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
+		conn.Host, conn.Port = host, port
+		return nil
+	}
 	foreign, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(foreign.Close)
