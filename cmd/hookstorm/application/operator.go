@@ -2,6 +2,7 @@ package application
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
@@ -47,7 +49,10 @@ type way interface {
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 
-// Operator is a person who orders things at random. New, Start, Stop.
+//go:embed blocking.sql
+var blockingSQL string
+
+// Operator is a person who orders things at random. New, Start, Rest, Stop.
 type Operator struct {
 	opts   OperatorOptions
 	pool   *pgxpool.Pool
@@ -97,10 +102,38 @@ func (o *Operator) Start(ctx context.Context) {
 // Done counts the orders that took effect.
 func (o *Operator) Done() int64 { return o.done.Load() }
 
-// Stop orders nothing more, but that all destinations work again: it tries until
-// the database has said so, or ctx is done. It may be called again, also to try
-// once more.
+// Stop rests, and disconnects. It may be called again, also to try once more.
 func (o *Operator) Stop(ctx context.Context) error {
+	if err := o.Rest(ctx); err != nil {
+		return fmt.Errorf("stop operator: %w", err)
+	}
+	o.pool.Close()
+	return nil
+}
+
+// Unblock retries what was parked for a person and keeps others of its order
+// waiting. Without somebody who does that they wait for ever, as they should.
+func (o *Operator) Unblock(ctx context.Context) error {
+	rows, err := o.pool.Query(ctx, blockingSQL)
+	if err != nil {
+		return fmt.Errorf("look for orders that are blocked: %w", err)
+	}
+	blocking, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (history.Order, error) {
+		order := history.Order{Action: actionRetry}
+		return order, row.Scan(&order.Key, &order.Destination, &order.Source, &order.EventID)
+	})
+	if err != nil {
+		return fmt.Errorf("look for orders that are blocked: %w", err)
+	}
+	for _, order := range blocking {
+		o.order(ctx, o.api, order, "its order is blocked")
+	}
+	return nil
+}
+
+// Rest orders nothing more at random, but that all destinations work again: it
+// tries until the database has said so, or ctx is done. It may be called again.
+func (o *Operator) Rest(ctx context.Context) error {
 	o.stop.Lock()
 	defer o.stop.Unlock()
 	if o.cancel != nil {
@@ -112,11 +145,10 @@ func (o *Operator) Stop(ctx context.Context) error {
 			o.resume(ctx, destination)
 		}
 		if len(o.paused) == 0 {
-			o.pool.Close()
 			return nil
 		}
 	}
-	return fmt.Errorf("stop operator: %v may still be paused: %w", slices.Sorted(maps.Keys(o.paused)), context.Cause(ctx))
+	return fmt.Errorf("%v may still be paused: %w", slices.Sorted(maps.Keys(o.paused)), context.Cause(ctx))
 }
 
 // work orders one thing after another, until ctx is done.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -69,4 +70,29 @@ func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 	require.Positive(t, number(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE via = 'api'`))
 	require.Zero(t, number(t, pool, `SELECT count(*) FROM hooklatch.destinations WHERE operator_paused`))
 	require.Equal(t, ordered, logged)
+}
+
+func TestOperatorRetriesOnlyWhatBlocksItsOrder(t *testing.T) {
+	t.Parallel()
+	pool, _ := newDatabase(t)
+	_, err := pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, order_key, accept_seq, on_park, state)
+		VALUES
+			('test', 'blocks', 'blocks', 'direct', 'dst_direct', 'at_least_once', 'a', 1, 'block', 'parked'),
+			('test', 'waits', 'waits', 'direct', 'dst_direct', 'at_least_once', 'a', 2, 'block', 'pending'),
+			('test', 'skipped', 'skipped', 'direct', 'dst_direct', 'at_least_once', 'b', 3, 'skip', 'parked'),
+			('test', 'goes on', 'goes on', 'direct', 'dst_direct', 'at_least_once', 'b', 4, 'skip', 'pending'),
+			('test', 'last', 'last', 'direct', 'dst_direct', 'at_least_once', 'c', 5, 'block', 'parked'),
+			('test', 'unordered', 'unordered', 'direct', 'dst_direct', 'at_least_once', '', 6, 'block', 'parked')`)
+	require.NoError(t, err)
+	records := newRecords()
+	operator, err := application.NewOperator(t.Context(), application.OperatorOptions{History: records.Writer, DatabaseURL: secret.New(pgtest.URL(t, pool))})
+	require.NoError(t, err)
+	require.NoError(t, operator.Rest(t.Context()))
+	require.NoError(t, operator.Unblock(t.Context()))
+	require.NoError(t, operator.Stop(t.Context()))
+	require.Equal(t, []string{"blocks", "goes on", "waits"}, collect[string](t, pool, `SELECT key FROM hooklatch.effects WHERE state = 'pending' ORDER BY key`))
+	require.Len(t, records.list(), 1)
+	require.Equal(t, "blocks", records.list()[0].Order.Key)
+	require.Equal(t, history.OK, records.list()[0].Kind)
 }

@@ -23,7 +23,7 @@ func (u unfinished) String() string {
 }
 
 // untilQuiet waits until nothing is left to do, or patience is over: then the
-// checker says what was left.
+// checker says what was left. What waits for a person gets one.
 func (w *world) untilQuiet(ctx context.Context, patience time.Duration) (unfinished, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience+time.Minute)
 	defer cancel()
@@ -40,6 +40,9 @@ func (w *world) untilQuiet(ctx context.Context, patience time.Duration) (unfinis
 		if time.Since(said) > 10*time.Second {
 			said = time.Now()
 			w.sayf("healing: %s", left)
+			if err := w.operator.Unblock(ctx); err != nil {
+				return left, err
+			}
 		}
 		if !sleep(ctx, quietPoll) {
 			return left, context.Cause(ctx)

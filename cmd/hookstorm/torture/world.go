@@ -233,7 +233,7 @@ func (w *world) load() (inFlight, acked int) {
 // endTraffic begins nothing new, and waits until all that was begun is acknowledged.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
-	return errors.Join(w.senders.Stop(ctx), w.operator.Stop(ctx))
+	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx))
 }
 
 // phase writes down that the run goes on to another phase.
