@@ -68,6 +68,9 @@ type Limits struct {
 	Timeout time.Duration
 	// Statement bounds each of its statements. Defaults to 5 seconds.
 	Statement time.Duration
+	// Foreign says that statements of an application run in it too: they are planned
+	// as the server's settings have it, and ours with them.
+	Foreign bool
 	// Once is for a question to the database whose answer may be no: it is not
 	// tried again, and given up with the caller's context.
 	Once bool
@@ -82,6 +85,7 @@ type Limits struct {
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
+	settings.ours = !limits.Foreign
 	if limits.Once {
 		err := inTransaction(ctx, db.pool, name, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
 		return unavailable(name, err)

@@ -31,3 +31,28 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&n))
 	require.Equal(t, 1, n)
 }
+
+// What a transaction of ours runs has an index to go by. What an application runs in
+// it may have none.
+func TestOnlyForeignStatementsMayScanTables(t *testing.T) {
+	t.Parallel()
+	db, err := New(Options{Pool: pgtest.New(t)})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		limits Limits
+		want   []string
+	}{
+		"ours":    {Limits{}, []string{"off", "off"}},
+		"foreign": {Limits{Foreign: true}, []string{"on", "off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, db.Do(t.Context(), "test", c.limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+				var got [2]string
+				err := tx.QueryRow(ctx, `SELECT current_setting('enable_seqscan'), current_setting('jit')`).Scan(&got[0], &got[1])
+				require.Equal(t, c.want, got[:])
+				return err
+			}))
+		})
+	}
+}

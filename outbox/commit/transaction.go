@@ -29,6 +29,8 @@ type txSettings struct {
 	lockWait  time.Duration
 	statement time.Duration
 	idle      time.Duration
+	// ours says that no statement of an application runs in it.
+	ours bool
 	// confirm makes COMMIT wait for the standby whatever the transaction writes:
 	// when it finds what an earlier try wrote, that may be here only.
 	confirm bool
@@ -36,7 +38,7 @@ type txSettings struct {
 
 // shared are the settings of transactions that others wait for.
 func shared(lockWait time.Duration) txSettings {
-	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout}
+	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout, ours: true}
 }
 
 // TransactionOptions begin a transaction of the caller's with the settings the
@@ -56,6 +58,12 @@ func (s txSettings) options() pgx.TxOptions {
 SELECT
 	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
 	set_config('client_min_messages', CASE current_setting('client_min_messages') WHEN 'error' THEN 'warning' ELSE current_setting('client_min_messages') END, true)`)
+	if s.ours {
+		// A plan that was made while a table had few rows is kept, and would read it
+		// whole when it has many: each of our statements has an index to go by. None
+		// of them runs for so long that compiling it pays.
+		q.WriteString(",\n\tset_config('enable_seqscan', 'off', true),\n\tset_config('jit', 'off', true)")
+	}
 	for _, limit := range []struct {
 		name string
 		d    time.Duration

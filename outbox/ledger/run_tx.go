@@ -37,7 +37,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	var settled Settled
 	var settlement Settlement
 	var failure error
-	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack, Foreign: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
 			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
 				return err // claimed and settled are what that try made them
