@@ -31,8 +31,7 @@ func exchangesOf(bug Bug) []exchange {
 		}
 	case DispatchWithoutFence:
 		return []exchange{
-			{"fence.sql", "    WHERE p.outcome = 'received'\n", ""},
-			{"fence.sql", "    AND p.generation = planned.generation\n    AND p.outcome = 'received'\n", ""},
+			{"fence.sql", "    AND locked.now_generation = locked.generation\n    AND locked.now_outcome = 'received'\n", ""},
 		}
 	case CompensatingDelete:
 		return []exchange{{
@@ -44,8 +43,7 @@ func exchangesOf(bug Bug) []exchange {
 		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error\n    FROM replayed\n", "previous_outcome, previous_at, previous_error\n    FROM replayed\n    WHERE false\n"}}
 	case SettleWithoutFence:
 		return []exchange{
-			{"settle.sql", "USING (scope, key, generation, attempt, claim_id)", "USING (scope, key, generation)"},
-			{"settle.sql", "        AND e.attempt = ended.attempt\n        AND e.claim_id = ended.claim_id\n", ""},
+			{"settle.sql", "        AND ended.now_attempt = ended.attempt\n        AND ended.now_claim_id = ended.claim_id\n", ""},
 		}
 	case LeaseIgnored:
 		return []exchange{

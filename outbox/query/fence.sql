@@ -3,25 +3,28 @@
 WITH planned AS (
     SELECT f.*
     FROM :planned AS f (source text, event_id text, generation integer, outcome text, config_hash text)
+    ORDER BY f.source COLLATE "C", f.event_id COLLATE "C"
 ), locked AS (
-    -- Carries planned along: joining it again would compare each row with all. It
-    -- compares the generation, as the UPDATE does once more: either would do.
-    SELECT planned.*
-    FROM hooklatch.processed_events AS p
-    JOIN planned USING (source, event_id, generation)
-    WHERE p.outcome = 'received'
-    ORDER BY p.source COLLATE "C", p.event_id COLLATE "C"
-    FOR UPDATE OF p
+    -- Each by a look-up of its own, and the row as it is under the lock, which may
+    -- be newer than the snapshot.
+    SELECT planned.*, stands.generation AS now_generation, stands.outcome AS now_outcome
+    FROM planned
+    CROSS JOIN LATERAL (
+        SELECT p.generation, p.outcome
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = planned.source
+            AND p.event_id = planned.event_id
+        FOR UPDATE
+    ) AS stands
 )
 UPDATE hooklatch.processed_events AS p
 SET
-    outcome = planned.outcome,
+    outcome = locked.outcome,
     processed_at = now(),
-    config_hash = planned.config_hash,
+    config_hash = locked.config_hash,
     error = ''
-FROM locked AS planned
-WHERE p.source = planned.source
-    AND p.event_id = planned.event_id
-    AND p.generation = planned.generation
-    AND p.outcome = 'received'
+FROM locked
+WHERE {{same_event}}
+    AND locked.now_generation = locked.generation
+    AND locked.now_outcome = 'received'
 RETURNING p.source, p.event_id

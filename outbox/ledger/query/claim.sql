@@ -8,9 +8,10 @@ WITH asked AS (
         scope text, key text, generation integer, asked_by uuid, lease_seconds float8, asked_job bigint,
         first_method text, first_url text, first_headers jsonb, key_ttl_seconds float8, is_probe boolean, has_turn boolean
     )
+    ORDER BY a.scope COLLATE "C", a.key COLLATE "C", a.generation
 ), locked AS (
     SELECT
-        e.scope, e.key, e.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
+        asked.scope, asked.key, asked.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
         -- Carried along: joining asked again would compare each row with all.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
         -- As they are under the lock, which may be newer than the snapshot.
@@ -29,11 +30,20 @@ WITH asked AS (
         -- while it was refused again and again.
         COALESCE(d.succeeded_at > GREATEST(COALESCE(e.refused_since, e.last_attempt_at), e.reopened_at), false) AS own_fault,
         COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused
-    FROM hooklatch.effects AS e
-    JOIN asked USING (scope, key, generation)
+    FROM asked
+    -- Each by a look-up of its own, whatever the planner knows of the table. The
+    -- body is not among the columns: the updates below would read it whole.
+    CROSS JOIN LATERAL (
+        SELECT
+            e.destination, e.policy, e.order_key, e.request_rendering, e.state, e.attempt, e.claim_id, e.lease_until, e.next_attempt_at,
+            e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since, e.job_id, e.key_rotations
+        FROM hooklatch.effects AS e
+        WHERE e.scope = asked.scope
+            AND e.key = asked.key
+            AND e.generation = asked.generation
+        FOR UPDATE
+    ) AS e
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-    ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE OF e
 ), judged AS (
     SELECT
         locked.*,
@@ -63,9 +73,7 @@ WITH asked AS (
         request_url = CASE WHEN e.attempt = 0 AND e.request_url = '' THEN judged.first_url ELSE e.request_url END,
         request_headers = CASE WHEN e.attempt = 0 THEN judged.first_headers || e.request_headers ELSE e.request_headers END
     FROM judged
-    WHERE e.scope = judged.scope
-        AND e.key = judged.key
-        AND e.generation = judged.generation
+    WHERE {{same_effect locked=judged}}
         AND judged.verdict = 'grant'
     RETURNING
         e.*, judged.verdict, judged.lost, judged.own_fault,
@@ -83,9 +91,7 @@ WITH asked AS (
             ELSE 'in doubt for longer than key_ttl: the receiver may have forgotten the key that keeps it from applying the effect twice'
         END
     FROM judged
-    WHERE e.scope = judged.scope
-        AND e.key = judged.key
-        AND e.generation = judged.generation
+    WHERE {{same_effect locked=judged}}
         AND judged.verdict = 'park'
     RETURNING
         e.*, judged.verdict, judged.lost, judged.own_fault,
@@ -108,10 +114,16 @@ WITH asked AS (
     UNION ALL
     SELECT * FROM parked
     UNION ALL
-    -- A row carried along from above would have its body read whole.
     SELECT e.*, judged.verdict, judged.lost, judged.own_fault, judged.now_state, judged.now_lease_until, judged.now_next_attempt_at
     FROM judged
-    JOIN hooklatch.effects AS e USING (scope, key, generation)
+    CROSS JOIN LATERAL (
+        SELECT e.*
+        FROM hooklatch.effects AS e
+        WHERE e.scope = judged.scope
+            AND e.key = judged.key
+            AND e.generation = judged.generation
+        OFFSET 0 -- not joined
+    ) AS e
     WHERE judged.verdict NOT IN ('grant', 'park')
 )
 SELECT

@@ -6,15 +6,20 @@ WITH ended AS (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
         retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean
     )
+    ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
-    -- Carries ended along: joining it again would compare each row with all. Either
-    -- of attempt and claim_id would do, since every claim has its own of both.
-    SELECT ended.*
-    FROM hooklatch.effects AS e
-    JOIN ended USING (scope, key, generation, attempt, claim_id)
-    WHERE e.state = 'started'
-    ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE OF e
+    -- Each by a look-up of its own, and the row as it is under the lock, which may
+    -- be newer than the snapshot.
+    SELECT ended.*, stands.state AS now_state, stands.attempt AS now_attempt, stands.claim_id AS now_claim_id
+    FROM ended
+    CROSS JOIN LATERAL (
+        SELECT e.state, e.attempt, e.claim_id
+        FROM hooklatch.effects AS e
+        WHERE e.scope = ended.scope
+            AND e.key = ended.key
+            AND e.generation = ended.generation
+        FOR UPDATE
+    ) AS stands
 ), settled AS (
     UPDATE hooklatch.effects AS e
     SET
@@ -30,12 +35,11 @@ WITH ended AS (
         error = ended.error,
         key_rotations = e.key_rotations + CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END
     FROM locked AS ended
-    WHERE e.scope = ended.scope
-        AND e.key = ended.key
-        AND e.generation = ended.generation
-        AND e.attempt = ended.attempt
-        AND e.claim_id = ended.claim_id
-        AND e.state = 'started'
+    WHERE {{same_effect locked=ended}}
+        -- Either of attempt and claim_id would do, since every claim has its own of both.
+        AND ended.now_attempt = ended.attempt
+        AND ended.now_claim_id = ended.claim_id
+        AND ended.now_state = 'started'
     RETURNING
         e.scope, e.key, e.generation, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.job_id, ended.claim_id,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
