@@ -71,7 +71,7 @@ operation against the guarantees. The last line says how many violations there w
 	flags.BoolVar(&opts.Production, "production", false, "leave leases, time-outs and schedules at their defaults")
 	flags.StringVar(&with, "with", "", "file with settings of yours: keys of gateway, worker and destination")
 	flags.DurationVar(&opts.Pause, "pause", torture.DefaultPause, "mean pause between two faults of one kind of target")
-	flags.DurationVar(&opts.Patience, "patience", 0, "how long everything may take to come to an end after the faults (default 3m, 10m with --production)")
+	flags.DurationVar(&opts.Patience, "patience", 0, "how long everything may take to come to an end after the faults (default 6m, 10m with --production)")
 	flags.IntVar(&opts.Gateways, "gateways", 2, "gateway processes")
 	flags.IntVar(&opts.Workers, "workers", 2, "worker processes, beside an application with handlers")
 	flags.Float64Var(&opts.Rate, "rate", torture.DefaultRate, "new events in a second")

@@ -64,7 +64,8 @@ type Options struct {
 	// anything. Default to 10 deliveries a second, and a fault in 5 seconds.
 	MinAcked, MinFaults int
 	// Patience is how long everything may take to come to an end after the faults.
-	// Defaults to 3 minutes, 10 at the times of production.
+	// Longer than the clock of a process may be ahead, which puts its next tries off
+	// by as much. Defaults to 6 minutes, 10 at the times of production.
 	Patience time.Duration
 	// Out gets what a person reads along. Defaults to nothing.
 	Out io.Writer
@@ -89,7 +90,7 @@ func (o Options) withDefaults() Options {
 		o.Rate = DefaultRate
 	}
 	if o.Patience == 0 {
-		o.Patience = 3 * time.Minute
+		o.Patience = 6 * time.Minute
 		if o.Production {
 			o.Patience = 10 * time.Minute
 		}
