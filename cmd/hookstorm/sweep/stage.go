@@ -274,8 +274,9 @@ func (s *stage) acked() int64 {
 }
 
 // quietWithin bounds how long what was accepted may take to its end: leases of 11 s,
-// pauses that are looked after every 10 s, and retries.
-const quietWithin = 90 * time.Second
+// pauses that are looked after every 10 s, retries, and hundreds of destinations that
+// are retired one after another.
+const quietWithin = 5 * time.Minute
 
 // heal ends all faults, starts sound processes, and waits until nothing is left to
 // do. Then it stops them.
