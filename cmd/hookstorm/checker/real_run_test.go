@@ -216,5 +216,7 @@ func TestRealRunHasNoViolation(t *testing.T) {
 	for _, table := range []string{"effect_transitions", "effect_attempts", "object_versions", "operator_log", "event_replays", "torture.books"} {
 		require.NotZero(t, verdict.Totals.Results["row"][table], table)
 	}
-	require.Equal(t, verdict.Totals.Events, verdict.Totals.Decided)
+	// Beside those that are stored, it decides about one that was refused on a busy machine.
+	require.GreaterOrEqual(t, verdict.Totals.Decided, verdict.Totals.Events)
+	require.Zero(t, verdict.Totals.Wide)
 }
