@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -114,12 +115,20 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// commandLine is a command with the flags that were given, but for the DSN, which
-// is a secret, and the directory.
+// elsewhere are flags that say where something is, which is another place elsewhere,
+// or a secret.
+var elsewhere = []string{"dsn", "dir", "json", "svg", "publish"}
+
+// commandLine is a command with the flags that were given and mean the same
+// elsewhere.
 func commandLine(cmd *cobra.Command) string {
 	line := cmd.Name()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name != "dsn" && f.Name != "dir" {
+		switch {
+		case slices.Contains(elsewhere, f.Name):
+		case f.Value.Type() == "bool":
+			line += fmt.Sprintf(" --%s=%s", f.Name, f.Value)
+		default:
 			line += fmt.Sprintf(" --%s %s", f.Name, strings.Trim(f.Value.String(), "[]"))
 		}
 	})
