@@ -1,6 +1,0 @@
-SELECT 1
-FROM hooklatch.effects
-WHERE state IN ('pending', 'started', 'in_doubt')
-ORDER BY scope COLLATE "C" DESC, key COLLATE "C" DESC, generation DESC
-LIMIT 1000
-FOR UPDATE
