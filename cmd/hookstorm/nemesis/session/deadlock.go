@@ -15,22 +15,45 @@ import (
 // The statements of a deadlock: ours lock rows in the order of their keys, these in
 // the opposite one.
 var (
-	//go:embed statement/lock_last_effect.sql
-	lockLastEffectSQL string
-	//go:embed statement/lock_other_effects.sql
-	lockOtherEffectsSQL string
-	//go:embed statement/lock_events.sql
-	lockEventsSQL string
+	//go:embed statement/lock_last_effects.sql
+	lockLastEffectsSQL string
+	//go:embed statement/lock_last_events.sql
+	lockLastEventsSQL string
+	//go:embed statement/lock_all_effects.sql
+	lockAllEffectsSQL string
+	//go:embed statement/lock_all_events.sql
+	lockAllEventsSQL string
 	//go:embed statement/waits_for_us.sql
 	waitsForUsSQL string
 	//go:embed statement/waits_for_each_other.sql
 	waitsForEachOtherSQL string
 )
 
-// deadlock locks the last of the unfinished effects, waits until a transaction of ours
-// waits for it, and locks what that one may have locked before. It is over when it
-// returns. Ours has waited longer, so that it is the one the server ends.
+// gatherPause is how long ours may run into the locked rows: the more of them wait,
+// the likelier one has locked a row before. It is well below the deadlock_timeout of
+// one second, so that the one that has waited longer, ours, is ended.
+const gatherPause = 300 * time.Millisecond
+
+// deadlock locks the latter half of the busy rows, waits until transactions of ours
+// wait for them, and locks what those may have locked before. It is over when it
+// returns.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
+	// Those who waited may have held nothing: it tries again.
+	for deadline := time.Now().Add(2 * waitTimeout); ; {
+		struck, err := deadlockOnce(ctx, target)
+		if !errors.Is(err, errNoneMet) {
+			return struck, err
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return Struck{}, errors.Join(err, ErrNothing)
+		}
+	}
+}
+
+// errNoneMet says that nobody who waited held another row.
+var errNoneMet = errors.New("nobody who waited held another row")
+
+func deadlockOnce(ctx context.Context, target Target) (Struck, error) {
 	tx, heal, err := open(ctx, target, pgx.ReadCommitted)
 	if err != nil {
 		return Struck{}, err
@@ -40,51 +63,71 @@ func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) 
 }
 
 func deadlockIn(ctx context.Context, tx pgx.Tx, target Target) (Struck, error) {
-	var key string
-	switch err := tx.QueryRow(ctx, lockLastEffectSQL).Scan(&key); {
-	case errors.Is(err, pgx.ErrNoRows):
+	var locked []string
+	for _, statement := range []string{lockLastEffectsSQL, lockLastEventsSQL} {
+		keys, err := lock(ctx, tx, statement)
+		if err != nil {
+			return Struck{}, err
+		}
+		locked = append(locked, keys...)
+	}
+	if len(locked) == 0 {
 		return Struck{}, ErrNothing
-	case err != nil:
-		return Struck{}, err
 	}
 	var pid int32
 	if err := tx.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		return Struck{}, err
 	}
-	waiting := false
-	for deadline := time.Now().Add(waitTimeout); !waiting && time.Now().Before(deadline) && ctx.Err() == nil; {
-		// Looked at by another session: this one would see the same snapshot of
-		// pg_stat_activity throughout its transaction.
-		if err := target.Pool.QueryRow(ctx, waitsForUsSQL, pid).Scan(&waiting); err != nil {
-			return Struck{}, err
-		}
-		if !waiting {
-			time.Sleep(lookPause)
-		}
+	if err := someoneWaits(ctx, target, pid); err != nil {
+		return Struck{}, err
 	}
-	if !waiting {
-		return Struck{}, ErrNothing
-	}
+	time.Sleep(gatherPause)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	met := make(chan bool, 1)
 	go func() { met <- meets(watching, target, pid) }()
-	locked := int64(0)
-	for _, statement := range []string{lockOtherEffectsSQL, lockEventsSQL} {
-		tag, err := tx.Exec(ctx, statement)
+	rows := 0
+	for _, statement := range []string{lockAllEffectsSQL, lockAllEventsSQL} {
+		keys, err := lock(ctx, tx, statement)
 		if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Code == "40P01" {
-			return Struck{What: "rows locked in the opposite order to " + key + ": the server ended the foreign transaction"}, nil
+			return Struck{What: "rows locked in the opposite order to " + locked[0] + ": the server ended the foreign transaction"}, nil
 		}
 		if err != nil {
 			return Struck{}, err
 		}
-		locked += tag.RowsAffected()
+		rows += len(keys)
 	}
 	stop()
 	if !<-met {
-		return Struck{}, fmt.Errorf("nobody who waited held another row: %w", ErrNothing)
+		return Struck{}, errNoneMet
 	}
-	return Struck{What: fmt.Sprintf("%d rows locked in the opposite order, beginning with %s: the server ended ours", locked, key)}, nil
+	return Struck{What: fmt.Sprintf("%d rows locked in the opposite order, beginning with %s: the server ended ours", rows, locked[0])}, nil
+}
+
+// lock runs a statement that locks rows, and returns their keys.
+func lock(ctx context.Context, tx pgx.Tx, statement string) ([]string, error) {
+	rows, err := tx.Query(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// someoneWaits returns when a session waits for another one, or ErrNothing when none does
+// in time.
+func someoneWaits(ctx context.Context, target Target, pid int32) error {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
+		// Looked at by another session: the one that holds the locks would see the
+		// same snapshot of pg_stat_activity throughout its transaction.
+		var waiting bool
+		if err := target.Pool.QueryRow(ctx, waitsForUsSQL, pid).Scan(&waiting); err != nil {
+			return err
+		}
+		if waiting {
+			return nil
+		}
+	}
+	return ErrNothing
 }
 
 // meets reports whether a session and another wait for each other before ctx is done.

@@ -116,26 +116,30 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 	b.effect(t, "a")
 	b.effect(t, "b")
 	done := make(chan error, 1)
-	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.ours, func(tx pgx.Tx) error {
-		lock := func(key string) error {
-			_, err := tx.Exec(t.Context(), "SELECT 1 FROM hooklatch.effects WHERE key = $1 FOR UPDATE", key)
-			return err
+	go func() {
+		struck, err := b.strike(t, "deadlock_with_application")
+		if err == nil && struck.What != "2 rows locked in the opposite order, beginning with b: the server ended ours" {
+			err = errors.New(struck.What)
 		}
-		require.NoError(t, lock("a"))
-		go func() {
-			struck, err := b.strike(t, "deadlock_with_application")
-			if err == nil && struck.What != "2 rows locked in the opposite order, beginning with b: the server ended ours" {
-				err = errors.New(struck.What)
-			}
-			done <- err
-		}()
+		done <- err
+	}()
+	untilLocked := func() {
 		require.Eventually(t, func() bool {
 			var locked bool
 			err := b.ours.QueryRow(t.Context(), `SELECT NOT EXISTS (SELECT FROM (
 				SELECT FROM hooklatch.effects WHERE key = 'b' FOR UPDATE SKIP LOCKED) AS free)`).Scan(&locked)
 			return err == nil && locked
 		}, 10*time.Second, time.Millisecond)
-		require.Equal(t, "40P01", code(lock("b")))
+	}
+	const lock = "SELECT 1 FROM hooklatch.effects WHERE key = $1 FOR UPDATE"
+	untilLocked()
+	b.exec(t, lock, "b") // holds nothing when it waits: the fault lets go, and tries again
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.ours, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), lock, "a")
+		require.NoError(t, err)
+		untilLocked()
+		_, err = tx.Exec(t.Context(), lock, "b")
+		require.Equal(t, "40P01", code(err))
 		return nil
 	}), pgx.ErrTxCommitRollback)
 	require.NoError(t, <-done)
