@@ -5,18 +5,14 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
 )
 
-const (
-	// maxTraced is how many passages of one place are written to the trace.
-	maxTraced = 20
-	// stopSettles is how long the goroutine that sent SIGSTOP waits: the signal may
-	// reach its own thread a little later than others.
-	stopSettles = 10 * time.Millisecond
-)
+// maxTraced is how many passages of one place are written to the trace.
+const maxTraced = 20
 
 // places are those of one process.
 type places struct {
@@ -34,8 +30,13 @@ func (p *places) hit(name string) error {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // our own process: there is nobody to refuse it
 		select {}                                      // nothing after this place may run before the signal has come
 	case actionStop:
+		// The signal goes to a thread of the system's choice, and stops the others only
+		// when that one is scheduled: what is behind this place waits for the end of it.
+		continued := make(chan os.Signal, 1)
+		signal.Notify(continued, syscall.SIGCONT)
+		defer signal.Stop(continued)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // see above
-		time.Sleep(stopSettles)
+		<-continued
 	case actionDelay:
 		time.Sleep(r.delay)
 	case actionError:
