@@ -68,4 +68,9 @@ type takeTokens struct {
 	Burst, Tokens int
 }
 
+type tellPausesAgain struct {
+	Topic          string // of River's notifications
+	UnheardSeconds float64
+}
+
 type withdrawWorker struct{ ID string }

@@ -177,10 +177,15 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	return destinations, nil
 }
 
+// unheardAfter is when a queue that is not treated as it is paused, or not, is told
+// of again.
+const unheardAfter = 10 * time.Second
+
 // SyncPauses makes the River queues agree with the destinations, which are the
 // truth: River forgets the queue of a worker that was away for a day, and
-// people pause and resume queues in River UI. Call it every 10 seconds. Errors:
-// ErrUnavailable.
+// people pause and resume queues in River UI. And it makes the clients of all
+// processes agree with the queues: one that lost its connection when a pause ended
+// would never work the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
 	var names []string
 	err := f.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
@@ -200,6 +205,13 @@ func (f *Fleet) SyncPauses(ctx context.Context) error {
 		}); err != nil {
 			return fmt.Errorf("sync pause of %s: %w", name, err)
 		}
+	}
+	err = f.db.Statement("tell_pauses_again", func(pool *pgxpool.Pool) error {
+		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, pool)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("tell pauses again: %w", err)
 	}
 	return nil
 }

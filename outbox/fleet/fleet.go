@@ -36,6 +36,8 @@ type Fleet struct {
 	sql    statements
 	jobs   *riverjob.Inserter
 	ledger *ledger.Ledger
+
+	controlTopic string // of River's notifications
 }
 
 // New returns a Fleet on a migrated database. It starts nothing.
@@ -43,9 +45,13 @@ func New(opts Options) (*Fleet, error) {
 	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil {
 		return nil, errors.New("fleet options: DB, ReadPool, Jobs and Ledger are required")
 	}
-	sql, err := loadStatements(opts.Schema.OrDefault())
+	name := opts.Schema.OrDefault()
+	sql, err := loadStatements(name)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	return &Fleet{db: opts.DB, read: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}, nil
+	return &Fleet{
+		db: opts.DB, read: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger,
+		controlTopic: riverjob.ControlTopic(name),
+	}, nil
 }

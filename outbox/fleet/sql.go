@@ -30,6 +30,7 @@ type statements struct {
 	RetireDestination    statement.Of[retireDestination]
 	SetPaused            statement.Of[setPaused]
 	TakeTokens           statement.Of[takeTokens]
+	TellPausesAgain      statement.Of[tellPausesAgain]
 	TripBreaker          statement.Of[openBreaker]
 	UnservedQueues       statement.Of[seenWithin]
 	WaitingEffects       statement.Bound

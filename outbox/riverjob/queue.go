@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 // The queues every deployment has, besides one for each destination and one for
@@ -32,6 +33,10 @@ var (
 	queueName      = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
 	notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
 )
+
+// ControlTopic is where River's clients of a schema hear that a queue is paused or
+// resumed, as {"action": "pause", "queue": "..."}.
+func ControlTopic(name schema.Name) string { return string(name) + ".river_control" }
 
 // IsQueueName tells whether River takes the name for a queue.
 func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueName.MatchString(name) }
