@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -115,18 +114,14 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// elsewhere are flags that say where something is, which is another place elsewhere,
-// or a secret.
-var elsewhere = []string{"dsn", "dir", "json", "svg", "publish"}
-
-// commandLine is a command with the flags that were given and mean the same
-// elsewhere.
+// commandLine is a command with the flags that were given, but for the DSN, which
+// is a secret, and the directory.
 func commandLine(cmd *cobra.Command) string {
 	line := cmd.Name()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
-		case slices.Contains(elsewhere, f.Name):
-		case f.Value.Type() == "bool":
+		case f.Name == "dsn" || f.Name == "dir":
+		case f.Value.Type() == "bool": // its value would be taken for an argument
 			line += fmt.Sprintf(" --%s=%s", f.Name, f.Value)
 		default:
 			line += fmt.Sprintf(" --%s %s", f.Name, strings.Trim(f.Value.String(), "[]"))
