@@ -187,6 +187,12 @@ const unheardAfter = 10 * time.Second
 // processes agree with the queues: one that lost its connection when a pause ended
 // would never work the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
+	// Each on its own: a destination that is locked must not keep others unheard.
+	return errors.Join(f.followDestinations(ctx), f.tellPausesAgain(ctx))
+}
+
+// followDestinations pauses and resumes queues as their destinations say.
+func (f *Fleet) followDestinations(ctx context.Context) error {
 	var names []string
 	err := f.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
 		rows, err := f.sql.WrongPauses.Query(ctx, pool)
@@ -206,7 +212,13 @@ func (f *Fleet) SyncPauses(ctx context.Context) error {
 			return fmt.Errorf("sync pause of %s: %w", name, err)
 		}
 	}
-	err = f.db.Statement("tell_pauses_again", func(pool *pgxpool.Pool) error {
+	return nil
+}
+
+// tellPausesAgain tells the clients of all processes of queues that one of them seems
+// to treat otherwise than they are.
+func (f *Fleet) tellPausesAgain(ctx context.Context) error {
+	err := f.db.Statement("tell_pauses_again", func(pool *pgxpool.Pool) error {
 		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, pool)
 		return err
 	})
