@@ -6,6 +6,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -27,7 +28,7 @@ type statements struct {
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL)
+	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL, rule.Fragments())
 	return s, err
 }
 

@@ -36,8 +36,8 @@ func exchangesOf(bug Bug) []exchange {
 	case CompensatingDelete:
 		return []exchange{{
 			"fail_dispatch.sql",
-			"UPDATE hooklatch.processed_events\nSET\n    outcome = 'failed',\n    processed_at = now(),\n    error = :error\nWHERE source = :source\n",
-			"DELETE FROM hooklatch.processed_events\nWHERE source = :source\n    AND :error::text IS NOT NULL\n",
+			"UPDATE hooklatch.processed_events AS p\nSET\n    outcome = 'failed',\n    processed_at = now(),\n    error = :error\nFROM locked\nWHERE ",
+			"DELETE FROM hooklatch.processed_events AS p\nUSING locked\nWHERE :error::text IS NOT NULL\n    AND ",
 		}}
 	case ReplayUnrecorded:
 		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error\n    FROM replayed\n", "previous_outcome, previous_at, previous_error\n    FROM replayed\n    WHERE false\n"}}

@@ -3,7 +3,13 @@
 -- wait for it: the WAL message makes this one wait.
 SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
 FROM :events AS known (source text, event_id text)
-JOIN hooklatch.processed_events AS p USING (source, event_id)
+CROSS JOIN LATERAL (
+    SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
+    FROM hooklatch.processed_events AS p
+    WHERE p.source = known.source
+        AND p.event_id = known.event_id
+    OFFSET 0 -- each by a look-up of its own
+) AS p
 WHERE (
     SELECT CASE
         WHEN current_setting('synchronous_standby_names') = '' THEN true

@@ -1,11 +1,10 @@
 -- Opens the event for one more dispatch under a new generation, and records who
 -- asked for it and what it replaces (I11).
 WITH before AS (
-    SELECT source, event_id, outcome, processed_at, error
-    FROM hooklatch.processed_events
-    WHERE source = :source
-        AND event_id = :event_id
-        AND outcome IN ('dispatched', 'skipped', 'failed')
+    SELECT p.source, p.event_id, p.outcome, p.processed_at, p.error
+    FROM hooklatch.processed_events AS p
+    WHERE p.source = :source
+        AND p.event_id = :event_id
     FOR UPDATE
 ), replayed AS (
     UPDATE hooklatch.processed_events AS p
@@ -16,8 +15,8 @@ WITH before AS (
         processed_at = NULL,
         error = ''
     FROM before
-    WHERE p.source = before.source
-        AND p.event_id = before.event_id
+    WHERE {{same_event locked=before}}
+        AND before.outcome IN ('dispatched', 'skipped', 'failed')
     RETURNING
         p.source, p.event_id, p.generation, p.event_type, p.received_at, p.queue, p.traceparent,
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error

@@ -37,9 +37,10 @@ WITH planned AS (
     RETURNING scope, key, generation, queue
 ), linked AS (
     INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
-    SELECT l.source, l.event_id, l.scope, l.key, l.generation, l.repeats OR created.key IS NULL
+    SELECT
+        l.source, l.event_id, l.scope, l.key, l.generation,
+        l.repeats OR (l.scope, l.key, l.generation) NOT IN (SELECT scope, key, generation FROM created)
     FROM :links AS l (source text, event_id text, scope text, key text, generation integer, repeats boolean)
-    LEFT JOIN created USING (scope, key, generation)
     ON CONFLICT (source, event_id, scope, key, generation) DO NOTHING
 )
 SELECT scope, key, generation, queue

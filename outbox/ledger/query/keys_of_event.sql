@@ -1,6 +1,13 @@
 -- The keys of the effects of an event.
 SELECT e.idempotency_key
 FROM hooklatch.effect_events AS l
-JOIN hooklatch.effects AS e USING (scope, key, generation)
+CROSS JOIN LATERAL (
+    SELECT e.idempotency_key
+    FROM hooklatch.effects AS e
+    WHERE e.scope = l.scope
+        AND e.key = l.key
+        AND e.generation = l.generation
+    OFFSET 0 -- each by a look-up of its own
+) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id

@@ -1,18 +1,24 @@
 -- Cancels effects, or parks them for a person.
 WITH chosen AS (
-    SELECT e.scope, e.key, e.generation
-    FROM hooklatch.effects AS e
-    WHERE {{chosen_by_operator}}
-    ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE
+    {{effects_of_keys}}
+), locked AS (
+    SELECT chosen.*, stands.state, stands.finished_at
+    FROM chosen
+    CROSS JOIN LATERAL (
+        SELECT e.state, e.finished_at
+        FROM hooklatch.effects AS e
+        WHERE e.scope = chosen.scope
+            AND e.key = chosen.key
+            AND e.generation = chosen.generation
+        FOR UPDATE
+    ) AS stands
 )
 UPDATE hooklatch.effects AS e
 SET
     state = :state,
     {{attempts_end}},
     error = :error
-FROM chosen
-WHERE e.scope = chosen.scope
-    AND e.key = chosen.key
-    AND e.generation = chosen.generation
+FROM locked
+WHERE {{same_effect}}
+    AND {{still_chosen e=locked}}
 RETURNING e.scope, e.key, e.generation, e.order_key, COALESCE(e.accept_seq, 0)

@@ -9,15 +9,18 @@ WITH planned AS (
         traceparent text
     )
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-), locked AS (
-    SELECT e.scope, e.key, e.generation
-    FROM hooklatch.effects AS e
-    JOIN planned USING (scope, key, generation)
-    WHERE e.request_rendering = 'failed'
-        AND planned.parked = ''
-        AND e.attempt = 0
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE OF e
+), locked AS (
+    SELECT planned.*, stands.request_rendering AS now_rendering, stands.attempt AS now_attempt
+    FROM planned
+    CROSS JOIN LATERAL (
+        SELECT e.request_rendering, e.attempt
+        FROM hooklatch.effects AS e
+        WHERE e.scope = planned.scope
+            AND e.key = planned.key
+            AND e.generation = planned.generation
+        FOR UPDATE
+    ) AS stands
 )
 UPDATE hooklatch.effects AS e
 SET
@@ -40,11 +43,9 @@ SET
     finished_at = NULL,
     next_attempt_at = now(),
     reopened_at = now()
-FROM planned
-JOIN locked USING (scope, key, generation)
-WHERE e.scope = planned.scope
-    AND e.key = planned.key
-    AND e.generation = planned.generation
-    AND e.request_rendering = 'failed'
-    AND e.attempt = 0
+FROM locked AS planned
+WHERE {{same_effect locked=planned}}
+    AND planned.parked = ''
+    AND planned.now_rendering = 'failed'
+    AND planned.now_attempt = 0
 RETURNING e.scope, e.key, e.generation, e.queue

@@ -2,18 +2,24 @@
 -- key order. Why they wait now is that an operator ordered it; what failed stands
 -- in their attempts.
 WITH chosen AS (
-    SELECT e.scope, e.key, e.generation, COALESCE(d.queue, e.queue) AS queue
-    FROM hooklatch.effects AS e
-    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-    WHERE {{chosen_by_operator}}
-        AND e.request_rendering <> 'failed'
-    ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
-    FOR UPDATE OF e
+    {{effects_of_keys}}
+), locked AS (
+    SELECT chosen.*, stands.state, stands.finished_at, stands.request_rendering, COALESCE(d.queue, stands.queue) AS queue
+    FROM chosen
+    CROSS JOIN LATERAL (
+        SELECT e.destination, e.queue, e.state, e.finished_at, e.request_rendering
+        FROM hooklatch.effects AS e
+        WHERE e.scope = chosen.scope
+            AND e.key = chosen.key
+            AND e.generation = chosen.generation
+        FOR UPDATE
+    ) AS stands
+    LEFT JOIN hooklatch.destinations AS d ON d.name = stands.destination
 )
 UPDATE hooklatch.effects AS e
 SET
     state = CASE WHEN e.maybe_applied_since IS NULL THEN 'pending' ELSE 'in_doubt' END,
-    queue = chosen.queue,
+    queue = locked.queue,
     next_attempt_at = now(),
     reopened_at = now(),
     refused_since = NULL,
@@ -22,10 +28,10 @@ SET
     claim_id = NULL,
     lease_until = NULL,
     error = :error
-FROM chosen
-WHERE e.scope = chosen.scope
-    AND e.key = chosen.key
-    AND e.generation = chosen.generation
+FROM locked
+WHERE {{same_effect}}
+    AND {{still_chosen e=locked}}
+    AND locked.request_rendering <> 'failed'
 RETURNING
     e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
     e.order_key, COALESCE(e.accept_seq, 0), e.state

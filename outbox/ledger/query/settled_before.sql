@@ -1,16 +1,27 @@
 -- How attempts stand that this settlement did not settle: an earlier try of it
 -- did, whose COMMIT answer was lost, or the attempt had lost its lease, or a
--- person put the effect aside.
+-- person put the effect aside. Each is looked up on its own.
 SELECT
     ended.scope, ended.key, ended.generation, ended.attempt,
     COALESCE(a.state, e.state) AS state,
     e.next_attempt_at,
     a.attempt IS NULL AS late
 FROM :ended AS ended (scope text, key text, generation integer, attempt integer)
-JOIN hooklatch.effects AS e USING (scope, key, generation)
-LEFT JOIN hooklatch.effect_attempts AS a
-    ON a.scope = ended.scope
-    AND a.key = ended.key
-    AND a.generation = ended.generation
-    AND a.attempt = ended.attempt
-    AND NOT a.lost
+CROSS JOIN LATERAL (
+    SELECT e.state, e.next_attempt_at
+    FROM hooklatch.effects AS e
+    WHERE e.scope = ended.scope
+        AND e.key = ended.key
+        AND e.generation = ended.generation
+    OFFSET 0
+) AS e
+LEFT JOIN LATERAL (
+    SELECT a.attempt, a.state
+    FROM hooklatch.effect_attempts AS a
+    WHERE a.scope = ended.scope
+        AND a.key = ended.key
+        AND a.generation = ended.generation
+        AND a.attempt = ended.attempt
+        AND NOT a.lost
+    OFFSET 0
+) AS a ON true

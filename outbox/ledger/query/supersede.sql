@@ -7,8 +7,14 @@ SET
     superseded_by = s.superseded_by,
     error = 'superseded: ' || s.superseded_by || ', newer and of the same object, was applied'
 FROM :superseded AS s (scope text, key text, generation integer, superseded_by text)
-WHERE e.scope = s.scope
-    AND e.key = s.key
-    AND e.generation = s.generation
-    AND e.state IN ('pending', 'started', 'in_doubt')
+CROSS JOIN LATERAL (
+    SELECT e.state
+    FROM hooklatch.effects AS e
+    WHERE e.scope = s.scope
+        AND e.key = s.key
+        AND e.generation = s.generation
+    OFFSET 0 -- each by a look-up of its own
+) AS stands
+WHERE {{same_effect locked=s}}
+    AND stands.state IN ('pending', 'started', 'in_doubt')
 RETURNING e.scope, e.key, e.generation, e.error

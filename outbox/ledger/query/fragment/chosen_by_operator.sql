@@ -1,5 +1,0 @@
--- Whether the effect e is one of :idempotency_keys and is still what the operator
--- saw: in one of :states, and not since after :finished_until.
-e.idempotency_key = ANY (:idempotency_keys::text[])
-        AND e.state = ANY (:states::text[])
-        AND (:finished_until::timestamptz IS NULL OR COALESCE(e.finished_at, '-infinity') <= :finished_until)
