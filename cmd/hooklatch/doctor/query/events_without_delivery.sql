@@ -8,6 +8,7 @@ WITH bodiless AS (
             SELECT
             FROM hooklatch.deliveries AS d
             WHERE d.delivery_id = p.delivery_id
+                AND d.received_at = p.received_at -- which names the partition
         )
 )
 SELECT count(*) OVER () AS total, source || '/' || event_id AS violation
