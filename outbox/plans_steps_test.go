@@ -1,0 +1,180 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// What becomes of the events of testdata/plans/fill.sql, by number modulo turns.
+const (
+	turnReceived = iota
+	turnPending
+	turnDone
+	turnFailed
+	turnOrdered
+	turnHeld
+	turnWithoutJob
+	turnLate
+	turns
+)
+
+// batch is how many rows a step asks for at once: as few as may well be.
+const batch = fewRows / turns
+
+// steps runs what the program runs, on events that no steps before had.
+func (b *plannedBundle) steps(t *testing.T) {
+	t.Helper()
+	b.ran = map[string]cost{}
+	pass := b.of.passes
+	b.of.passes++
+	event := func(turn, i int) identity.EventRef {
+		number := pass*fewRows + turns*i + turn
+		if turn == turnReceived {
+			number += turns // events are counted from 1
+		}
+		return identity.EventRef{Source: "stripe", EventID: identity.EventID(fmt.Sprintf("evt_%d", number))}
+	}
+	effect := func(turn, i int) identity.EffectID {
+		return identity.EffectID{Scope: identity.ScopeOfRoute("stripe", "everything"), Key: identity.Key(event(turn, i).EventID), Generation: 1}
+	}
+	b.stepsOfAccepting(t, fmt.Sprintf("new_%d_", pass))
+	b.stepsOfDispatching(t, event)
+	b.stepsOfPerforming(t, effect)
+	b.stepsOfOrders(t, event, effect)
+	b.stepsOfReading(t, event, effect)
+}
+
+func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
+	t.Helper()
+	accept := func(ctx context.Context) error {
+		return atOnce(batch, func(i int) error {
+			d := delivery("stripe", fmt.Sprintf("%s%d", prefix, i))
+			d.Body = fmt.Appendf(nil, `{"id":%q}`, d.Events[0].ID)
+			d.ContentWindow, d.ReplayGuard = time.Hour, &ReplayGuard{Proof: d.Body}
+			_, err := b.Accept(ctx, d)
+			return err
+		})
+	}
+	b.step(t, batch, accept)
+	b.step(t, batch, func(ctx context.Context) error {
+		if err := accept(ctx); err != nil {
+			return err
+		}
+		soon(t, func() bool {
+			var noted int
+			err := b.of.admin.QueryRow(ctx, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates > 0 AND starts_with(event_id, $1)`, prefix).Scan(&noted)
+			return err == nil && noted == batch
+		})
+		return nil
+	})
+}
+
+func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int) identity.EventRef) {
+	t.Helper()
+	b.step(t, batch, func(ctx context.Context) error {
+		return atOnce(batch, func(i int) error {
+			e, err := b.Event(ctx, event(turnReceived, i))
+			if err != nil {
+				return err
+			}
+			_, err = b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, string(e.EventID))}})
+			return err
+		})
+	})
+	b.step(t, 1, func(ctx context.Context) error {
+		return b.FailDispatch(ctx, &inbox.Event{EventRef: event(turnWithoutJob, 0), Generation: 1}, "no")
+	})
+	b.step(t, 2, func(ctx context.Context) error {
+		if err := b.Release(ctx, event(turnHeld, 0), ann); err != nil {
+			return err
+		}
+		return b.Drop(ctx, event(turnHeld, 1), ann)
+	})
+}
+
+func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int) identity.EffectID) {
+	t.Helper()
+	perform := func(turn int) {
+		var claimed [batch]ledger.Effect
+		b.step(t, batch, func(ctx context.Context) error {
+			return atOnce(batch, func(i int) error {
+				c, err := b.Ledger().Claim(ctx, claimOf(effect(turn, i)))
+				claimed[i] = c.Effect
+				if err != nil || c.Status == ledger.ClaimGranted {
+					return err
+				}
+				return fmt.Errorf("claim of %s: %s", effect(turn, i), c.Status)
+			})
+		})
+		if turn == turnLate {
+			b.step(t, 1, func(ctx context.Context) error {
+				_, err := b.Ledger().FixRequest(ctx, claimed[0], ledger.Request{Method: "POST", Body: []byte(`{}`)})
+				return err
+			})
+		}
+		settle := func(ctx context.Context) error {
+			return atOnce(batch, func(i int) error {
+				_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: claimed[i], Verdict: ledger.VerdictDone})
+				return err
+			})
+		}
+		b.step(t, batch, settle)
+		b.step(t, batch, settle) // again: they are settled
+	}
+	perform(turnPending)
+	perform(turnLate)
+}
+
+func (b *plannedBundle) stepsOfOrders(t *testing.T, event func(turn, i int) identity.EventRef, effect func(turn, i int) identity.EffectID) {
+	t.Helper()
+	b.step(t, 1, func(ctx context.Context) error {
+		_, err := b.Replay(ctx, event(turnFailed, 0), ann, inbox.ReplayOptions{})
+		return err
+	})
+	for i, order := range []func(context.Context, string, ledger.Operator) error{b.Ledger().Retry, b.Ledger().Park, b.Ledger().Cancel} {
+		key := effect(turnFailed, 1).IdempotencyKey() // retried, parked and cancelled
+		b.step(t, 1, func(ctx context.Context) error {
+			if err := order(ctx, key, ann); err != nil {
+				return fmt.Errorf("order %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+}
+
+func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) identity.EventRef, effect func(turn, i int) identity.EffectID) {
+	t.Helper()
+	id := effect(turnDone, 0)
+	for _, read := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := b.Overview(ctx); return err },
+		func(ctx context.Context) error { _, err := b.Ledger().Effect(ctx, id.IdempotencyKey()); return err },
+		func(ctx context.Context) error { _, err := b.Ledger().Attempts(ctx, id); return err },
+		func(ctx context.Context) error { _, err := b.Ledger().Transitions(ctx, id); return err },
+		func(ctx context.Context) error {
+			_, err := b.Ledger().EffectsOfEvent(ctx, event(turnDone, 0))
+			return err
+		},
+		func(ctx context.Context) error { _, err := b.EventReplays(ctx, event(turnDone, 0)); return err },
+	} {
+		b.step(t, 1, read)
+	}
+	const page = 20
+	for _, f := range []inbox.Filter{{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}} {
+		f.Limit = page
+		b.step(t, page, func(ctx context.Context) error { _, err := b.Events(ctx, f); return err })
+	}
+	for _, f := range []ledger.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Event: event(turnDone, 0)}} {
+		f.Limit = page
+		b.step(t, page, func(ctx context.Context) error { _, err := b.Ledger().Effects(ctx, f); return err })
+	}
+	b.step(t, page, func(ctx context.Context) error {
+		_, err := b.CountHeld(ctx, inbox.HeldFilter{Source: "stripe"})
+		return err
+	})
+}

@@ -1,0 +1,232 @@
+package outbox
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
+)
+
+// How many rows the tables have when a plan is made, and when it is used. What is
+// constant from the one to the other stays so.
+const (
+	fewRows  = 64
+	manyRows = 20_000
+	longEnv  = "HOOKLATCH_LONG" // set: 200,000
+)
+
+// kept are plans from when the tables had few rows.
+const kept = "kept"
+
+// A statement of ours reads a number of pages that its rows account for, whatever
+// Postgres knows of the tables: testdata/plans/bounds.txt has the most for each. A
+// plan that is kept from when the tables had few rows is the worst case, and a usual
+// one: connections of a pool live long. Nothing is ever worth compiling.
+func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, analyse := range map[string]string{
+		"never analysed":         ``,
+		"analysed when few rows": `VACUUM ANALYZE`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlans(t)
+			p.fill(t, 1, fewRows)
+			p.exec(t, analyse)
+			early := p.connect(t, "force_generic_plan")
+			early.steps(t) // makes the plans
+			p.fill(t, fewRows+1, p.rows)
+			p.check(t, kept, early)
+			p.check(t, "generic", p.connect(t, "force_generic_plan"))
+			p.check(t, "custom", p.connect(t, "force_custom_plan"))
+			p.exec(t, `VACUUM ANALYZE`)
+			p.check(t, "generic, analysed", p.connect(t, "force_generic_plan"))
+			p.check(t, "custom, analysed", p.connect(t, "force_custom_plan"))
+		})
+	}
+}
+
+// plans is a database whose statements are looked at.
+type plans struct {
+	admin  *pgxpool.Pool
+	rows   int
+	names  explained.Names
+	bounds map[string]bound
+	passes int
+}
+
+func newPlans(t *testing.T) *plans {
+	t.Helper()
+	p := &plans{admin: pgtest.New(t), rows: manyRows, names: explained.Names{
+		// Not in files of this package.
+		"begin":              "BEGIN ",
+		"river":              "-- name: ",
+		"record_transitions": "WITH moved AS MATERIALIZED",
+	}}
+	if !explained.Available(t.Context(), p.admin) {
+		t.Skip("this build of Postgres has no auto_explain")
+	}
+	if os.Getenv(longEnv) != "" {
+		p.rows = 10 * manyRows
+	}
+	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query"} {
+		require.NoError(t, p.names.Read(os.DirFS(folder)))
+	}
+	p.bounds = readBounds(t, os.DirFS("testdata/plans"))
+	return p
+}
+
+// bound is how many pages a statement may read for each row it is asked for.
+type bound struct {
+	pages float64
+	// unkept is true of what runs outside of our transactions: a plan that was kept
+	// from a table that was analysed with few rows is not kept from reading it whole.
+	unkept bool
+}
+
+// readBounds reads lines of a statement, its pages, "unkept" if it is that, and a
+// comment. "any" are the pages of what reads a whole table.
+func readBounds(t *testing.T, files fs.FS) map[string]bound {
+	t.Helper()
+	file, err := files.Open("bounds.txt")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	bounds := map[string]bound{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		require.NotContains(t, bounds, words[0])
+		pages := math.Inf(1)
+		if words[1] != "any" {
+			pages, err = strconv.ParseFloat(words[1], 64)
+			require.NoError(t, err, line)
+		}
+		bounds[words[0]] = bound{pages: pages, unkept: slices.Contains(words[2:], "unkept")}
+	}
+	return bounds
+}
+
+func (p *plans) exec(t *testing.T, sql string) {
+	t.Helper()
+	_, err := p.admin.Exec(t.Context(), sql)
+	require.NoError(t, err)
+}
+
+// fill makes events, and what became of them. It analyses nothing.
+func (p *plans) fill(t *testing.T, first, last int) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/plans/fill.sql")
+	require.NoError(t, err)
+	p.exec(t, strings.NewReplacer(":first", fmt.Sprint(first), ":last", fmt.Sprint(last)).Replace(string(text)))
+}
+
+// plannedBundle is an Outbox on one connection, whose plans are looked at.
+type plannedBundle struct {
+	*bundle
+
+	of  *plans
+	log *explained.Log
+	ran map[string]cost
+}
+
+// cost is what a statement read for each row it was asked for, at most.
+type cost struct {
+	pages float64
+	jit   bool
+	plan  string
+}
+
+func (p *plans) connect(t *testing.T, mode string) *plannedBundle {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, p.admin))
+	require.NoError(t, err)
+	config.MaxConns = 1 // which keeps all plans
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = mode
+	log := explained.Watch(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return &plannedBundle{bundle: onPool(t, pool, func(o *Options) { o.Committers = 1 }), of: p, log: log}
+}
+
+// step runs f, which asks for rows, and notes what each of its statements read.
+func (b *plannedBundle) step(t *testing.T, rows int, f func(ctx context.Context) error) {
+	t.Helper()
+	require.NoError(t, f(t.Context()))
+	ran, err := b.log.Take()
+	require.NoError(t, err)
+	read := map[string]cost{}
+	for _, s := range ran {
+		name := b.of.names.Of(s.Text)
+		require.NotEmpty(t, name, "a statement nobody knows: %s", s.Text)
+		c := read[name]
+		c.pages += float64(s.Buffers) / float64(rows)
+		c.jit = c.jit || s.JIT
+		c.plan += s.Plan + "\n"
+		read[name] = c
+	}
+	for name, c := range read {
+		if c.pages > b.ran[name].pages || c.jit {
+			b.ran[name] = c
+		}
+	}
+}
+
+// check runs all steps and compares what they read with the bounds.
+func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
+	t.Helper()
+	b.steps(t)
+	for _, name := range slices.Sorted(maps.Keys(b.ran)) {
+		c := b.ran[name]
+		t.Logf("%-20s %-24s %8.1f", when, name, c.pages)
+		most, bounded := p.bounds[name]
+		if !bounded {
+			t.Errorf("%s: testdata/plans/bounds.txt does not say how many pages %s may read", when, name)
+			continue
+		}
+		if c.pages > most.pages && !(most.unkept && when == kept) {
+			t.Errorf("%s: %s read %.0f pages for each row it was asked for, more than %.0f:\n%s", when, name, c.pages, most.pages, c.plan)
+		}
+		if c.jit {
+			t.Errorf("%s: %s was compiled:\n%s", when, name, c.plan)
+		}
+	}
+}
+
+// atOnce runs f for each of n, together, so that a group commit has them in a batch.
+func atOnce(n int, f func(i int) error) error {
+	errs := make(chan error, n)
+	for i := range n {
+		go func() { errs <- f(i) }()
+	}
+	var first error
+	for range n {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// soon waits for what happens after the answer.
+func soon(t *testing.T, what func() bool) {
+	t.Helper()
+	require.Eventually(t, what, 10*time.Second, time.Millisecond)
+}

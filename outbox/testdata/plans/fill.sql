@@ -1,0 +1,71 @@
+-- The events :first to :last of the source stripe and what became of them, by turns.
+-- Triggers are off: they would take most of the time.
+SET session_replication_role = replica;
+
+INSERT INTO hooklatch.destinations (name, kind, queue, config_hash)
+SELECT 'app' || n, 'http', 'dst_app' || n, ''
+FROM (SELECT '' AS n UNION ALL SELECT i::text FROM generate_series(1, 20) AS i) AS destination
+ON CONFLICT DO NOTHING;
+
+CREATE TEMPORARY TABLE filled AS
+SELECT
+    i, 'evt_' || i AS id, i % 8 AS turn, md5('delivery' || i)::uuid AS delivery_id,
+    -- One after the other, an hour ago if that was today: there is a partition for it.
+    GREATEST(now() - interval '1 hour', date_trunc('day', now(), 'UTC')) + i * interval '1 microsecond' AS received_at,
+    -- What is undispatched came last: it keeps no order waiting.
+    i + CASE WHEN i % 8 IN (0, 6) THEN 1000000000 ELSE 0 END AS accept_seq
+FROM generate_series(:first, :last) AS i;
+
+INSERT INTO hooklatch.processed_events (
+    source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at
+)
+SELECT
+    'stripe', id, accept_seq, delivery_id, 'stripe', 'invoice.paid', received_at, delivery_id, '\x00', 'dispatch',
+    CASE WHEN turn IN (0, 6) THEN 'received' WHEN turn = 5 THEN 'held' ELSE 'dispatched' END, CASE WHEN turn NOT IN (0, 5, 6) THEN now() END
+FROM filled;
+
+INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
+SELECT delivery_id, received_at, 'stripe', '{}', 'application/json', '{}'
+FROM filled;
+
+INSERT INTO hooklatch.effects (
+    scope, key, idempotency_key, route, destination, queue, policy, source, event_id, event_type, accept_seq, request_method, request_body,
+    state, attempt, created_at, next_attempt_at, first_attempt_at, last_attempt_at, finished_at, order_key, request_rendering
+)
+SELECT
+    'route:stripe:everything', id, hooklatch.idempotency_key('route:stripe:everything', id, 1), 'everything', 'app', 'dst_app', 'at_least_once',
+    'stripe', id, 'invoice.paid', accept_seq, 'POST', '{}',
+    CASE turn WHEN 2 THEN 'done' WHEN 3 THEN 'failed' ELSE 'pending' END, CASE WHEN turn IN (2, 3) THEN 1 ELSE 0 END, received_at, received_at,
+    CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END,
+    CASE turn WHEN 4 THEN 'order_' || (i - 1) / 32 ELSE '' END, CASE turn WHEN 7 THEN 'late' ELSE 'done' END
+FROM filled
+WHERE turn NOT IN (0, 5, 6);
+
+INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
+SELECT 'stripe', id, 'route:stripe:everything', id, 1, false
+FROM filled
+WHERE turn NOT IN (0, 5, 6);
+
+INSERT INTO hooklatch.effect_attempts (scope, key, generation, attempt, started_at, finished_at, state, applied)
+SELECT 'route:stripe:everything', id, 1, 1, received_at, received_at, CASE turn WHEN 2 THEN 'done' ELSE 'failed' END, CASE turn WHEN 2 THEN 'yes' ELSE 'no' END
+FROM filled
+WHERE turn IN (2, 3);
+
+INSERT INTO hooklatch.effect_transitions (scope, key, generation, from_state, to_state, attempt)
+SELECT 'route:stripe:everything', id, 1, step.from_state, step.to_state, 1
+FROM filled
+CROSS JOIN (VALUES (1, 'pending', 'started'), (2, 'started', 'done')) AS step (n, from_state, to_state)
+WHERE turn IN (2, 3);
+
+-- Every eighth event lacks its job, one in a hundred of them.
+INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue, state)
+SELECT 'dispatch', jsonb_build_object('source', 'stripe', 'event_id', id), 25, 'dispatch', 'available'
+FROM filled
+WHERE turn = 0 OR turn = 6 AND i % 800 <> 6;
+INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue, state)
+SELECT 'effect', jsonb_build_object('scope', 'route:stripe:everything', 'key', id, 'generation', 1, 'destination', 'app'), 25, 'dst_app', 'available'
+FROM filled
+WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4;
+
+DROP TABLE filled;
+RESET session_replication_role;

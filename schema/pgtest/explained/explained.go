@@ -1,0 +1,103 @@
+// Package explained is responsible for the plans that the statements of a test really
+// ran by, and how many pages each read.
+//
+// Those of triggers are among them. Postgres tells by its module auto_explain, which some builds of it lack: see
+// [Available]. Plans come as notices, and are taken after each step of a test:
+//
+//	log := explained.Watch(config) // before pgxpool.NewWithConfig
+//	...
+//	for _, s := range log.Take() {
+//		fmt.Println(s.Buffers, s.Text)
+//	}
+package explained
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Statement is one that ran.
+type Statement struct {
+	Text string // as Postgres knows it
+	Plan string // for people, as JSON
+	// Buffers is how many pages it read, from memory or from disk. What its triggers
+	// ran are statements of their own.
+	Buffers int
+	// JIT is true when Postgres compiled parts of it.
+	JIT bool
+}
+
+// Log has what the connections of a pool ran. It is safe for concurrent use.
+type Log struct {
+	mu  sync.Mutex
+	ran []Statement
+	err error
+}
+
+// Available tells whether the server has the module.
+func Available(ctx context.Context, pool *pgxpool.Pool) bool {
+	_, err := pool.Exec(ctx, `LOAD 'auto_explain'`)
+	return err == nil
+}
+
+// Watch makes the connections of a pool tell their plans. They have to be those of a
+// superuser.
+func Watch(config *pgxpool.Config) *Log {
+	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{
+		"session_preload_libraries":          "auto_explain",
+		"auto_explain.log_min_duration":      "0",
+		"auto_explain.log_analyze":           "on",
+		"auto_explain.log_buffers":           "on",
+		"auto_explain.log_timing":            "off",
+		"auto_explain.log_nested_statements": "on",
+		"auto_explain.log_format":            "json",
+		"auto_explain.log_level":             "notice",
+	})
+	log := new(Log)
+	before := config.ConnConfig.OnNotice
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		log.note(notice.Message)
+		if before != nil {
+			before(conn, notice)
+		}
+	}
+	return log
+}
+
+// Take returns what ran since the last time, in the order in which it ended.
+func (l *Log) Take() ([]Statement, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ran, err := l.ran, l.err
+	l.ran, l.err = nil, nil
+	return ran, err
+}
+
+func (l *Log) note(message string) {
+	_, plan, found := strings.Cut(message, "plan:\n")
+	if !found {
+		return
+	}
+	var told struct {
+		Text string `json:"Query Text"` //nolint:tagliatelle // Postgres' name
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`  //nolint:tagliatelle // Postgres' name
+			Read int `json:"Shared Read Blocks"` //nolint:tagliatelle // Postgres' name
+		}
+		JIT *struct{} `json:"JIT"` //nolint:tagliatelle // Postgres' name
+	}
+	err := json.Unmarshal([]byte(plan), &told)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.ran = append(l.ran, Statement{Text: told.Text, Plan: plan, Buffers: told.Plan.Hit + told.Plan.Read, JIT: told.JIT != nil})
+}

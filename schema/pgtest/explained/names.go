@@ -1,0 +1,61 @@
+package explained
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Names knows statements by the files they are read from.
+type Names map[string]string // how the text begins, by the name of the statement
+
+// Read adds the statements of a folder: a file begins as its statement does, up to
+// the first parameter or fragment.
+func (n Names) Read(files fs.FS) error {
+	found, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return err
+	}
+	for _, file := range found {
+		text, err := fs.ReadFile(files, file)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(path.Base(file), ".sql")
+		if n[name] != "" {
+			return fmt.Errorf("two statements are called %s", name)
+		}
+		n[name] = beginning(string(text))
+	}
+	return nil
+}
+
+func beginning(text string) string {
+	for i := range text {
+		rest := text[i:]
+		if strings.HasPrefix(rest, "{{") || rest[0] == ':' && !strings.HasPrefix(rest, "::") && (i == 0 || text[i-1] != ':') {
+			if !inComment(text[:i]) {
+				return text[:i]
+			}
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func inComment(before string) bool {
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	return strings.Contains(line, "--")
+}
+
+// Of is the name of the statement with this text: the one that it has most in common
+// with. Empty: it is none of them.
+func (n Names) Of(text string) string {
+	var name string
+	for candidate, begins := range n {
+		if strings.HasPrefix(text, begins) && len(begins) > len(n[name]) {
+			name = candidate
+		}
+	}
+	return name
+}
