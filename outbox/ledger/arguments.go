@@ -84,3 +84,15 @@ type effectsWithoutJob struct {
 	GraceSeconds float64
 	Limit        int
 }
+
+// pageOfOrders are the orders of a destination after one of them.
+type pageOfOrders struct {
+	AfterScope    identity.Scope
+	AfterOrderKey string
+	Limit         int
+}
+
+type oldestDueInOrders struct {
+	Destination string
+	pageOfOrders
+}

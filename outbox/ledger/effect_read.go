@@ -130,19 +130,62 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 }
 
 // OldestDue is the effect that waits longest for its attempt at a destination,
-// for a probe to send. It is false when none is due. Errors: ErrUnavailable.
+// for a probe to send, except those that a claim would tell to wait for others of
+// their order or for an event. It is false when none is due. Errors: ErrUnavailable.
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
-	var id identity.EffectID
+	var oldest dueEffect
 	err := l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
-		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, pool).Scan(&id.Scope, &id.Key, &id.Generation)
+		d := &oldest
+		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, pool).Scan(&d.Scope, &d.Key, &d.Generation, &d.since)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return identity.EffectID{}, false, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return identity.EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
 	}
-	return id, true, nil
+	ordered, err := l.oldestDueInOrders(ctx, destination)
+	if err != nil {
+		return identity.EffectID{}, false, fmt.Errorf("find oldest due effect of %s in its orders: %w", destination, err)
+	}
+	if oldest.since.IsZero() || (!ordered.since.IsZero() && ordered.since.Before(oldest.since)) {
+		oldest = ordered
+	}
+	return oldest.EffectID, !oldest.since.IsZero(), nil
+}
+
+// ordersInPage is how many orders of a destination one statement looks at.
+const ordersInPage = 1000
+
+// dueEffect is an effect that may be attempted, since when; zero without one.
+type dueEffect struct {
+	identity.EffectID
+
+	since time.Time
+}
+
+// oldestDueInOrders looks at a page of orders after the other until one has a due
+// effect.
+func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due dueEffect, err error) {
+	page := pageOfOrders{Limit: ordersInPage}
+	for more := true; more && err == nil && due.since.IsZero(); {
+		more = false
+		err = l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
+			rows, err := l.sql.OldestDueInOrders.With(oldestDueInOrders{Destination: destination, pageOfOrders: page}).Query(ctx, pool)
+			if err != nil {
+				return err
+			}
+			var found dueEffect
+			var order string
+			_, err = pgx.ForEachRow(rows, []any{&found.Scope, &found.Key, &found.Generation, &found.since, &order, &more}, func() error {
+				if more {
+					page.AfterScope, page.AfterOrderKey = found.Scope, order
+				} else {
+					due = found
+				}
+				return nil
+			})
+			return err
+		})
+	}
+	return due, err
 }
 
 // Transition is one step of an effect through its states.

@@ -34,6 +34,7 @@ type statements struct {
 	LockRequest       statement.Of[lockRequest]
 	LogOperator       statement.Of[logOperator]
 	OldestDue         statement.Of[ofDestination]
+	OldestDueInOrders statement.Of[oldestDueInOrders]
 	OperatorDid       statement.Of[operatorDid]
 	OperatorLog       statement.Of[operatorLog]
 	OrderHeads        statement.Of[inOrders]

@@ -1,28 +1,13 @@
--- The effect that waits longest, or whose worker was lost, except those that a
--- claim would tell to wait: as in order_turns.sql, for what comes before them in
--- their order, or is at work, or for an event that is not dispatched yet.
-SELECT e.scope, e.key, e.generation
+-- The effect of a destination, in no order, that waits longest, or whose worker
+-- was lost. A destination that is one of a list is worth sorting by: whatever Postgres
+-- knows of the table, it then steps into effects_due, and does not walk what waits for
+-- others.
+SELECT e.scope, e.key, e.generation, e.next_attempt_at
 FROM hooklatch.effects AS e
-WHERE e.destination = :destination
+WHERE e.destination = ANY (ARRAY[:destination])
+    AND e.order_key = ''
     AND e.state IN ('pending', 'started', 'in_doubt')
     AND e.next_attempt_at <= now()
     AND (e.state <> 'started' OR e.lease_until < now())
-    AND (e.state = 'started' OR e.order_key = '' OR NOT (
-        {{behind_in_order}} OR EXISTS (
-            SELECT
-            FROM hooklatch.effects AS later
-            WHERE later.scope = e.scope
-                AND later.order_key = e.order_key
-                AND later.order_key <> ''
-                AND later.state = 'started'
-                AND (later.accept_seq, later.key COLLATE "C", later.generation) > (e.accept_seq, e.key COLLATE "C", e.generation)
-        ) OR EXISTS (
-            SELECT
-            FROM hooklatch.processed_events AS p
-            WHERE p.source = e.source
-                AND p.outcome = 'received'
-                AND p.accept_seq < e.accept_seq
-        )
-    ))
-ORDER BY e.next_attempt_at
+ORDER BY e.destination, e.next_attempt_at
 LIMIT 1

@@ -1,17 +1,8 @@
 -- The first unfinished effect of each order, if it waits for an attempt.
-SELECT head.*
+SELECT
+    head.scope, head.key, head.generation, head.destination, COALESCE(d.queue, head.queue) AS queue,
+    head.source, head.event_id, head.event_type, head.traceparent, head.order_key, head.accept_seq, head.state
 FROM :orders AS o (scope text, order_key text)
-CROSS JOIN LATERAL (
-    SELECT
-        e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue, e.source, e.event_id, e.event_type, e.traceparent,
-        e.order_key, e.accept_seq, e.state
-    FROM hooklatch.effects AS e
-    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-    WHERE e.scope = o.scope
-        AND e.order_key = o.order_key
-        AND e.order_key <> ''
-        AND {{holds_its_order}}
-    ORDER BY e.accept_seq, e.key COLLATE "C", e.generation
-    LIMIT 1
-) AS head
+CROSS JOIN LATERAL {{head_of_order}} AS head
+LEFT JOIN hooklatch.destinations AS d ON d.name = head.destination
 WHERE head.state IN ('pending', 'in_doubt')

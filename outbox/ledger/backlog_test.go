@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+// backlog is how much waits while others go on.
+type backlog struct {
+	paused  int // effects of a destination that is paused
+	resumed int // of one that works off what it was paused for
+	later   int // of one whose effects are all to be tried again later
+	order   int // of one order, whose first is to be tried again later
+	orders  int // of as many orders, the first of which have had no turn
+}
+
+// fill makes the rows of a backlog, each with its job, as the ledger would have.
+func (w backlog) fill(t *testing.T, b *ledgerBundle) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)
+		SELECT name, 'http', 'dst_' || name, '', name = 'paused', CASE WHEN name = 'paused' THEN now() END
+		FROM unnest(ARRAY['paused', 'resumed', 'later', 'line', 'lines', 'quick']) AS name`)
+	require.NoError(t, err)
+	wait := func(destination string, n int, nextAttempt, order, withJob string) {
+		t.Helper()
+		tx := b.begin(t)
+		_, err := tx.Exec(t.Context(), `SET LOCAL session_replication_role = replica`) // no triggers
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `
+			INSERT INTO hooklatch.effects (
+				scope, key, idempotency_key, route, destination, queue, policy, source, event_id, accept_seq, order_key,
+				next_attempt_at, created_at, request_method, request_url, request_body
+			)
+			SELECT
+				'r:'||$1, 'key_'||i, 'hl_'||$1||i, 'r', $1, 'dst_'||$1, 'at_least_once', 'stripe', 'evt_'||i, i, `+order+`,
+				`+nextAttempt+`, now() - interval '2 hours', 'POST', 'https://example.com/', '{}'
+			FROM generate_series(1, $2) AS i`, destination, n)
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `
+			INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, queue, scheduled_at)
+			SELECT
+				CASE WHEN next_attempt_at > now() THEN 'retryable' ELSE 'available' END::hooklatch.river_job_state,
+				jsonb_build_object('scope', scope, 'key', key, 'generation', 1, 'destination', destination), 'effect', 10000, queue, next_attempt_at
+			FROM hooklatch.effects
+			WHERE destination = $1 AND `+withJob, destination)
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit(t.Context()))
+	}
+	const aged = `now() - interval '2 hours' + i * interval '1 millisecond'`
+	wait("paused", w.paused, aged, `''`, `true`)
+	wait("resumed", w.resumed, aged, `''`, `key <> 'key_7'`)
+	wait("later", w.later, `now() + interval '1 hour' + i * interval '1 millisecond'`, `''`, `true`)
+	wait("line", w.order, `CASE i WHEN 1 THEN now() + interval '1 hour' ELSE `+aged+` END`, `'one'`, `key = 'key_1'`)
+	wait("lines", w.orders, aged, `'order_'||i`, `key <> 'key_7'`)
+	wait("quick", 3, aged, `'order_'||i`, `true`)
+}
+
+// The cost of what is done for one effect, one destination, or one slice does not
+// depend on how much waits. Buffers are counted, which a busy machine leaves alone;
+// the bounds hold for any backlog.
+func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
+	t.Parallel()
+	waiting := backlog{paused: 40_000, resumed: 20_000, later: 10_000, order: 20_000, orders: 10_000}
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		waiting = backlog{paused: 1_000_000, resumed: 200_000, later: 200_000, order: 50_000, orders: 100_000}
+	}
+	// Nothing analyses the tables: what a plan is made of must not be luck.
+	b := newLedger(t, pgtest.New(t))
+	_, err := b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.effects SET (autovacuum_enabled = false); ALTER TABLE hooklatch.river_job SET (autovacuum_enabled = false)`)
+	require.NoError(t, err)
+	waiting.fill(t, b)
+
+	of := func(destination string, keys ...string) orderTurns {
+		var asked orderTurns
+		for _, key := range keys {
+			asked.Asked = append(asked.Asked, identity.EffectID{Scope: identity.Scope("r:" + destination), Key: identity.Key(key), Generation: 1})
+		}
+		return asked
+	}
+	pages := func() pageOfOrders { return pageOfOrders{Limit: 1000} }
+	sql := b.Ledger.sql
+	for _, c := range []struct {
+		what  string
+		bound statement.Bound
+		most  int // buffers
+	}{
+		{"turn of a head", sql.OrderTurns.With(of("line", "key_1")), 60},
+		{"turn of one far behind", sql.OrderTurns.With(of("line", "key_19999")), 60},
+		{"turn of many", sql.OrderTurns.With(of("lines", "key_1", "key_5000", "key_9999")), 120},
+		{"heads of orders", sql.OrderHeads.With(inOrders{[]orderKey{{"r:line", "one"}, {"r:quick", "order_1"}}}), 40},
+		{"oldest due of many", sql.OldestDue.With(ofDestination{"paused"}), 20},
+		{"oldest due where none is", sql.OldestDue.With(ofDestination{"later"}), 20},
+		{"oldest due where all are in orders", sql.OldestDue.With(ofDestination{"line"}), 20},
+		{"oldest due in an order whose first is tried later", sql.OldestDueInOrders.With(oldestDueInOrders{"line", pages()}), 60},
+		{"oldest due in many orders", sql.OldestDueInOrders.With(oldestDueInOrders{"lines", pages()}), 15_000},
+		{"oldest due in few orders", sql.OldestDueInOrders.With(oldestDueInOrders{"quick", pages()}), 120},
+	} {
+		buffers := buffersOf(t, b, c.bound)
+		t.Logf("%-50s %6d buffers", c.what, buffers)
+		if buffers > c.most {
+			t.Errorf("%s: %d buffers, at most %d are allowed\n%s", c.what, buffers, c.most, planOf(t, b, c.bound))
+		}
+	}
+}
+
+// buffersOf is how many buffers a statement reads.
+func buffersOf(t *testing.T, b *ledgerBundle, s statement.Bound) int {
+	t.Helper()
+	tx := b.begin(t)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	rows, err := s.Query(t.Context(), explained{tx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "})
+	require.NoError(t, err)
+	plans, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}])
+	require.NoError(t, err)
+	return plans[0].Plan.Hit + plans[0].Plan.Read
+}
+
+// planOf is how a statement ran, to read.
+func planOf(t *testing.T, b *ledgerBundle, s statement.Bound) string {
+	t.Helper()
+	tx := b.begin(t)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	rows, err := s.Query(t.Context(), explained{tx, "EXPLAIN (ANALYZE, BUFFERS) "})
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(lines, "\n")
+}
+
+// explained says how a statement ran instead of what it found.
+type explained struct {
+	pgx.Tx
+
+	prefix string
+}
+
+func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Rows, error) {
+	return e.Tx.Query(ctx, e.prefix+text, args...)
+}

@@ -1,0 +1,13 @@
+-- What is at work in the order o: one effect, unless places changed meanwhile.
+(
+    SELECT
+        e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
+        e.next_attempt_at, e.lease_until
+    FROM hooklatch.effects AS e
+    WHERE e.scope = o.scope
+        AND e.order_key = o.order_key
+        AND e.order_key <> ''
+        AND e.state = 'started'
+    ORDER BY e.created_at -- by effects_at_work: no plan begins with what waits
+    LIMIT 10
+)

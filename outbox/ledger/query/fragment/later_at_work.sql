@@ -1,0 +1,13 @@
+-- Whether an effect that comes after the effect e in its order is at work. Of EXISTS,
+-- Postgres would ignore the ORDER BY.
+COALESCE((
+    SELECT true
+    FROM hooklatch.effects AS later
+    WHERE later.scope = e.scope
+        AND later.order_key = e.order_key
+        AND later.order_key <> ''
+        AND later.state = 'started'
+        AND (later.accept_seq, later.key COLLATE "C", later.generation) > (e.accept_seq, e.key COLLATE "C", e.generation)
+    ORDER BY later.created_at -- by effects_at_work: no plan begins with what waits
+    LIMIT 1
+), false)

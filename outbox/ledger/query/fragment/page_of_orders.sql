@@ -1,0 +1,16 @@
+-- The next :limit orders of the destination in which something waits, after those
+-- that earlier calls looked at. Each is one step through the index.
+(
+    WITH RECURSIVE o AS (
+        SELECT start.scope, start.order_key
+        FROM (VALUES (:after_scope::text, :after_order_key::text)) AS start (scope, order_key)
+        UNION ALL
+        SELECT following.scope, following.order_key
+        FROM o
+        CROSS JOIN LATERAL {{orders_after}} AS following
+    )
+    SELECT o.scope, o.order_key
+    FROM o
+    WHERE (o.scope, o.order_key) <> (:after_scope, :after_order_key)
+    LIMIT :limit
+)
