@@ -3,21 +3,23 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 const (
 	// reconcileGrace is longer than any accept or dispatch takes to show its job.
 	reconcileGrace = 30 * time.Second
-	// reconcileLimit bounds one transaction of Reconcile.
-	reconcileLimit = 1000
-	// reconcileTimeout bounds its statements, which look at all that is unfinished.
-	reconcileTimeout = 30 * time.Second
+	// reconcileLook is how many jobs of a queue and state a slice of Reconcile reads,
+	// and how many it inserts at most.
+	reconcileLook = 1000
 )
 
 // Reconciled counts what Reconcile enqueued again.
@@ -26,19 +28,32 @@ type Reconciled struct {
 	Effects int
 }
 
-// Reconcile finds undispatched events and unfinished effects that have no live
-// job, and enqueues up to 1,000 of each again (I5). The tables are the truth:
-// River prunes its jobs, discards stuck ones of kinds it does not know, and
-// lets people delete them. It may run in several processes: an advisory lock
-// lets one of them work and the others return.
+// Reconcile finds undispatched events and overdue effects that have no live job,
+// and enqueues up to 1,000 of each source and destination again (I5). The tables
+// are the truth: River prunes its jobs, discards stuck ones of kinds it does not
+// know, and lets people delete them. It works in slices, whose cost does not depend
+// on how many wait: of a long queue it judges what should have had its turn, and
+// what a paused destination holds up lacks nothing. It may run in several processes:
+// an advisory lock lets one of them work and the others return.
 func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 	return o.reconcile(ctx, reconcileGrace)
 }
 
 func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
-	var done Reconciled
-	limits := commit.Limits{Timeout: reconcileTimeout, Statement: reconcileTimeout}
-	err := o.db.Do(ctx, "reconcile", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	events, err := o.reconcileEvents(ctx, grace)
+	if err != nil {
+		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+	}
+	effects, err := o.ledger.Reconcile(ctx, grace, reconcileLook, o.reconcileSlice)
+	if err != nil {
+		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+	}
+	return Reconciled{Events: events, Effects: effects}, nil
+}
+
+// reconcileSlice runs a slice, unless somebody else is at one.
+func (o *Outbox) reconcileSlice(ctx context.Context, slice func(ctx context.Context, tx pgx.Tx) error) error {
+	return o.db.Do(ctx, "reconcile", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
 		if err := o.sql.TryLock.With(tryLock{Name: string(o.schema) + ".reconcile"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
 			return fmt.Errorf("lock: %w", err)
@@ -46,31 +61,59 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 		if !locked {
 			return nil
 		}
-		events, err := o.eventsWithoutJob(ctx, tx, grace)
-		if err != nil {
-			return err
+		return slice(ctx, tx)
+	})
+}
+
+// undispatchedSource has undispatched events.
+type undispatchedSource struct {
+	Name  identity.Source
+	Queue string // of the first one's job
+}
+
+func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration) (int, error) {
+	var sources []undispatchedSource
+	err := o.db.Statement("undispatched_sources", func(pool *pgxpool.Pool) error {
+		rows, err := o.sql.UndispatchedSources.Query(ctx, pool)
+		if err == nil {
+			sources, err = pgx.CollectRows(rows, pgx.RowToStructByPos[undispatchedSource])
 		}
-		if err := o.jobs.InsertDispatches(ctx, tx, events); err != nil {
-			return err
-		}
-		effects, err := o.ledger.ReconcileTx(ctx, tx, grace, reconcileLimit)
-		done = Reconciled{Events: len(events), Effects: effects}
 		return err
 	})
 	if err != nil {
-		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+		return 0, fmt.Errorf("find sources of undispatched events: %w", err)
 	}
-	return done, nil
+	healed := 0
+	for _, source := range sources {
+		found := 0
+		if err := o.reconcileSlice(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			jobs, err := o.eventsWithoutJob(ctx, tx, source, grace)
+			if err != nil {
+				return err
+			}
+			found = len(jobs)
+			return o.jobs.InsertDispatches(ctx, tx, jobs)
+		}); err != nil {
+			return healed, err
+		}
+		healed += found
+	}
+	return healed, nil
 }
 
-func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, grace time.Duration) ([]riverjob.DispatchJob, error) {
-	rows, err := o.sql.EventsWithoutJob.With(eventsWithoutJob{GraceSeconds: grace.Seconds(), Limit: reconcileLimit}).Query(ctx, tx)
+func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, source undispatchedSource, grace time.Duration) ([]riverjob.DispatchJob, error) {
+	// A source may have got handlers, or lost them, since its events came.
+	queues := []string{source.Queue, riverjob.QueueDispatch, riverjob.QueueHandlers, riverjob.HandlersQueue(source.Name)}
+	slices.Sort(queues)
+	lacking := eventsWithoutJob{Source: source.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: reconcileLook}
+	rows, err := o.sql.EventsWithoutJob.With(lacking).Query(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}
 	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (riverjob.DispatchJob, error) {
 		var j riverjob.DispatchJob
 		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
+		j.Since = j.ReceivedAt
 		return j, err
 	})
 	if err != nil {

@@ -15,22 +15,23 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	Accept           statement.Of[acceptArgs]
-	CanCommit        statement.Bound
-	ContentGuard     statement.Of[contentGuard]
-	ContentGuards    statement.Of[contentGuards]
-	EventsWithoutJob statement.Of[eventsWithoutJob]
-	FailDispatch     statement.Of[failDispatch]
-	Fence            statement.Of[fenceArgs]
-	ForgetSenderKeys statement.Of[forgetSenderKeys]
-	KeepSenderKeys   statement.Of[keepSenderKeys]
-	KnownEvents      statement.Of[knownEvents]
-	MakePartitions   statement.Of[makePartitions]
-	NoteDuplicates   statement.Of[noteDuplicates]
-	Overview         statement.Bound
-	ReplayGuard      statement.Of[replayGuard]
-	SenderKeys       statement.Of[senderKeys]
-	TryLock          statement.Of[tryLock]
+	Accept              statement.Of[acceptArgs]
+	CanCommit           statement.Bound
+	ContentGuard        statement.Of[contentGuard]
+	ContentGuards       statement.Of[contentGuards]
+	EventsWithoutJob    statement.Of[eventsWithoutJob]
+	FailDispatch        statement.Of[failDispatch]
+	Fence               statement.Of[fenceArgs]
+	ForgetSenderKeys    statement.Of[forgetSenderKeys]
+	KeepSenderKeys      statement.Of[keepSenderKeys]
+	KnownEvents         statement.Of[knownEvents]
+	MakePartitions      statement.Of[makePartitions]
+	NoteDuplicates      statement.Of[noteDuplicates]
+	Overview            statement.Bound
+	ReplayGuard         statement.Of[replayGuard]
+	SenderKeys          statement.Of[senderKeys]
+	TryLock             statement.Of[tryLock]
+	UndispatchedSources statement.Bound
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -42,8 +43,10 @@ func loadStatements(name schema.Name) (statements, error) {
 // What statements take; rows of batches stand where they are made.
 
 type eventsWithoutJob struct {
+	Source       identity.Source
+	Queues       []string
 	GraceSeconds float64
-	Limit        int
+	Look         int
 }
 
 type failDispatch struct {

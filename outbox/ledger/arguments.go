@@ -80,9 +80,13 @@ type selectEffects struct {
 	Source        identity.Source
 }
 
-type effectsWithoutJob struct {
+// withoutJob asks for effects of a destination that lack a job, among those that
+// wait in its queues.
+type withoutJob struct {
+	Destination  string
+	Queues       []string
 	GraceSeconds float64
-	Limit        int
+	Look         int
 }
 
 // pageOfOrders are the orders of a destination after one of them.
@@ -90,6 +94,11 @@ type pageOfOrders struct {
 	AfterScope    identity.Scope
 	AfterOrderKey string
 	Limit         int
+}
+
+type ordersWithoutJob struct {
+	withoutJob
+	pageOfOrders
 }
 
 type oldestDueInOrders struct {

@@ -86,6 +86,9 @@ func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 		}
 		return asked
 	}
+	in := func(destination string, queues ...string) withoutJob {
+		return withoutJob{Destination: destination, Queues: queues, GraceSeconds: 30, Look: 1000}
+	}
 	pages := func() pageOfOrders { return pageOfOrders{Limit: 1000} }
 	sql := b.Ledger.sql
 	for _, c := range []struct {
@@ -103,6 +106,11 @@ func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 		{"oldest due in an order whose first is tried later", sql.OldestDueInOrders.With(oldestDueInOrders{"line", pages()}), 60},
 		{"oldest due in many orders", sql.OldestDueInOrders.With(oldestDueInOrders{"lines", pages()}), 15_000},
 		{"oldest due in few orders", sql.OldestDueInOrders.With(oldestDueInOrders{"quick", pages()}), 120},
+		{"overdue destinations", sql.OverdueDestinations, 80},
+		{"slice of a queue that is worked off", sql.EffectsWithoutJob.With(in("resumed", "dst_resumed")), 4_000},
+		{"slice of what is tried later", sql.EffectsWithoutJob.With(in("later", "dst_later")), 3_000},
+		{"page of orders", sql.OrdersWithoutJob.With(ordersWithoutJob{in("lines", "dst_lines"), pages()}), 5_000},
+		{"page of one order", sql.OrdersWithoutJob.With(ordersWithoutJob{in("line", "dst_line"), pages()}), 100},
 	} {
 		buffers := buffersOf(t, b, c.bound)
 		t.Logf("%-50s %6d buffers", c.what, buffers)
@@ -121,8 +129,8 @@ func buffersOf(t *testing.T, b *ledgerBundle, s statement.Bound) int {
 	require.NoError(t, err)
 	plans, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]struct {
 		Plan struct {
-			Hit  int `json:"Shared Hit Blocks"`
-			Read int `json:"Shared Read Blocks"`
+			Hit  int `json:"Shared Hit Blocks"`  //nolint:tagliatelle // Postgres' name
+			Read int `json:"Shared Read Blocks"` //nolint:tagliatelle // Postgres' name
 		}
 	}])
 	require.NoError(t, err)
@@ -150,4 +158,39 @@ type explained struct {
 
 func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Rows, error) {
 	return e.Tx.Query(ctx, e.prefix+text, args...)
+}
+
+// What lost its job in a long queue is found by its turn, and has its old place in
+// the queue. In an order it is found when the queue is short.
+func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
+	t.Parallel()
+	b := newLedger(t, pgtest.New(t))
+	backlog{paused: 5, resumed: 50, order: 20, orders: 30, later: 5}.fill(t, b)
+	reconcile := func(look int) int {
+		t.Helper()
+		n, err := b.Reconcile(t.Context(), 0, look, func(ctx context.Context, slice func(context.Context, pgx.Tx) error) error {
+			return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return slice(ctx, tx) })
+		})
+		require.NoError(t, err)
+		return n
+	}
+	jobs := func(destination string) int {
+		return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'destination' = $1 AND args ->> 'key' = 'key_7'`, destination)
+	}
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job WHERE args ->> 'key' = 'key_3' AND args ->> 'destination' IN ('paused', 'later')`)
+	require.NoError(t, err)
+
+	require.Zero(t, reconcile(5), "its turn has not come: five jobs come before it")
+	require.Equal(t, 1, reconcile(8))
+	require.Equal(t, 1, jobs("resumed"))
+	require.Zero(t, jobs("lines"), "nothing is known of a queue that is longer than what was read")
+	require.Zero(t, reconcile(8), "its job waits at its old place")
+	require.Equal(t, 1, b.count(t, `
+		SELECT count(*) FROM hooklatch.river_job AS j JOIN hooklatch.effects AS e ON e.destination = 'resumed' AND e.key = 'key_7'
+		WHERE j.args ->> 'key' = 'key_7' AND j.args ->> 'destination' = 'resumed' AND j.scheduled_at = e.next_attempt_at`))
+	require.Equal(t, 1, reconcile(100), "the head of an order; what is paused or tried later lacks nothing yet")
+	require.Equal(t, 1, jobs("lines"))
+	b.pause(t, false)
+	require.Equal(t, 1, reconcile(100), "what was paused")
+	require.Zero(t, reconcile(100))
 }

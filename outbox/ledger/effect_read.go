@@ -151,9 +151,6 @@ func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.Ef
 	return oldest.EffectID, !oldest.since.IsZero(), nil
 }
 
-// ordersInPage is how many orders of a destination one statement looks at.
-const ordersInPage = 1000
-
 // dueEffect is an effect that may be attempted, since when; zero without one.
 type dueEffect struct {
 	identity.EffectID

@@ -1,8 +1,26 @@
--- Undispatched events that no live job will dispatch. The grace keeps away
--- from events whose job is being inserted or finished right now.
+-- Undispatched events of a source that no live job will dispatch. The grace keeps
+-- away from events whose job is being inserted or finished right now. The job of one
+-- that was replayed waits in its queue from then, not from when the event came.
+WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
+    SELECT {{known_until}} AS until
+), undispatched AS MATERIALIZED (
+    -- What comes after them is looked at when they are dispatched.
+    SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent, p.generation
+    FROM hooklatch.processed_events AS p
+    WHERE p.source = :source
+        AND p.outcome = 'received'
+    ORDER BY p.accept_seq
+    LIMIT 3 * :look::bigint
+)
 SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent
-FROM hooklatch.processed_events AS p
-WHERE {{event_lacks_its_job}}
-    AND p.received_at < now() - make_interval(secs => :grace_seconds::float8)
+FROM undispatched AS p
+WHERE p.received_at < LEAST(now() - make_interval(secs => :grace_seconds::float8), (SELECT until FROM known))
+    AND (p.generation = 1 OR (SELECT until FROM known) = 'infinity')
+    AND (p.source, p.event_id) NOT IN (
+        SELECT job.args ->> 'source', job.args ->> 'event_id'
+        FROM job
+        WHERE job.kind = 'dispatch'
+            AND (job.args ->> 'source', job.args ->> 'event_id') IS NOT NULL
+    )
 ORDER BY p.received_at
-LIMIT :limit
+LIMIT :look

@@ -37,6 +37,7 @@ type DispatchJob struct {
 	ReceivedAt  time.Time
 	Queue       string
 	Traceparent string
+	Since       time.Time // its place in the queue, where it had one before; zero: the end
 }
 
 func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
@@ -49,8 +50,9 @@ func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
 				EventURL:    in.eventURL(j.Event),
 				Traceparent: j.Traceparent,
 			}),
-			Queue: j.Queue,
-			Tags:  tags("src-"+string(j.Event.Source), "type-"+j.EventType),
+			Queue:       j.Queue,
+			ScheduledAt: j.Since,
+			Tags:        tags("src-"+string(j.Event.Source), "type-"+j.EventType),
 		},
 	}
 }
@@ -63,6 +65,7 @@ type EffectJob struct {
 	Event       identity.EventRef // zero for an enqueued effect
 	EventType   string
 	Traceparent string
+	Since       time.Time // its place in the queue, where it had one before; zero: the end
 }
 
 func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
@@ -82,6 +85,7 @@ func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
 			MaxAttempts: maxEffectAttempts,
 			Metadata:    encodeMetadata(about),
 			Queue:       j.Queue,
+			ScheduledAt: j.Since,
 			Tags:        tags(labels...),
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-//go:embed query/*.sql waiting/*.sql
+//go:embed query waiting/*.sql
 var queries embed.FS
 
 // questions are the texts of query/*.sql: the settings of the server, and the

@@ -1,8 +1,20 @@
--- Unfinished effects that no live job will attempt or settle.
-SELECT e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue, e.source, e.event_id, e.event_type, e.traceparent
-FROM hooklatch.effects AS e
+-- Overdue effects of a destination, in no order, that no live job will attempt or
+-- settle.
+WITH job AS MATERIALIZED {{live_jobs}}, overdue AS MATERIALIZED (
+    SELECT e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at
+    FROM hooklatch.effects AS e
+    WHERE e.destination = ANY (ARRAY[:destination]) -- as in oldest_due.sql
+        AND e.order_key = ''
+        AND e.state IN ('pending', 'started', 'in_doubt')
+        AND e.next_attempt_at < LEAST(now() - make_interval(secs => :grace_seconds::float8), {{known_until}})
+    ORDER BY e.destination, e.next_attempt_at
+    LIMIT 3 * :look::bigint
+)
+SELECT
+    e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue,
+    e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at, '' AS order_key, false AS is_end
+FROM overdue AS e
 LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
-WHERE {{effect_lacks_its_job}}
-    AND e.created_at < now() - make_interval(secs => :grace_seconds::float8)
+WHERE NOT {{has_job}}
 ORDER BY e.next_attempt_at
-LIMIT :limit
+LIMIT :look

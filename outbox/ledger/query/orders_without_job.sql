@@ -1,0 +1,34 @@
+-- Overdue effects in the next :limit orders of the destination that no live job will
+-- attempt or settle: of an order only the first has a job, and one that is at work.
+-- The job of the first waits in its queue from when its turn came, not from when it
+-- was due, so nothing is known while more wait than were read. The last row says
+-- where the next call goes on; it is missing at the end of the orders.
+WITH job AS MATERIALIZED {{live_jobs}}, page AS MATERIALIZED {{page_of_orders}}, head AS (
+    SELECT head.scope, head.key, head.generation, head.destination, head.queue, head.source, head.event_id, head.event_type, head.traceparent, head.next_attempt_at
+    FROM page AS o
+    CROSS JOIN LATERAL {{head_of_order}} AS head
+    WHERE head.state IN ('pending', 'in_doubt')
+    UNION ALL
+    SELECT e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at
+    FROM page AS o
+    CROSS JOIN LATERAL {{at_work_in_order}} AS e
+), lacking AS (
+    SELECT e.*, COALESCE(d.queue, e.queue) AS queue_now
+    FROM head AS e
+    LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
+    WHERE e.destination = :destination
+        AND e.next_attempt_at < now() - make_interval(secs => :grace_seconds::float8)
+        AND NOT {{has_job}}
+        AND {{known_until}} = 'infinity'
+)
+SELECT scope, key, generation, destination, queue_now, source, event_id, event_type, traceparent, next_attempt_at, '' AS order_key, false AS is_end
+FROM lacking
+UNION ALL
+SELECT last.scope, '', 0, '', '', '', '', '', '', now(), last.order_key, true
+FROM (
+    SELECT page.scope, page.order_key
+    FROM page
+    ORDER BY page.scope DESC, page.order_key DESC
+    LIMIT 1
+) AS last
+WHERE (SELECT count(*) FROM page) = :limit
