@@ -2,12 +2,14 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -20,10 +22,13 @@ const (
 	// little ahead of the database's, from asking again at once.
 	minSnooze = 250 * time.Millisecond
 	// blockedSnooze is when an ordered effect asks again whose job came before its
-	// turn, because an earlier event is still being dispatched.
-	blockedSnooze = 500 * time.Millisecond
-	// pausedSnooze is when an effect of a paused destination asks again, in a
-	// queue that others share. It is spread over twice the time.
+	// turn, because an earlier event is still being dispatched. One that waits for
+	// long asks less often: it waits a little longer than it had to, at most
+	// maxBlockedSnooze and half of that again.
+	blockedSnooze    = 500 * time.Millisecond
+	maxBlockedSnooze = 30 * time.Second
+	// pausedSnooze is when an effect asks again that this process cannot attempt and
+	// could not set aside. It is spread over twice the time.
 	pausedSnooze = 5 * time.Second
 )
 
@@ -67,7 +72,7 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 		return w.leaveToOthers(ctx, job)
 	}
 	if err := l.enter(ctx); err != nil {
-		return err
+		return w.waitForRoom(ctx, l, job.ID, err)
 	}
 	made := w.attempts.run(ctx, l, task{id: job.Args.ID(), jobID: job.ID})
 	l.leave(!made.granted())
@@ -75,7 +80,7 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	case unanswered:
 		return fmt.Errorf("%s: %w", l.Name, made.err)
 	case denied:
-		return w.concludeDenied(ctx, l, made)
+		return w.concludeDenied(ctx, l, job.ID, made)
 	case ended:
 		return w.concludeEnded(ctx, l, job, made)
 	}
@@ -97,8 +102,31 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
+// waitForRoom sets a job aside that found no slot, or whose token is far away.
+func (w *effectWorker) waitForRoom(ctx context.Context, l *lane, jobID int64, err error) error {
+	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
+	if !ok {
+		return err
+	}
+	if snooze.Duration > noSlotSnooze {
+		l.noToken.Store(time.Now().Add(snooze.Duration).UnixNano())
+	}
+	return w.setAside(ctx, l, jobID)
+}
+
+// setAside makes a job wait, at no cost, until the pauseKeeper of a process that has
+// its destination recalls it.
+func (w *effectWorker) setAside(ctx context.Context, l *lane, jobID int64) error {
+	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
+		return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
+	}
+	l.asideAt.Store(time.Now().UnixNano())
+	return river.JobSnooze(0)
+}
+
 // concludeDenied says in River why there was no attempt.
-func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, d denied) error {
+func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, jobID int64, d denied) error {
 	effect := &d.Effect
 	switch d.Status {
 	case ledger.ClaimNotDue:
@@ -109,10 +137,11 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, d denied) er
 		if d.Woken {
 			return output{Outcome: outcomeWaits}.record(ctx)
 		}
-		return river.JobSnooze(blockedSnooze)
+		wait := min(max(clock.Since(effect.NextAttemptAt)/4, blockedSnooze), maxBlockedSnooze)
+		return river.JobSnooze(wait + rand.N(wait/2)) //nolint:gosec // no secret depends on it
 	case ledger.ClaimPaused:
 		l.breaker.reset()
-		return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
+		return w.setAside(ctx, l, jobID)
 	case ledger.ClaimParked:
 		return w.finish(ctx, l, effect, output{Outcome: string(ledger.EffectParked), Applied: "unknown"}, effect.Error)
 	case ledger.ClaimSuperseded:

@@ -2,15 +2,20 @@ package worker
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
 )
 
-// noSlotSnooze is when a job looks again for a free slot or a rate token of its
-// destination. Slots run out only where destinations share a queue: River starts
-// no more runs of a queue than its destinations have slots together.
-const noSlotSnooze = time.Second
+const (
+	// noSlotSnooze is when a job looks again for a free slot or a rate token of its
+	// destination. Slots run out only where destinations share a queue: River starts
+	// no more runs of a queue than its destinations have slots together.
+	noSlotSnooze = time.Second
+	// asideSettles is longer than River takes to write that a job was snoozed.
+	asideSettles = 5 * time.Second
+)
 
 // refetchSlack is what an attempt may take beside the call to read the current
 // state of its object.
@@ -23,6 +28,10 @@ type lane struct {
 	slots   chan struct{}
 	rate    *fleetRate // nil without one
 	breaker *breaker
+
+	asideAt atomic.Int64 // when a job was set aside last, in Unix nanoseconds
+	noToken atomic.Int64 // until when there is no token for another run
+	arrived atomic.Int64 // runs that asked for a slot, ever
 }
 
 // takeTokens is outbox.Outbox.TakeTokens.
@@ -60,6 +69,7 @@ func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Time
 // enter waits for a slot and a rate token. The caller must call leave if, and only
 // if, it returns nil. Its error ends the run: it is a snooze, or that of ctx.
 func (l *lane) enter(ctx context.Context) error {
+	l.arrived.Add(1)
 	select {
 	case l.slots <- struct{}{}:
 	default:
@@ -73,6 +83,19 @@ func (l *lane) enter(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// room is how many more runs of the destination could begin now.
+func (l *lane) room(now time.Time) int {
+	if now.UnixNano() < l.noToken.Load() {
+		return 0
+	}
+	return cap(l.slots) - len(l.slots)
+}
+
+// hasAside tells whether a job was set aside that the database may not show yet.
+func (l *lane) hasAside(now time.Time) bool {
+	return now.UnixNano()-l.asideAt.Load() < int64(asideSettles)
 }
 
 // leave frees the slot. A run that started no attempt leaves its token to another.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -8,8 +9,57 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
+
+// In a queue that destinations share, what cannot start waits where nobody fetches
+// it, once and for all: for a destination that is paused, one without a free slot,
+// and one without a token. The others go on, and each goes on when it may.
+func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
+	t.Parallel()
+	const events = 60
+	b := setup(t)
+	release := make(chan struct{})
+	shared := func(change func(*DestinationOptions)) func(*DestinationOptions) {
+		return func(d *DestinationOptions) {
+			d.Queue, d.Breaker.Off = "shared", true
+			change(d)
+		}
+	}
+	answer := func(http.ResponseWriter, *http.Request) {}
+	b.addHTTP(t, "paused", answer, shared(func(*DestinationOptions) {}))
+	b.addHTTP(t, "slow", func(http.ResponseWriter, *http.Request) { <-release }, shared(func(d *DestinationOptions) { d.Concurrency = 2 }))
+	b.addHTTP(t, "rated", answer, shared(func(d *DestinationOptions) { d.Rate, d.Burst = 0.01, 1 }))
+	b.addHTTP(t, "quick", answer, shared(func(*DestinationOptions) {}))
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	pause := func(paused bool) {
+		t.Helper()
+		require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "paused", paused, ledger.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
+	}
+	pause(true)
+	b.start(t, w)
+	for i := range events {
+		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+	}
+	const aside = `SELECT (count(*) = $2)::int FROM hooklatch.river_job WHERE state = 'available' AND queue = $1`
+	waitFor(t, b, `SELECT (count(*) = $1)::int FROM hooklatch.effects WHERE destination = 'quick' AND state = 'done'`, events)
+	waitFor(t, b, aside, riverjob.AsideQueue("paused"), events)
+	waitFor(t, b, aside, riverjob.AsideQueue("slow"), events-2)
+	waitFor(t, b, aside, riverjob.AsideQueue("rated"), events-1)
+	require.Equal(t, 1, b.count(t, `SELECT max((metadata ->> 'snoozes')::int) FROM hooklatch.river_job WHERE queue = $1`, riverjob.AsideQueue("paused")))
+
+	resumed := time.Now()
+	pause(false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'paused' AND state = 'done' LIMIT 1`)
+	t.Logf("%s from the resumption to the first effect", time.Since(resumed))
+	close(release)
+	waitFor(t, b, `SELECT (count(*) = $1)::int FROM hooklatch.effects WHERE destination IN ('paused', 'slow') AND state = 'done'`, 2*events)
+	require.LessOrEqual(t, b.count(t, `SELECT max((metadata ->> 'snoozes')::int) FROM hooklatch.river_job WHERE args ->> 'destination' = 'paused'`), 3,
+		"no more are recalled than have a slot")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = $1`, riverjob.AsideQueue("paused")))
+}
 
 func TestPausesAreKeptWithoutAJob(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -163,10 +164,13 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	w := f.start(t, 2)
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	f.send(t, "evt_1", 1)
-	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND metadata ? 'snoozes'`)
+	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'available' AND queue = $1`, riverjob.AsideQueue("d1"))
 	stop(t, w)
-	_, err := f.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = now() WHERE kind = 'effect'`)
+	// The last that it did was to recall the job, which it no longer began.
+	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
+	recalled, err := f.outbox.Fleet().Recall(t.Context(), "d1", 1)
 	require.NoError(t, err)
+	require.Equal(t, 1, recalled)
 
 	f.start(t, 1) // has d0 only, in the common queue
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND (metadata ->> 'snoozes')::integer >= 2`)
@@ -174,6 +178,7 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 
 	// Somebody who has it and works it elsewhere. What an older process puts into
 	// the common queue finds its way, although that queue is worked too.
+	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[1:], f.routes[1:]
 	b.opts.Destinations[0].Queue = "elsewhere"

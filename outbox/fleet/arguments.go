@@ -16,6 +16,10 @@ type announceWorker struct {
 	Queues         []string // of each destination
 }
 
+type asideRow struct{ Destination, AsideQueue string }
+
+type asideOf struct{ Aside []asideRow }
+
 type beginProbe struct {
 	Destination  string
 	LeaseSeconds float64
@@ -74,3 +78,14 @@ type tellPausesAgain struct {
 }
 
 type withdrawWorker struct{ ID string }
+
+type recallJobs struct {
+	Destination string
+	AsideQueue  string
+	Limit       int
+}
+
+type setAside struct {
+	AsideQueue string
+	JobID      int64
+}

@@ -37,8 +37,9 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 	}
 	healed := 0
 	for _, d := range destinations {
-		slices.Sort(d.Queues)
-		lacking := withoutJob{Destination: d.Name, Queues: slices.Compact(d.Queues), GraceSeconds: grace.Seconds(), Look: look}
+		queues := append(d.Queues, riverjob.AsideQueue(d.Name))
+		slices.Sort(queues)
+		lacking := withoutJob{Destination: d.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: look}
 		found, err := l.reconcileDestination(ctx, lacking, run)
 		if healed += found; err != nil {
 			return healed, fmt.Errorf("effects of %s without a job: %w", d.Name, err)

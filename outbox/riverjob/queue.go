@@ -25,6 +25,7 @@ const MaxQueueName = 64
 
 const (
 	handlersPrefix = QueueHandlers + "-"
+	asidePrefix    = "aside-"
 	queueHashLen   = 4 // bytes, in hexadecimal twice as long
 )
 
@@ -55,9 +56,18 @@ func IsHandlersQueue(queue string) bool {
 	return queue == QueueHandlers || strings.HasPrefix(queue, handlersPrefix)
 }
 
+// AsideQueue is where jobs of a destination are set aside that cannot start now. No
+// process works it, so that however many wait there, they cost nothing.
+func AsideQueue(destination string) string {
+	if queue := asidePrefix + destination; IsQueueName(queue) {
+		return queue
+	}
+	return HashedQueue(asidePrefix, destination)
+}
+
 // IsReservedQueue tells whether no destination may use the queue.
 func IsReservedQueue(queue string) bool {
-	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue)
+	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || strings.HasPrefix(queue, asidePrefix)
 }
 
 // HashedQueue makes a queue of a name that is none as it stands: what River

@@ -1,0 +1,10 @@
+-- Which of the given destinations have jobs that are set aside, and are not paused.
+SELECT a.destination, COALESCE(d.operator_paused OR d.breaker_state <> 'closed', true) AS paused
+FROM :aside AS a (destination text, aside_queue text)
+LEFT JOIN hooklatch.destinations AS d ON d.name = a.destination
+WHERE EXISTS (
+    SELECT
+    FROM hooklatch.river_job AS j
+    WHERE j.state = 'available'
+        AND j.queue = a.aside_queue
+)

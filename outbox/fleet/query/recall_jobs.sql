@@ -1,0 +1,30 @@
+-- Brings the first jobs that were set aside for a destination back to its queue,
+-- unless it is paused, and wakes those who work it.
+WITH first AS MATERIALIZED (
+    SELECT j.id, d.queue
+    FROM hooklatch.destinations AS d
+    CROSS JOIN LATERAL (
+        SELECT j.id
+        FROM hooklatch.river_job AS j
+        WHERE j.state = 'available'
+            AND j.queue = :aside_queue
+        ORDER BY j.priority, j.scheduled_at, j.id
+        LIMIT :limit
+        FOR UPDATE SKIP LOCKED
+    ) AS j
+    WHERE d.name = :destination
+        AND NOT d.operator_paused
+        AND d.breaker_state = 'closed'
+), recalled AS (
+    UPDATE hooklatch.river_job AS j
+    SET queue = first.queue
+    FROM first
+    WHERE j.id = first.id
+    RETURNING j.queue
+), counted AS (
+    SELECT recalled.queue, count(*) AS jobs
+    FROM recalled
+    GROUP BY recalled.queue
+)
+SELECT counted.jobs, pg_notify('hooklatch.river_insert', json_build_object('queue', counted.queue)::text) IS NULL AS notified
+FROM counted
