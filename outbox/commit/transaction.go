@@ -48,14 +48,21 @@ func TransactionOptions(idle time.Duration) pgx.TxOptions {
 	return txSettings{idle: idle}.options()
 }
 
-// options open the transaction in one round trip. synchronous_commit is only
+// beginQuery begins every transaction of ours.
+const beginQuery = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+// options open the transaction in one round trip of its own.
+func (s txSettings) options() pgx.TxOptions {
+	return pgx.TxOptions{BeginQuery: beginQuery + ";\n" + s.query()}
+}
+
+// query makes the settings those of the transaction. synchronous_commit is only
 // ever raised: without on, an acknowledged row is lost with the server's
 // process, and remote_apply may have been asked for. The warning that a wait
 // for the standby was cancelled must arrive, see PreparePool.
-func (s txSettings) options() pgx.TxOptions {
+func (s txSettings) query() string {
 	var q strings.Builder
-	q.WriteString(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-SELECT
+	q.WriteString(`SELECT
 	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
 	set_config('client_min_messages', CASE current_setting('client_min_messages') WHEN 'error' THEN 'warning' ELSE current_setting('client_min_messages') END, true)`)
 	if s.ours {
@@ -82,7 +89,7 @@ SELECT
 	if planted.Is(planted.SynchronousCommitOff) {
 		q.WriteString(",\n\tset_config('synchronous_commit', 'off', true)")
 	}
-	return pgx.TxOptions{BeginQuery: q.String()}
+	return q.String()
 }
 
 // inTransaction runs f in a transaction on a connection of its own. Everything
@@ -97,36 +104,50 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 	if err := requirePrepared(ctx, conn.Conn()); err != nil {
 		return err
 	}
-	tx, err := conn.BeginTx(ctx, settings.options())
-	if err != nil {
-		if conn.Conn().IsClosed() {
-			return &transientError{op: "begin", err: err}
+	tx := &transaction{conn: conn.Conn(), settings: settings}
+	err = tx.run(ctx, name, f)
+	tx.learn(err == nil)
+	return err
+}
+
+// run is the transaction from BEGIN to COMMIT, or to its rollback.
+func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) error {
+	if failpoint.Enabled {
+		if err := t.begin(ctx); err != nil {
+			return t.failed(ctx, err)
 		}
-		return fmt.Errorf("begin: %w", err)
 	}
 	if err := failpoint.HitIn(name, failpoint.Begin); err != nil {
-		rollback(ctx, tx)
+		rollback(ctx, t)
 		return &transientError{op: "begin", err: err}
 	}
-	if err := f(tx); err != nil {
-		lost := conn.Conn().IsClosed()
-		rollback(ctx, tx)
-		if lost || ctx.Err() != nil {
-			return &transientError{op: "write", err: err}
-		}
-		return err
+	if err := f(t); err != nil {
+		return t.failed(ctx, err)
+	}
+	if err := t.begin(ctx); err != nil { // f had nothing to say, the settings may have
+		return t.failed(ctx, err)
 	}
 	if err := failpoint.HitIn(name, failpoint.BeforeCommit); err != nil {
-		rollback(ctx, tx)
+		rollback(ctx, t)
 		return &transientError{op: "write", err: err}
 	}
-	if err := commit(ctx, tx); err != nil {
+	if err := commit(ctx, t); err != nil {
 		return err
 	}
 	if err := failpoint.HitIn(name, failpoint.AfterCommit); err != nil {
 		return &transientError{op: "commit", err: err, ambiguous: true}
 	}
 	return nil
+}
+
+// failed rolls back, and tells a fault of the connection from one of a statement.
+func (t *transaction) failed(ctx context.Context, err error) error {
+	lost := t.conn.IsClosed()
+	rollback(ctx, t)
+	if lost || ctx.Err() != nil {
+		return &transientError{op: "write", err: err}
+	}
+	return err
 }
 
 // commit ends the transaction and classifies what may go wrong.

@@ -1,0 +1,227 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
+)
+
+const (
+	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the
+	// statements that began a transaction which was committed on this connection.
+	noteKnown = "hooklatch.known"
+	// maxKnown bounds it. Ours are fewer.
+	maxKnown = 256
+)
+
+// transaction is one that begins with its first statement: BEGIN, the settings and
+// that statement go to the server together, which saves a round trip. The server
+// takes one after the other, so that the settings hold for the statement.
+type transaction struct {
+	pgx.Tx // nil before it has begun
+
+	conn     *pgx.Conn
+	settings txSettings
+	first    string // the statement it began with; empty when it began alone
+}
+
+// begin sends BEGIN alone, unless the transaction has begun.
+func (t *transaction) begin(ctx context.Context) error {
+	if t.Tx != nil {
+		return nil
+	}
+	tx, err := t.conn.BeginTx(ctx, t.settings.options())
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	t.Tx = tx
+	return nil
+}
+
+// beginWith sends BEGIN with the statement, if that is the first, and returns its
+// results. It returns none when the statement is still to be sent.
+func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx.BatchResults {
+	if t.Tx != nil {
+		return nil
+	}
+	t.first = sql
+	var batch pgx.Batch
+	known, _ := t.conn.PgConn().CustomData()[noteKnown].(map[string]struct{})
+	if _, prepared := known[sql]; !prepared || failpoint.Enabled {
+		// pgx would prepare it before BEGIN, where no lock_timeout holds. And with
+		// failpoints there is a place between the two.
+		if err := t.begin(ctx); err != nil {
+			return pgx.FailedBatchResults(&batch, err)
+		}
+		return nil
+	}
+	batch.BeginTx(pgx.TxOptions{BeginQuery: beginQuery})
+	batch.Queue(t.settings.query())
+	batch.Queue(sql, args...)
+	results := t.conn.SendBatch(ctx, &batch)
+	t.Tx = results.Tx()
+	for range batch.Len() - 1 {
+		if _, err := results.Exec(); err != nil {
+			break // the statement has the same error
+		}
+	}
+	return results
+}
+
+// learn notes whether the first statement is prepared: pgx forgets those that
+// failed.
+func (t *transaction) learn(succeeded bool) {
+	if t.first == "" {
+		return
+	}
+	notes := t.conn.PgConn().CustomData()
+	known, _ := notes[noteKnown].(map[string]struct{})
+	switch {
+	case !succeeded:
+		delete(known, t.first)
+	case known == nil || len(known) >= maxKnown:
+		notes[noteKnown] = map[string]struct{}{t.first: {}}
+	default:
+		known[t.first] = struct{}{}
+	}
+}
+
+// Exec implements pgx.Tx.
+func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	results := t.beginWith(ctx, sql, args)
+	if results == nil {
+		return t.Tx.Exec(ctx, sql, args...)
+	}
+	tag, err := results.Exec()
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	return tag, err
+}
+
+// Query implements pgx.Tx.
+func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	results := t.beginWith(ctx, sql, args)
+	if results == nil {
+		return t.Tx.Query(ctx, sql, args...)
+	}
+	rows, err := results.Query()
+	if err != nil {
+		_ = results.Close() // the same error
+		return rows, err
+	}
+	return &firstRows{Rows: rows, results: results}, nil
+}
+
+// QueryRow implements pgx.Tx.
+func (t *transaction) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	rows, err := t.Query(ctx, sql, args...)
+	return firstRow{rows: rows, err: err}
+}
+
+// Begin implements pgx.Tx.
+func (t *transaction) Begin(ctx context.Context) (pgx.Tx, error) {
+	if err := t.begin(ctx); err != nil {
+		return nil, err
+	}
+	return t.Tx.Begin(ctx)
+}
+
+// Rollback implements pgx.Tx.
+func (t *transaction) Rollback(ctx context.Context) error {
+	if t.Tx == nil {
+		return nil
+	}
+	return t.Tx.Rollback(ctx)
+}
+
+// CopyFrom implements pgx.Tx.
+func (t *transaction) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	if err := t.begin(ctx); err != nil {
+		return 0, err
+	}
+	return t.Tx.CopyFrom(ctx, table, columns, rows)
+}
+
+// SendBatch implements pgx.Tx.
+func (t *transaction) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	if err := t.begin(ctx); err != nil {
+		return pgx.FailedBatchResults(b, err)
+	}
+	return t.Tx.SendBatch(ctx, b)
+}
+
+// Prepare implements pgx.Tx.
+func (t *transaction) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	if err := t.begin(ctx); err != nil {
+		return nil, err
+	}
+	return t.Tx.Prepare(ctx, name, sql)
+}
+
+// LargeObjects implements pgx.Tx. They are for a transaction that has begun.
+func (t *transaction) LargeObjects() pgx.LargeObjects { return t.Tx.LargeObjects() }
+
+// Conn implements pgx.Tx.
+func (t *transaction) Conn() *pgx.Conn { return t.conn }
+
+// firstRows are those of the first statement. The connection is free once they are
+// closed.
+type firstRows struct {
+	pgx.Rows
+
+	results pgx.BatchResults
+	ended   error // of results
+}
+
+// Next implements pgx.Rows.
+func (r *firstRows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	r.Close()
+	return false
+}
+
+// Close implements pgx.Rows.
+func (r *firstRows) Close() {
+	r.Rows.Close()
+	r.ended = r.results.Close()
+}
+
+// Err implements pgx.Rows.
+func (r *firstRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.ended
+}
+
+// firstRow is the only row of the first statement.
+type firstRow struct {
+	rows pgx.Rows
+	err  error
+}
+
+// Scan implements pgx.Row.
+func (r firstRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
+}

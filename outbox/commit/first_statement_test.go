@@ -1,0 +1,170 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// counted counts what is sent to the server at once.
+type counted struct {
+	net.Conn
+
+	sent *atomic.Int64
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	c.sent.Add(1)
+	return c.Conn.Write(b)
+}
+
+// oneConn is a DB with one connection, on which no statement is known yet.
+func oneConn(t *testing.T) (*DB, *atomic.Int64) {
+	t.Helper()
+	var sent atomic.Int64
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, pgtest.New(t)))
+	require.NoError(t, err)
+	config.MaxConns = 1
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		return counted{Conn: conn, sent: &sent}, err
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	db, err := New(Options{Pool: pool})
+	require.NoError(t, err)
+	return db, &sent
+}
+
+// do is a transaction of f.
+func do(t *testing.T, db *DB, f func(ctx context.Context, tx pgx.Tx) error) error {
+	t.Helper()
+	return db.Do(t.Context(), "test", Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error { return f(ctx, tx) })
+}
+
+func TestATransactionOfOneStatementIsTwoRoundTrips(t *testing.T) {
+	t.Parallel()
+	if failpoint.Enabled {
+		t.Skip("with failpoints BEGIN goes alone")
+	}
+	for form, statement := range map[string]func(ctx context.Context, tx pgx.Tx) error{
+		"exec": func(ctx context.Context, tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, `SELECT $1::int`, 7)
+			require.Equal(t, int64(1), tag.RowsAffected())
+			return err
+		},
+		"rows": func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `SELECT n FROM generate_series(1, $1::int) AS n`, 3)
+			require.NoError(t, err)
+			numbers, err := pgx.CollectRows(rows, pgx.RowTo[int])
+			require.Equal(t, []int{1, 2, 3}, numbers)
+			return err
+		},
+		"rows that are not closed": func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `SELECT n FROM generate_series(1, $1::int) AS n`, 3)
+			require.NoError(t, err)
+			for rows.Next() {
+				require.NoError(t, rows.Err())
+			}
+			return rows.Err()
+		},
+		"row": func(ctx context.Context, tx pgx.Tx) error {
+			var n int
+			err := tx.QueryRow(ctx, `SELECT $1::int`, 7).Scan(&n)
+			require.Equal(t, 7, n)
+			return err
+		},
+	} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			db, sent := oneConn(t)
+			for range 2 { // the first time prepares the statement, the second time BEGIN
+				require.NoError(t, do(t, db, statement))
+			}
+			before := sent.Load()
+			require.NoError(t, do(t, db, statement))
+			require.Equal(t, int64(2), sent.Load()-before, "BEGIN with the statement, and COMMIT")
+		})
+	}
+}
+
+// The settings hold for the first statement, however it is sent.
+func TestTheFirstStatementHasTheSettings(t *testing.T) {
+	t.Parallel()
+	db, _ := oneConn(t)
+	for range 3 {
+		require.NoError(t, do(t, db, func(ctx context.Context, tx pgx.Tx) error {
+			var lock, statement, idle, level string
+			err := tx.QueryRow(ctx, `SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
+				current_setting('idle_in_transaction_session_timeout'), current_setting('transaction_isolation')`).Scan(&lock, &statement, &idle, &level)
+			require.Equal(t, []string{"250ms", "5s", "5s", "read committed"}, []string{lock, statement, idle, level})
+			return err
+		}))
+	}
+	require.NoError(t, db.Statement("test", func(pool *pgxpool.Pool) error {
+		var lock string
+		err := pool.QueryRow(t.Context(), `SELECT current_setting('lock_timeout')`).Scan(&lock)
+		require.Equal(t, "0", lock, "only the transaction has them")
+		return err
+	}))
+}
+
+// An error of the first statement is what it would be in any other, nothing of its
+// transaction is left, and the connection is as good as new.
+func TestTheFirstStatementMayFail(t *testing.T) {
+	t.Parallel()
+	db, _ := oneConn(t)
+	require.NoError(t, do(t, db, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE numbers (n integer CHECK (n > 0))`)
+		return err
+	}))
+	insert := func(n int) error {
+		return do(t, db, func(ctx context.Context, tx pgx.Tx) error {
+			var back int
+			if err := tx.QueryRow(ctx, `INSERT INTO numbers VALUES ($1) RETURNING n`, n).Scan(&back); err != nil {
+				return err
+			}
+			require.Equal(t, n, back)
+			return nil
+		})
+	}
+	for n := 1; n < 4; n++ {
+		require.NoError(t, insert(n))
+		require.NoError(t, insert(n))
+		err := insert(-n)
+		require.True(t, sqlstate.Is(err, sqlstate.CheckViolation), "%v", err)
+		require.True(t, isBadData(err), "%v", err)
+	}
+	none := func(ctx context.Context, tx pgx.Tx) error {
+		var n int
+		return tx.QueryRow(ctx, `SELECT n FROM numbers WHERE n > 100`).Scan(&n)
+	}
+	for range 3 {
+		require.ErrorIs(t, do(t, db, none), pgx.ErrNoRows)
+	}
+	refused := errors.New("no")
+	for range 3 {
+		require.ErrorIs(t, do(t, db, func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `INSERT INTO numbers VALUES (1000)`); err != nil {
+				return err
+			}
+			return refused
+		}), refused)
+	}
+	var sum int
+	require.NoError(t, do(t, db, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT sum(n) FROM numbers`).Scan(&sum)
+	}))
+	require.Equal(t, 12, sum)
+}
