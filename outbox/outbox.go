@@ -123,7 +123,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.jobs, err = riverjob.NewInserter(riverjob.InserterOptions{
-		Pool: opts.Pool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger,
+		Pool: opts.AcceptPool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -176,5 +176,6 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.ledger.Stop(ctx),
 		o.duplicates.Stop(ctx),
 		o.senderKeys.Stop(ctx),
+		o.jobs.Stop(ctx), // after those that insert them
 	)
 }

@@ -191,6 +191,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if err != nil {
 		return outbox.Dispatched{}, fmt.Errorf("begin: %w", err)
 	}
+	handled := &handlersTx{Tx: tx}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.JobTimeout+commitTimeout)
 	defer cancel()
 	committed := false
@@ -202,7 +203,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if err := failpoint.HitIn(transactionOfHandlers, failpoint.Begin); err != nil {
 		return outbox.Dispatched{}, err
 	}
-	dispatched, err := d.outbox.DispatchTx(ctx, tx, planned, func(ctx context.Context, tx pgx.Tx) error {
+	dispatched, err := d.outbox.DispatchTx(ctx, handled, planned, func(ctx context.Context, tx pgx.Tx) error {
 		return handlers.run(ctx, tx, planned.Event, run, d.telemetry)
 	})
 	if err != nil {
@@ -226,6 +227,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 		return outbox.Dispatched{}, fmt.Errorf("commit: %w", err)
 	}
 	committed = true
+	handled.tell()
 	if err := failpoint.HitIn(transactionOfHandlers, failpoint.AfterCommit); err != nil {
 		return outbox.Dispatched{}, err
 	}

@@ -113,6 +113,23 @@ func (r registration) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err e
 	return r.handle(ctx, tx, e)
 }
 
+// handlersTx is the transaction that handlers write in. It says when it was committed,
+// as those of package commit do: queues are told of their jobs outside of it.
+type handlersTx struct {
+	pgx.Tx
+
+	committed []func()
+}
+
+// AfterCommit has f called when the transaction was committed.
+func (t *handlersTx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
+
+func (t *handlersTx) tell() {
+	for _, f := range t.committed {
+		f()
+	}
+}
+
 // hiddenContext has the deadline of the job, but none of its values: through
 // them a handler could record an output or metadata that River's completer
 // cannot store.

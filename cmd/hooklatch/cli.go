@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -25,6 +26,10 @@ type cli struct {
 
 // connsOfCommand bounds the connections of a command for people.
 const connsOfCommand = 4
+
+// stopOfCommand bounds how long a command waits until workers were told of what it
+// ordered.
+const stopOfCommand = time.Second
 
 func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 	return app.NewPool(ctx, app.PoolOptions{URL: url, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli"})
@@ -55,5 +60,10 @@ func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) erro
 	if err != nil {
 		return err
 	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopOfCommand)
+		defer cancel()
+		_ = o.Stop(ctx) // what was ordered is committed: workers that were not told find it
+	}()
 	return f(o)
 }

@@ -11,6 +11,27 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
+// Work that a person orders begins at once: the command tells the workers of it before
+// it ends.
+func TestWorkersAreToldOfWhatIsOrdered(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	s.waitDone(t, "stripe", "evt_1")
+	require.NoError(t, s.app.Stop(t.Context())) // it tells of nothing any more
+	conn, err := s.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(t.Context(), `LISTEN "hooklatch.river_insert"`)
+	require.NoError(t, err)
+	must(t, s.args("events", "replay", "stripe/evt_1")...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	told, err := conn.Conn().WaitForNotification(ctx)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"queue": "dispatch"}`, told.Payload)
+}
+
 func TestReplayAppliesLaterRoutes(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes = nil }})

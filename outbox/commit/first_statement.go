@@ -27,7 +27,13 @@ type transaction struct {
 	conn     *pgx.Conn
 	settings txSettings
 	first    string // the statement it began with; empty when it began alone
+
+	committed []func()
 }
+
+// AfterCommit has f called when the transaction may have been committed. It must
+// not wait for anything.
+func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 // begin sends BEGIN alone, unless the transaction has begun.
 func (t *transaction) begin(ctx context.Context) error {

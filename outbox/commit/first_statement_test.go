@@ -168,3 +168,22 @@ func TestTheFirstStatementMayFail(t *testing.T) {
 	}))
 	require.Equal(t, 12, sum)
 }
+
+// What is to happen after COMMIT does not happen without it.
+func TestAfterCommit(t *testing.T) {
+	t.Parallel()
+	db, _ := oneConn(t)
+	told := 0
+	f := func(result error) func(ctx context.Context, tx pgx.Tx) error {
+		return func(_ context.Context, tx pgx.Tx) error {
+			tx.(interface{ AfterCommit(f func()) }).AfterCommit(func() { told++ }) //nolint:forcetypeassert // it is what this is about
+			require.Zero(t, told)
+			return result
+		}
+	}
+	refused := errors.New("no")
+	require.ErrorIs(t, do(t, db, f(refused)), refused)
+	require.Zero(t, told)
+	require.NoError(t, do(t, db, f(nil)))
+	require.Equal(t, 1, told)
+}

@@ -107,6 +107,11 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 	tx := &transaction{conn: conn.Conn(), settings: settings}
 	err = tx.run(ctx, name, f)
 	tx.learn(err == nil)
+	if err == nil || isAmbiguous(err) {
+		for _, tell := range tx.committed {
+			tell()
+		}
+	}
 	return err
 }
 

@@ -1,10 +1,14 @@
 package riverjob
 
 import (
+	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,74 +18,161 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// fetchCooldown debounces River's NOTIFY for each queue and client. It is the
-// inserting client's setting that counts.
-const fetchCooldown = 10 * time.Millisecond
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	InsertJobs   statement.Of[insertJobs]
+	NotifyQueues statement.Of[queueNames]
+	WakeQueues   statement.Of[queueNames]
+}
 
 // InserterOptions configure an Inserter.
 type InserterOptions struct {
+	// Pool is for notifications, which are short.
 	Pool   *pgxpool.Pool
 	Schema schema.Name
 	// ConsoleURL is where the console shows events and effects; links to it go
 	// into the metadata of jobs. Empty: no links.
 	ConsoleURL string
-	Logger     *slog.Logger
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
 }
 
 // Inserter inserts our jobs, always inside a transaction of the caller's, and
 // pauses their queues.
 type Inserter struct {
-	client     *river.Client[pgx.Tx] // inserts only
+	client     *river.Client[pgx.Tx] // pauses only
+	pool       *pgxpool.Pool
+	sql        statements
+	topic      string // of notifications
+	waker      *waker
 	consoleURL string
+
+	mu       sync.Mutex
+	notified map[string]time.Time // queues, by transactions of callers
 }
 
 // NewInserter returns an Inserter. It starts nothing.
 func NewInserter(opts InserterOptions) (*Inserter, error) {
-	client, err := river.NewClient(riverpgxv5.New(opts.Pool), &river.Config{
-		FetchCooldown: fetchCooldown,
-		Logger:        opts.Logger,
-		Schema:        string(opts.Schema),
-	})
+	name := opts.Schema.OrDefault()
+	client, err := river.NewClient(riverpgxv5.New(opts.Pool), &river.Config{Logger: opts.Logger, Schema: string(name)})
 	if err != nil {
 		return nil, fmt.Errorf("river client: %w", err)
 	}
-	return &Inserter{client: client, consoleURL: strings.TrimSuffix(opts.ConsoleURL, "/")}, nil
+	in := &Inserter{
+		client: client, pool: opts.Pool, topic: string(name) + ".river_insert",
+		consoleURL: strings.TrimSuffix(opts.ConsoleURL, "/"), notified: make(map[string]time.Time),
+	}
+	if err := statement.Load(&in.sql, queries, "query", name.SQL); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	in.waker = &waker{
+		send: func(ctx context.Context, queues []string) error {
+			_, err := in.sql.WakeQueues.With(queueNames{Topic: in.topic, Queues: queues}).Exec(ctx, in.pool)
+			return err
+		},
+		logger: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), queues: make(map[string]struct{}),
+	}
+	return in, nil
 }
+
+// Stop waits until the queues were told of what was committed, or ctx is done. They
+// are told of nothing later.
+func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
 // InsertDispatches inserts one job for each event. After an error the
 // transaction must be rolled back.
 func (in *Inserter) InsertDispatches(ctx context.Context, tx pgx.Tx, jobs []DispatchJob) error {
-	return in.insert(ctx, tx, paramsOf(jobs, in.dispatch))
+	return in.insert(ctx, tx, rowsOf(jobs, in.dispatch))
 }
 
 // InsertEffects inserts one job for each effect. After an error the transaction
 // must be rolled back.
 func (in *Inserter) InsertEffects(ctx context.Context, tx pgx.Tx, jobs []EffectJob) error {
-	return in.insert(ctx, tx, paramsOf(jobs, in.effect))
+	return in.insert(ctx, tx, rowsOf(jobs, in.effect))
 }
 
-func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) error {
-	if len(params) == 0 {
+type insertJobs struct{ Jobs []jobRow }
+
+func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error {
+	if len(rows) == 0 {
 		return nil
 	}
-	if planted.Is(planted.JobOutsideTransaction) {
-		_, err := in.client.InsertMany(ctx, params)
+	queues, err := queuesOf(rows)
+	if err != nil {
 		return err
 	}
-	if _, err := in.client.InsertManyTx(ctx, tx, params); err != nil {
+	var db statement.DB = tx
+	if planted.Is(planted.JobOutsideTransaction) {
+		db = in.pool
+		defer in.waker.wake(queues) // they are there before the COMMIT of tx
+	}
+	if _, err := in.sql.InsertJobs.With(insertJobs{Jobs: rows}).Exec(ctx, db); err != nil {
 		return fmt.Errorf("insert jobs: %w", err)
+	}
+	return in.tell(ctx, tx, queues)
+}
+
+// queuesOf are the queues that get jobs.
+func queuesOf(rows []jobRow) ([]string, error) {
+	var queues []string
+	for _, row := range rows {
+		if slices.Contains(queues, row.Queue) {
+			continue
+		}
+		if !IsQueueName(row.Queue) {
+			return nil, fmt.Errorf("insert jobs: %q is not the name of a queue", row.Queue)
+		}
+		queues = append(queues, row.Queue)
+	}
+	return queues, nil
+}
+
+// ending is a transaction that says when it was committed: those of package commit.
+type ending interface{ AfterCommit(f func()) }
+
+// tell has River's clients told of the queues, once the transaction is committed. One
+// whose end we do not hear of has to do it itself, if none did just now.
+func (in *Inserter) tell(ctx context.Context, tx pgx.Tx, queues []string) error {
+	if tx, ours := tx.(ending); ours {
+		tx.AfterCommit(func() { in.waker.wake(queues) })
+		return nil
+	}
+	if queues = in.untold(queues); len(queues) == 0 {
+		return nil
+	}
+	if _, err := in.sql.NotifyQueues.With(queueNames{Topic: in.topic, Queues: queues}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("notify queues: %w", err)
 	}
 	return nil
 }
 
-func paramsOf[J any](jobs []J, params func(J) river.InsertManyParams) []river.InsertManyParams {
-	all := make([]river.InsertManyParams, len(jobs))
-	for i, j := range jobs {
-		all[i] = params(j)
+// untold are the queues that no transaction of a caller notified just now.
+func (in *Inserter) untold(queues []string) []string {
+	now := time.Now()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var left []string
+	for _, queue := range queues {
+		if now.Sub(in.notified[queue]) >= wakePause {
+			in.notified[queue] = now
+			left = append(left, queue)
+		}
 	}
-	return all
+	return left
+}
+
+func rowsOf[J any](jobs []J, row func(J) jobRow) []jobRow {
+	rows := make([]jobRow, len(jobs))
+	for i, j := range jobs {
+		rows[i] = row(j)
+	}
+	return rows
 }
 
 // PauseQueue lets no job of the queue start. The queue must have a row.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -40,20 +38,38 @@ type DispatchJob struct {
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
 }
 
-func (in *Inserter) dispatch(j DispatchJob) river.InsertManyParams {
-	return river.InsertManyParams{
-		Args: DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID, ReceivedAt: j.ReceivedAt},
-		InsertOpts: &river.InsertOpts{
-			MaxAttempts: MaxDispatchAttempts,
-			Metadata: encodeMetadata(metadata{
-				DedupKey:    j.Event.EventID,
-				EventURL:    in.eventURL(j.Event),
-				Traceparent: j.Traceparent,
-			}),
-			Queue:       j.Queue,
-			ScheduledAt: j.Since,
-			Tags:        tags("src-"+string(j.Event.Source), "type-"+j.EventType),
-		},
+// jobRow is a job as insert_jobs.sql reads it.
+type jobRow struct {
+	Kind        string
+	Queue       string
+	Args        []byte // JSON
+	Metadata    []byte // JSON
+	MaxAttempts int16
+	Tags        string     // separated by commas, which none contains
+	Since       *time.Time // nil: now
+}
+
+// place is that of a job in its queue.
+func place(since time.Time) *time.Time {
+	if since.IsZero() {
+		return nil
+	}
+	return &since
+}
+
+func (in *Inserter) dispatch(j DispatchJob) jobRow {
+	return jobRow{
+		Kind:  KindDispatch,
+		Queue: j.Queue,
+		Args:  encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID, ReceivedAt: j.ReceivedAt}),
+		Metadata: encode(metadata{
+			DedupKey:    j.Event.EventID,
+			EventURL:    in.eventURL(j.Event),
+			Traceparent: j.Traceparent,
+		}),
+		MaxAttempts: MaxDispatchAttempts,
+		Tags:        tags("src-"+string(j.Event.Source), "type-"+j.EventType),
+		Since:       place(j.Since),
 	}
 }
 
@@ -68,7 +84,7 @@ type EffectJob struct {
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
 }
 
-func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
+func (in *Inserter) effect(j EffectJob) jobRow {
 	about := metadata{
 		EffectURL:      in.effectURL(j.ID),
 		IdempotencyKey: j.ID.IdempotencyKey(),
@@ -79,15 +95,14 @@ func (in *Inserter) effect(j EffectJob) river.InsertManyParams {
 		about.DedupKey, about.EventURL = j.Event.EventID, in.eventURL(j.Event)
 		labels = append(labels, "src-"+string(j.Event.Source), "type-"+j.EventType)
 	}
-	return river.InsertManyParams{
-		Args: EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation},
-		InsertOpts: &river.InsertOpts{
-			MaxAttempts: maxEffectAttempts,
-			Metadata:    encodeMetadata(about),
-			Queue:       j.Queue,
-			ScheduledAt: j.Since,
-			Tags:        tags(labels...),
-		},
+	return jobRow{
+		Kind:        KindEffect,
+		Queue:       j.Queue,
+		Args:        encode(EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation}),
+		Metadata:    encode(about),
+		MaxAttempts: maxEffectAttempts,
+		Tags:        tags(labels...),
+		Since:       place(j.Since),
 	}
 }
 
@@ -105,9 +120,9 @@ func (in *Inserter) effectURL(id identity.EffectID) string {
 	return in.consoleURL + "/effects/" + id.IdempotencyKey()
 }
 
-func encodeMetadata(m metadata) []byte {
-	encoded, err := json.Marshal(m)
-	if err != nil { // a struct of strings always encodes
+func encode[T DispatchArgs | EffectArgs | metadata](value T) []byte {
+	encoded, err := json.Marshal(value)
+	if err != nil { // strings, numbers and times of this era always encode
 		panic(err)
 	}
 	return encoded
@@ -115,7 +130,7 @@ func encodeMetadata(m metadata) []byte {
 
 // tags makes labels fit River's grammar: at least three of [A-Za-z0-9_-], and
 // no dash at either end.
-func tags(labels ...string) []string {
+func tags(labels ...string) string {
 	out := make([]string, 0, len(labels))
 	for _, label := range labels {
 		tag := strings.Map(func(r rune) rune {
@@ -132,5 +147,5 @@ func tags(labels ...string) []string {
 			out = append(out, tag)
 		}
 	}
-	return out
+	return strings.Join(out, ",")
 }
