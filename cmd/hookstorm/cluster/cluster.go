@@ -39,6 +39,9 @@ type Options struct {
 	// OnPrimary is called with the address, host:port, of each new primary: the proxy
 	// follows it. Default: nothing.
 	OnPrimary func(address string)
+	// Upstream returns where the standby finds the primary at that address, host:port:
+	// a proxy may be in between. Default: there.
+	Upstream func(address string) string
 	// Log receives what the servers log. Default: dropped.
 	Log io.Writer
 }

@@ -25,7 +25,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	defer cancel()
 	primary := c.server()
 	return withConn(ctx, primary, func(ctx context.Context, conn *pgx.Conn) error {
-		standby, err := c.startServer(ctx, backupOf(primary, conn))
+		standby, err := c.startServer(ctx, c.backupOf(primary, conn))
 		if err != nil {
 			return fmt.Errorf("start standby: %w", err)
 		}
@@ -53,7 +53,7 @@ func (c *Cluster) join(ctx context.Context) error {
 }
 
 // backupOf is a backup through a connection to the server, for a standby of it.
-func backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
+func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
 	begin, end := "SELECT pg_backup_start('hookstorm', true)", "SELECT labelfile FROM pg_backup_stop(false)"
 	if server.Major() < 15 {
 		begin, end = "SELECT pg_start_backup('hookstorm', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
@@ -69,21 +69,24 @@ func backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
 			if err := conn.QueryRow(ctx, end).Scan(&label); err != nil {
 				return nil, err
 			}
-			follow, err := followSettings(server.URL(""))
+			follow, err := c.followSettings(server.URL(""))
 			return map[string]string{"backup_label": label, "standby.signal": "", "postgresql.auto.conf": follow}, err
 		},
 	}
 }
 
 // followSettings are those of a standby.
-func followSettings(primary string) (string, error) {
+func (c *Cluster) followSettings(primary string) (string, error) {
 	u, err := url.Parse(primary)
 	if err != nil {
 		return "", errors.New("the URL of the primary cannot be read") // the cause quotes the password
 	}
+	if c.opts.Upstream != nil {
+		u.Host = c.opts.Upstream(u.Host)
+	}
 	password, _ := u.User.Password()
 	// The password is of letters and digits.
-	return fmt.Sprintf("primary_conninfo = 'host=%s port=%s user=%s password=%s application_name=%s'\n",
+	return fmt.Sprintf("primary_conninfo = 'host=%s port=%s user=%s password=%s sslmode=disable application_name=%s'\n",
 		u.Hostname(), u.Port(), u.User.Username(), password, standbyName), nil
 }
 
