@@ -10,21 +10,56 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// Event loads an event and the delivery it came in. Headers and Body are nil
-// when retention has removed the delivery. Errors: ErrNotFound, ErrUnavailable.
+// Event loads an event and the delivery it came in, with a statement that others may
+// share. Headers and Body are nil when retention has removed the delivery. Errors:
+// ErrNotFound, ErrUnavailable.
 func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
+	stored, found, err := i.events.Get(ctx, ref)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("load event %s: %w", ref, err)
+	case !found:
+		return nil, fmt.Errorf("load event %s: %w", ref, ledger.ErrNotFound)
+	case !stored.bodyApart:
+		return stored.event, nil
+	}
 	var e *Event
-	err := i.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
+	err = i.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
 		e, err = i.event(ctx, pool, ref)
 		return err
 	})
 	return e, err
+}
+
+// storedEvent is an event that was read with others.
+type storedEvent struct {
+	event     *Event
+	bodyApart bool // its body was left out
+}
+
+func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]storedEvent, error) {
+	stored := make(map[identity.EventRef]storedEvent, len(refs))
+	err := i.db.Statement("events", func(pool *pgxpool.Pool) error {
+		return batchread.ByIndexes(ctx, pool, i.sql.Events.With(askedEvents{Asked: refs}).Queue, func(rows pgx.Rows) error {
+			var apart bool
+			collected, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (storedEvent, error) {
+				e, err := scanEvent(row, &apart)
+				return storedEvent{event: e, bodyApart: apart}, err
+			})
+			for _, s := range collected {
+				stored[s.event.EventRef] = s
+			}
+			return err
+		})
+	})
+	return stored, err
 }
 
 func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRef) (*Event, error) {
@@ -32,7 +67,7 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 	if err != nil {
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
 	}
-	e, err := pgx.CollectExactlyOneRow(rows, scanEvent)
+	e, err := pgx.CollectExactlyOneRow(rows, scanWholeEvent)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("load event %s: %w", ref, ledger.ErrNotFound)
 	}
@@ -63,26 +98,29 @@ func (i *Inbox) Events(ctx context.Context, f Filter) ([]*Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
-	events, err := pgx.CollectRows(rows, scanEvent)
+	events, err := pgx.CollectRows(rows, scanWholeEvent)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
 	return events, nil
 }
 
-func scanEvent(row pgx.CollectableRow) (*Event, error) {
+func scanWholeEvent(row pgx.CollectableRow) (*Event, error) { return scanEvent(row) }
+
+// scanEvent reads an event, and what a statement adds to it.
+func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	var e Event
 	var occurredAt, processedAt, lastDuplicateAt *time.Time
 	var headers []byte
 	var contentType *string
-	if err := row.Scan(
+	if err := row.Scan(append([]any{
 		&e.Source, &e.EventID, &e.Provider, &e.Type, &e.APIVersion, &occurredAt, &e.ReceivedAt,
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
 		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
 		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers,
 		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason,
 		&headers, &contentType, &e.Body,
-	); err != nil {
+	}, added...)...); err != nil {
 		return nil, err
 	}
 	if headers != nil {

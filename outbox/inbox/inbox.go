@@ -14,7 +14,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
@@ -45,6 +47,7 @@ type Inbox struct {
 	sql      statements
 	jobs     *riverjob.Inserter
 	ledger   *ledger.Ledger
+	events   *batchread.Reader[identity.EventRef, storedEvent]
 }
 
 // New returns an Inbox on a migrated database. It starts nothing.
@@ -56,5 +59,7 @@ func New(opts Options) (*Inbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	return &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}, nil
+	i := &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}
+	i.events = batchread.New(i.storedEvents)
+	return i, nil
 }

@@ -20,6 +20,7 @@ type statements struct {
 	DropEvent       statement.Of[dropEvent]
 	Event           statement.Of[identity.EventRef]
 	EventReplays    statement.Of[identity.EventRef]
+	Events          statement.Of[askedEvents]
 	ListEvents      statement.Of[listEvents]
 	ReleaseEvent    statement.Of[identity.EventRef]
 	ReplayEvent     statement.Of[replayEvent]
@@ -33,6 +34,8 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 // What statements take.
+
+type askedEvents struct{ Asked []identity.EventRef }
 
 type dropEvent struct {
 	identity.EventRef

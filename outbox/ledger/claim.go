@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/payload"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -102,7 +103,20 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 // left it out. It does nothing while the request is still to be rendered. Errors:
 // ErrNotFound when e sends a delivery that is no longer stored, ErrUnavailable.
 func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
-	return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
+	if !e.Request.FromDelivery {
+		return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
+	}
+	d, found, err := l.deliveries.Get(ctx, e.Event)
+	switch {
+	case err != nil:
+		return fmt.Errorf("load delivery of %s: %w", e.Event, err)
+	case !found:
+		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
+	case d.body == nil: // it is large
+		return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
+	}
+	d.fill(&e.Request)
+	return nil
 }
 
 // loadBody fills in a body that claim.sql left out. A transaction that 64 effects
@@ -113,26 +127,52 @@ func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error
 			return fmt.Errorf("load body of %s: %w", e.EffectID, err)
 		}
 	}
-	if e.Request.FromDelivery {
-		return l.loadDelivery(ctx, db, e)
+	if !e.Request.FromDelivery {
+		return nil
 	}
-	return nil
-}
-
-// loadDelivery fills in the body of an effect that sends its event as it came.
-func (l *Ledger) loadDelivery(ctx context.Context, db statement.DB, e *Effect) error {
-	var item, contentType string
-	var body []byte
-	err := l.sql.DeliveryOf.With(e.Event).QueryRow(ctx, db).Scan(&item, &contentType, &body)
+	var d deliveryOf
+	err := l.sql.DeliveryOf.With(e.Event).QueryRow(ctx, db).Scan(&d.item, &d.contentType, &d.body)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
+		err = ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("load delivery of %s: %w", e.Event, err)
 	}
-	e.Request.Body = payload.Part(body, item)
-	if e.Request.ContentType == "" {
-		e.Request.ContentType = contentType
-	}
+	d.fill(&e.Request)
 	return nil
+}
+
+// deliveryOf is what an event came in.
+type deliveryOf struct {
+	item        string // the event's part of it
+	contentType string
+	body        []byte
+}
+
+// fill makes the request one that sends the event as it came.
+func (d deliveryOf) fill(r *Request) {
+	r.Body = payload.Part(d.body, d.item)
+	if r.ContentType == "" {
+		r.ContentType = d.contentType
+	}
+}
+
+type deliveriesOf struct{ Asked []identity.EventRef }
+
+// deliveriesOf reads what several events came in; large bodies are left out.
+func (l *Ledger) deliveriesOf(ctx context.Context, events []identity.EventRef) (map[identity.EventRef]deliveryOf, error) {
+	found := make(map[identity.EventRef]deliveryOf, len(events))
+	err := l.db.Statement("load_bodies", func(pool *pgxpool.Pool) error {
+		return batchread.ByIndexes(ctx, pool, l.sql.DeliveriesOf.With(deliveriesOf{Asked: events}).Queue, func(rows pgx.Rows) error {
+			var ref identity.EventRef
+			var d deliveryOf
+			_, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &d.item, &d.contentType, &d.body}, func() error {
+				found[ref] = d
+				d.body = nil // the next row gets bytes of its own
+				return nil
+			})
+			return err
+		})
+	})
+	return found, err
 }

@@ -19,6 +19,7 @@ type statements struct {
 	Claim               statement.Of[claimArgs]
 	CreateEffects       statement.Of[createEffects]
 	DatabaseClock       statement.Bound
+	DeliveriesOf        statement.Of[deliveriesOf]
 	DeliveryOf          statement.Of[identity.EventRef]
 	EffectAttempts      statement.Of[identity.EffectID]
 	EffectBody          statement.Of[identity.EffectID]

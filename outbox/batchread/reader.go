@@ -1,0 +1,104 @@
+// Package batchread is responsible for letting callers that ask the database at the
+// same time share one statement.
+package batchread
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// maxKeys is how many callers share one statement.
+	maxKeys = 64
+	// maxReading is how many statements are under way at once.
+	maxReading = 2
+	// timeout bounds one statement, which no caller's context ends.
+	timeout = 10 * time.Second
+)
+
+// Reader reads values by their keys. While a statement is under way the next batch
+// collects; there is no timer, so a lone caller has the latency of a statement of its
+// own. It is safe for concurrent use.
+type Reader[K comparable, V any] struct {
+	read func(ctx context.Context, keys []K) (map[K]V, error)
+
+	mu      sync.Mutex
+	asked   []*asked[K, V]
+	reading int
+}
+
+// asked is what one caller wants.
+type asked[K comparable, V any] struct {
+	key  K
+	done chan answer[V]
+}
+
+type answer[V any] struct {
+	value V
+	found bool
+	err   error
+}
+
+// New returns a Reader. read is given keys that all differ, and leaves those out of
+// which there is nothing. Its error is that of all who asked.
+func New[K comparable, V any](read func(ctx context.Context, keys []K) (map[K]V, error)) *Reader[K, V] {
+	return &Reader[K, V]{read: read}
+}
+
+// Get reads the value of a key, or finds none. The value is the caller's own. Errors:
+// that of ctx, and what the statement fails with.
+func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err error) {
+	a := &asked[K, V]{key: key, done: make(chan answer[V], 1)}
+	r.mu.Lock()
+	r.asked = append(r.asked, a)
+	if r.reading < maxReading {
+		r.reading++
+		go r.readUntilEmpty()
+	}
+	r.mu.Unlock()
+	select {
+	case got := <-a.done:
+		return got.value, got.found, got.err
+	case <-ctx.Done():
+		return value, false, context.Cause(ctx)
+	}
+}
+
+// readUntilEmpty ends when nobody waits, so an idle Reader has no goroutine.
+func (r *Reader[K, V]) readUntilEmpty() {
+	for batch := r.take(); len(batch) > 0; batch = r.take() {
+		keys := make([]K, 0, len(batch))
+		for key := range batch {
+			keys = append(keys, key)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		values, err := r.read(ctx, keys)
+		cancel()
+		for key, a := range batch {
+			value, found := values[key]
+			a.done <- answer[V]{value: value, found: found, err: err}
+		}
+	}
+}
+
+// take removes the next batch. Who asks for a key that is in it already waits for the
+// next one: values are not shared. When there is none it counts the reading out.
+func (r *Reader[K, V]) take() map[K]*asked[K, V] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	batch := make(map[K]*asked[K, V], min(len(r.asked), maxKeys))
+	var left []*asked[K, V]
+	for _, a := range r.asked {
+		if _, twice := batch[a.key]; twice || len(batch) == maxKeys {
+			left = append(left, a)
+			continue
+		}
+		batch[a.key] = a
+	}
+	r.asked = left
+	if len(batch) == 0 {
+		r.reading--
+	}
+	return batch
+}

@@ -1,0 +1,21 @@
+-- Several events, each by its key whatever the statistics say. Large bodies are left
+-- to a statement of their own.
+SELECT
+    {{event_columns}},
+    d.headers, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body,
+    COALESCE(octet_length(d.body) > 65536, false) AS body_apart
+FROM :asked AS a (source text, event_id text)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM hooklatch.processed_events AS e
+    WHERE e.source = a.source
+        AND e.event_id = a.event_id
+    LIMIT 1
+) AS p
+LEFT JOIN LATERAL (
+    SELECT headers, content_type, body
+    FROM hooklatch.deliveries
+    WHERE delivery_id = p.delivery_id
+        AND received_at = p.received_at
+    LIMIT 1
+) AS d ON true

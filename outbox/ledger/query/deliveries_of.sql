@@ -1,0 +1,19 @@
+-- The bytes several events came in, each found by its key whatever the statistics say.
+-- Large ones are left to a statement of their own.
+SELECT
+    p.source, p.event_id, p.item, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body
+FROM :asked AS a (source text, event_id text)
+CROSS JOIN LATERAL (
+    SELECT source, event_id, item, delivery_id, received_at
+    FROM hooklatch.processed_events AS e
+    WHERE e.source = a.source
+        AND e.event_id = a.event_id
+    LIMIT 1
+) AS p
+CROSS JOIN LATERAL (
+    SELECT content_type, body
+    FROM hooklatch.deliveries
+    WHERE delivery_id = p.delivery_id
+        AND received_at = p.received_at
+    LIMIT 1
+) AS d
