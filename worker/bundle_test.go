@@ -56,7 +56,7 @@ func setup(t *testing.T) *bundle {
 		Pool:          pool,
 		Outbox:        o,
 		ConfigHash:    "test",
-		Logger:        slog.New(tracing.LogHandler(slog.NewJSONHandler(b.logs, nil))),
+		Logger:        slog.New(tracing.LogHandler(slog.NewJSONHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.metrics)),
 		SoftStop:      5 * time.Second,
 	}

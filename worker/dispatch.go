@@ -132,7 +132,11 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	}
 	endSpan(span, outcome, err)
 	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
-	d.telemetry.logger.LogAttrs(ctx, levelOf(err), "event dispatched", append(run.attrs(event),
+	level := levelOf(err)
+	if len(dispatched.Created) > 0 && err == nil {
+		level = slog.LevelDebug // each of its effects has a line of its own
+	}
+	d.telemetry.logger.LogAttrs(ctx, level, "event dispatched", append(run.attrs(event),
 		slog.String(logkey.Outcome, outcome),
 		slog.Int(logkey.Count, len(dispatched.Created)),
 		slog.Float64(logkey.Duration, time.Since(run.started).Seconds()),
