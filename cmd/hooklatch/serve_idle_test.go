@@ -1,0 +1,43 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A program that has nothing to do leaves its database alone: it is told of what comes,
+// and looks itself only for what it may not have been told of.
+func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
+	t.Parallel()
+	const (
+		settles  = 8 * time.Second  // leader, periodic jobs and their completion
+		reported = 10 * time.Second // until a connection that rests says what it did
+		measured = 15 * time.Second
+		turns    = 4 // on a busy machine the start takes longer, and so does what follows it
+		bound    = 8 // transactions a second
+	)
+	pool := pgtest.New(t)
+	p := startProgram(t, "serve", "--config", writeConfig(t, pgtest.URL(t, pool)), "--log-format", "text")
+	p.says(t, "msg=ready")
+	transactions := func() (n int64) {
+		require.NoError(t, pool.QueryRow(t.Context(),
+			`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
+		return n
+	}
+	time.Sleep(settles + reported) //nolint:forbidigo // a rate is of a time
+	var rate float64
+	for turn := 0; turn == 0 || rate > bound && turn < turns; turn++ {
+		before, began := transactions(), time.Now()
+		time.Sleep(measured) //nolint:forbidigo // a rate is of a time
+		rate = float64(transactions()-before) / time.Since(began).Seconds()
+		t.Logf("%.1f transactions a second", rate)
+	}
+	require.LessOrEqual(t, rate, float64(bound))
+	p.signal(t, syscall.SIGTERM)
+	require.NoError(t, p.cmd.Wait(), p.stderr.String())
+}
