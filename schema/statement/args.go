@@ -12,7 +12,8 @@ type argument struct {
 	field []int  // of the struct of arguments
 	// column is the field of rows; nil when the field above is the value.
 	column []int
-	array  reflect.Type // of a column
+	array  reflect.Type // of a column without a cell
+	cell   func() element
 	// text is whether the value is of a type of ours that is a string, or a slice
 	// of one. pgx would find out how to encode it for each element.
 	text bool
@@ -22,7 +23,7 @@ type argument struct {
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // match finds the argument of each parameter. Both must have the same names.
-func match(args reflect.Type, params []string) ([]argument, error) {
+func match(args reflect.Type, params []param) ([]argument, error) {
 	fields, err := argumentsIn(args)
 	if err != nil {
 		return nil, err
@@ -33,12 +34,15 @@ func match(args reflect.Type, params []string) ([]argument, error) {
 	}
 	var faults []string
 	found := make([]argument, len(params))
-	for i, param := range params {
-		field, known := unused[folded(param)]
+	for i, p := range params {
+		field, known := unused[folded(p.name)]
 		if !known {
-			faults = append(faults, "no field is the parameter :"+param)
+			faults = append(faults, "no field is the parameter :"+p.name)
 		}
-		delete(unused, folded(param))
+		delete(unused, folded(p.name))
+		if field.column != nil {
+			field.cell = cellOf(field.array.Elem(), p.column)
+		}
 		found[i] = field
 	}
 	for _, field := range fields {
@@ -121,6 +125,8 @@ func isText(t reflect.Type) bool {
 func (a argument) value(args reflect.Value) any {
 	value := args.FieldByIndex(a.field)
 	switch {
+	case a.cell != nil:
+		return newArray(value, a.column, a.cell())
 	case a.column != nil && a.text:
 		return texts(value, func(row reflect.Value) string { return row.FieldByIndex(a.column).String() })
 	case a.column != nil:

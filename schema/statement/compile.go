@@ -21,17 +21,32 @@ var (
 
 // compiled is a statement as Postgres takes it.
 type compiled struct {
-	name   string   // its file, without folder and ending
-	text   string   // with $1, $2, ...
-	params []string // their names, in this order; rows.column of rows
+	name   string  // its file, without folder and ending
+	text   string  // with $1, $2, ...
+	params []param // in this order
+}
+
+// param is a parameter, or a column of rows.
+type param struct {
+	name   string // rows.column of a column
+	column string // the SQL type of a column, empty for a value
+}
+
+// names are those of its parameters.
+func (c *compiled) names() []string {
+	names := make([]string, len(c.params))
+	for i, p := range c.params {
+		names[i] = p.name
+	}
+	return names
 }
 
 // number is how Postgres knows a parameter.
-func (c *compiled) number(param string) string {
-	i := slices.Index(c.params, param)
+func (c *compiled) number(p param) string {
+	i := slices.IndexFunc(c.params, func(other param) bool { return other.name == p.name })
 	if i < 0 {
 		i = len(c.params)
-		c.params = append(c.params, param)
+		c.params = append(c.params, p)
 	}
 	return "$" + strconv.Itoa(i+1)
 }
@@ -67,7 +82,7 @@ func (f folder) compile(name string) (compiled, error) {
 				return compiled{}, fmt.Errorf("%s: %w", t.text, err)
 			}
 			if length == 0 {
-				text.WriteString(c.number(t.text[1:]))
+				text.WriteString(c.number(param{name: t.text[1:]}))
 				continue
 			}
 			text.WriteString(rows.unnested(&c))

@@ -33,8 +33,8 @@ func TestParametersAreNumbered(t *testing.T) {
 		c, err := f.compile(name)
 		require.NoError(t, err)
 		got := c.text
-		if len(c.params) > 0 {
-			got += strings.Join(c.params, " ") + "\n"
+		if len(c.names()) > 0 {
+			got += strings.Join(c.names(), " ") + "\n"
 		}
 		require.Equal(t, want, got)
 		require.Equal(t, name, c.name)

@@ -26,7 +26,7 @@ func (s *Of[Args]) load(c compiled) error {
 
 func (b *Bound) load(c compiled) error {
 	if len(c.params) > 0 {
-		return fmt.Errorf("no argument is given for :%s", strings.Join(c.params, ", :"))
+		return fmt.Errorf("no argument is given for :%s", strings.Join(c.names(), ", :"))
 	}
 	*b = Bound{name: c.name, text: c.text}
 	return nil

@@ -50,7 +50,7 @@ func rowsIn(tokens []token) (r rows, length int, err error) {
 func (r rows) unnested(c *compiled) string {
 	arrays := make([]string, len(r.columns))
 	for i, column := range r.columns {
-		arrays[i] = c.number(r.param+"."+column) + "::" + r.types[i] + "[]"
+		arrays[i] = c.number(param{name: r.param + "." + column, column: r.types[i]}) + "::" + r.types[i] + "[]"
 	}
 	return fmt.Sprintf("unnest(%s) AS %s (%s)", strings.Join(arrays, ", "), r.alias, strings.Join(r.columns, ", "))
 }

@@ -40,12 +40,12 @@ func FuzzCompile(f *testing.F) {
 
 		files := fstest.MapFS{"query/a.sql": {Data: []byte(text)}}
 		c, err := folder{files: files, path: "query"}.compile("a")
-		if err != nil || strings.Contains(strings.Join(c.params, " "), ".") { // rows are written otherwise
+		if err != nil || strings.Contains(strings.Join(c.names(), " "), ".") { // rows are written otherwise
 			return
 		}
 		again, err := tokenize(c.text)
 		require.NoError(t, err)
-		used := make([]bool, len(c.params))
+		used := make([]bool, len(c.names()))
 		for _, token := range again {
 			require.NotEqual(t, parameter, token.kind)
 			if token.kind != positional {
@@ -57,9 +57,9 @@ func FuzzCompile(f *testing.F) {
 		back := marker.ReplaceAllStringFunc(numbered.String(), func(number string) string {
 			n, err := strconv.Atoi(strings.Trim(number, "\x01"))
 			require.NoError(t, err)
-			require.LessOrEqual(t, n, len(c.params))
+			require.LessOrEqual(t, n, len(c.names()))
 			used[n-1] = true
-			return ":" + c.params[n-1]
+			return ":" + c.names()[n-1]
 		})
 		require.NotContains(t, used, false)
 		require.Equal(t, text, back)

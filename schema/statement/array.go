@@ -1,0 +1,129 @@
+package statement
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// array is a column of rows as pgx takes it. pgx asks for one element after
+// another and encodes it before it asks for the next, so that all of them are one
+// cell that moves along. A slice of values would cost an allocation for each, and
+// for those that pgx knows only as a driver.Valuer (uuid.UUID) a failed attempt
+// and a text that is parsed again.
+type array struct {
+	length int
+	cell   *cell
+	asked  any // the cell, as a type that pgx knows how to ask
+}
+
+// Dimensions implements pgtype.ArrayGetter.
+func (a array) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(a.length), LowerBound: 1}} //nolint:gosec // rows of a batch are few
+}
+
+// Index implements pgtype.ArrayGetter.
+func (a array) Index(i int) any {
+	a.cell.row = i
+	return a.asked
+}
+
+// IndexType implements pgtype.ArrayGetter.
+func (a array) IndexType() any { return a.asked }
+
+// cell is a field of one of the rows.
+type cell struct {
+	rows  reflect.Value // a slice of structs
+	field []int
+	row   int
+}
+
+func (c *cell) value() reflect.Value { return c.rows.Index(c.row).FieldByIndex(c.field) }
+
+// The kinds of cells. What they hold is decided when a program starts: see cellOf.
+type (
+	boolCell  struct{ cell }
+	bytesCell struct{ cell }
+	floatCell struct{ cell }
+	intCell   struct{ cell }
+	textCell  struct{ cell }
+	timeCell  struct{ cell }
+	uuidCell  struct{ cell }
+)
+
+// BoolValue implements pgtype.BoolValuer.
+func (c *boolCell) BoolValue() (pgtype.Bool, error) {
+	return pgtype.Bool{Bool: c.value().Bool(), Valid: true}, nil
+}
+
+// BytesValue implements pgtype.BytesValuer. Nil is NULL.
+func (c *bytesCell) BytesValue() ([]byte, error) { return c.value().Bytes(), nil }
+
+// Float64Value implements pgtype.Float64Valuer.
+func (c *floatCell) Float64Value() (pgtype.Float8, error) {
+	return pgtype.Float8{Float64: c.value().Float(), Valid: true}, nil
+}
+
+// Int64Value implements pgtype.Int64Valuer.
+func (c *intCell) Int64Value() (pgtype.Int8, error) {
+	return pgtype.Int8{Int64: c.value().Int(), Valid: true}, nil
+}
+
+// TextValue implements pgtype.TextValuer.
+func (c *textCell) TextValue() (pgtype.Text, error) {
+	return pgtype.Text{String: c.value().String(), Valid: true}, nil
+}
+
+// TimestamptzValue implements pgtype.TimestamptzValuer. A nil pointer is NULL.
+func (c *timeCell) TimestamptzValue() (pgtype.Timestamptz, error) {
+	switch at := c.value().Addr().Interface().(type) {
+	case *time.Time:
+		return pgtype.Timestamptz{Time: *at, Valid: true}, nil
+	case **time.Time:
+		if *at != nil {
+			return pgtype.Timestamptz{Time: **at, Valid: true}, nil
+		}
+	}
+	return pgtype.Timestamptz{}, nil
+}
+
+// UUIDValue implements pgtype.UUIDValuer.
+func (c *uuidCell) UUIDValue() (pgtype.UUID, error) {
+	return pgtype.UUID{Bytes: *c.value().Addr().Interface().(*uuid.UUID), Valid: true}, nil
+}
+
+// element is a cell of any kind.
+type element interface{ of() *cell }
+
+func (c *cell) of() *cell { return c }
+
+// cellOf makes the cell of columns that have these types in Go and in SQL. It is
+// nil for all others, which pgx encodes as it finds them.
+func cellOf(column reflect.Type, sql string) func() element {
+	kind := column.Kind()
+	switch {
+	case sql == "boolean" && kind == reflect.Bool:
+		return func() element { return new(boolCell) }
+	case sql == "bytea" && column == reflect.TypeFor[[]byte]():
+		return func() element { return new(bytesCell) }
+	case sql == "float8" && kind == reflect.Float64:
+		return func() element { return new(floatCell) }
+	case (sql == "integer" || sql == "bigint" || sql == "smallint") && kind >= reflect.Int && kind <= reflect.Int64:
+		return func() element { return new(intCell) }
+	case sql == "text" && kind == reflect.String:
+		return func() element { return new(textCell) }
+	case sql == "timestamptz" && (column == reflect.TypeFor[time.Time]() || column == reflect.TypeFor[*time.Time]()):
+		return func() element { return new(timeCell) }
+	case sql == "uuid" && column == reflect.TypeFor[uuid.UUID]():
+		return func() element { return new(uuidCell) }
+	}
+	return nil
+}
+
+func newArray(rows reflect.Value, field []int, asked element) array {
+	at := asked.of()
+	at.rows, at.field = rows, field
+	return array{length: rows.Len(), cell: at, asked: asked}
+}
