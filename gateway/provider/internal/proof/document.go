@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -21,9 +20,10 @@ type Document struct {
 	// empty for senders that know no such thing.
 	Payload string
 
-	root    gjson.Result
-	rootErr error
-	parsed  bool
+	text     *jsonpointer.Text // nil before it is read, and of an item
+	root     gjson.Result      // of an item
+	isRead   bool
+	unusable error // why there is no text
 
 	Fields    url.Values
 	fieldsErr error
@@ -37,7 +37,7 @@ type Document struct {
 
 // within returns the document of an item of a list in d.
 func (d *Document) within(item gjson.Result, pointer string) *Document {
-	return &Document{R: d.R, root: item, parsed: true, around: d, item: d.item + pointer}
+	return &Document{R: d.R, root: item, isRead: true, around: d, item: d.item + pointer}
 }
 
 // above returns the document so many lists further up.
@@ -56,11 +56,10 @@ func (d *Document) At(pointer string) (gjson.Result, error) {
 	if value, known := d.found[pointer]; known {
 		return value, nil
 	}
-	root, err := d.JSON()
-	if err != nil {
+	if err := d.readJSON(); err != nil {
 		return gjson.Result{}, err
 	}
-	value := Lookup(root, pointer)
+	value := d.lookup(pointer)
 	if d.found != nil {
 		d.found[pointer] = value
 	}
@@ -83,23 +82,40 @@ func (d *Document) Blame(err error) error {
 	return err
 }
 
+func (d *Document) lookup(pointer string) gjson.Result {
+	if d.text == nil {
+		return Lookup(d.root, pointer)
+	}
+	return d.text.Lookup(pointer)
+}
+
 // JSON returns the root of the body's JSON.
 func (d *Document) JSON() (gjson.Result, error) {
-	if d.parsed {
-		return d.root, d.rootErr
+	if err := d.readJSON(); err != nil {
+		return gjson.Result{}, err
 	}
-	d.parsed = true
+	if d.text == nil {
+		return d.root, nil
+	}
+	return d.text.Root(), nil
+}
+
+func (d *Document) readJSON() error {
+	if d.isRead {
+		return d.unusable
+	}
+	d.isRead = true
 	body := d.R.Body
 	if d.Payload != "" && IsForm(d.R) {
 		fields, err := d.Form()
 		if err != nil {
-			d.rootErr = err
-			return d.root, err
+			d.unusable = err
+			return err
 		}
 		body = []byte(fields.Get(d.Payload))
 	}
-	d.root, d.rootErr = ParseJSON(body)
-	return d.root, d.rootErr
+	d.text, d.unusable = readJSON(body)
+	return d.unusable
 }
 
 // Form returns the fields of a form body.
@@ -122,13 +138,22 @@ func (d *Document) Form() (url.Values, error) {
 
 // ParseJSON parses a body. Its errors are *EventError, and Unreadable.
 func ParseJSON(body []byte) (gjson.Result, error) {
-	switch {
-	case len(body) == 0:
-		return gjson.Result{}, &provider.EventError{Unreadable: true, Message: "the body is empty, JSON is needed"}
-	case !json.Valid(body):
-		return gjson.Result{}, &provider.EventError{Unreadable: true, Message: "the body is not JSON"}
+	text, err := readJSON(body)
+	if err != nil {
+		return gjson.Result{}, err
 	}
-	return gjson.ParseBytes(body), nil
+	return text.Root(), nil
+}
+
+func readJSON(body []byte) (*jsonpointer.Text, error) {
+	if len(body) == 0 {
+		return nil, &provider.EventError{Unreadable: true, Message: "the body is empty, JSON is needed"}
+	}
+	text, ok := jsonpointer.Read(body)
+	if !ok {
+		return nil, &provider.EventError{Unreadable: true, Message: "the body is not JSON"}
+	}
+	return text, nil
 }
 
 // IsForm reports whether a request has a form body: its Content-Type says so, and

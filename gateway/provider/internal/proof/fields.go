@@ -196,7 +196,7 @@ func (f Facts) Of(d *Document) ([]provider.Event, error) {
 
 func (f Facts) event(d *Document) (provider.Event, error) {
 	if f.NeedJSON {
-		if _, err := d.JSON(); err != nil {
+		if err := d.readJSON(); err != nil {
 			return provider.Event{}, err
 		}
 	}

@@ -1,0 +1,261 @@
+package jsonpointer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// maxDepth is how deep lists and objects may stand in each other: that of
+// encoding/json.
+const maxDepth = 10_000
+
+// maxMembers is how many members of the outermost object are remembered.
+const maxMembers = 128
+
+// Text is valid JSON that was read once: what pointers to members of its outermost
+// object point to is found without reading it again.
+type Text struct {
+	text    []byte
+	members []place // nil when the text is no object, or has too many
+	root    gjson.Result
+}
+
+// place is where a name, without its quotes, and its value stand.
+type place struct{ name, nameEnd, value, valueEnd int32 }
+
+// Read reports whether text is JSON, as encoding/json.Valid does. The text must
+// not be changed afterwards.
+func Read(text []byte) (*Text, bool) {
+	r := reader{text: text}
+	start := r.space(0)
+	if start < len(text) && text[start] == '{' {
+		r.members = make([]place, 0, 16)
+	}
+	end := r.value(start, 0)
+	if end < 0 || r.space(end) != len(text) {
+		return nil, false
+	}
+	return &Text{text: text, members: r.members}, true
+}
+
+// Root is all of it.
+func (t *Text) Root() gjson.Result {
+	if t.root.Type == gjson.Null { // not parsed yet, or as quickly parsed again
+		t.root = gjson.ParseBytes(t.text)
+	}
+	return t.root
+}
+
+// Lookup is Lookup from the root.
+func (t *Text) Lookup(pointer string) gjson.Result {
+	if pointer == "" || pointer[0] != '/' || t.members == nil {
+		return Lookup(t.Root(), pointer)
+	}
+	name, rest := next(pointer)
+	for _, m := range slices.Backward(t.members) { // the last of equal names counts
+		if t.isNamed(m, name) {
+			return Lookup(gjson.ParseBytes(t.text[m.value:m.valueEnd]), rest)
+		}
+	}
+	return gjson.Result{}
+}
+
+func (t *Text) isNamed(m place, name string) bool {
+	raw := t.text[m.name:m.nameEnd]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw) == name
+	}
+	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name
+}
+
+// reader checks JSON. Its methods take where something begins and return where it
+// ends, or -1.
+type reader struct {
+	text    []byte
+	members []place // of the outermost object; nil: not wanted
+}
+
+func (r *reader) space(i int) int {
+	for i < len(r.text) && (r.text[i] == ' ' || r.text[i] == '\n' || r.text[i] == '\r' || r.text[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+func (r *reader) value(i, depth int) int {
+	if i >= len(r.text) {
+		return -1
+	}
+	switch c := r.text[i]; {
+	case c == '"':
+		return r.str(i + 1)
+	case c == '{' && depth < maxDepth:
+		return r.object(i+1, depth+1)
+	case c == '[' && depth < maxDepth:
+		return r.list(i+1, depth+1)
+	case c == '-' || isDigit(c):
+		return r.number(i)
+	}
+	for _, word := range [...]string{"true", "false", "null"} {
+		if end := i + len(word); end <= len(r.text) && string(r.text[i:end]) == word {
+			return end
+		}
+	}
+	return -1
+}
+
+func (r *reader) object(i, depth int) int {
+	if i = r.space(i); r.is(i, '}') {
+		return i + 1
+	}
+	for {
+		if !r.is(i, '"') {
+			return -1
+		}
+		m := place{name: int32(i + 1)} //nolint:gosec // bodies are far smaller
+		if i = r.str(i + 1); i < 0 {
+			return -1
+		}
+		m.nameEnd = int32(i - 1) //nolint:gosec // as above
+		if i = r.space(i); !r.is(i, ':') {
+			return -1
+		}
+		i = r.space(i + 1)
+		m.value = int32(i) //nolint:gosec // as above
+		if i = r.value(i, depth); i < 0 {
+			return -1
+		}
+		m.valueEnd = int32(i) //nolint:gosec // as above
+		if depth == 1 {
+			r.remember(m)
+		}
+		if i = r.space(i); r.is(i, '}') {
+			return i + 1
+		}
+		if !r.is(i, ',') {
+			return -1
+		}
+		i = r.space(i + 1)
+	}
+}
+
+func (r *reader) remember(m place) {
+	switch {
+	case r.members == nil:
+	case len(r.members) == maxMembers:
+		r.members = nil
+	default:
+		r.members = append(r.members, m)
+	}
+}
+
+func (r *reader) list(i, depth int) int {
+	if i = r.space(i); r.is(i, ']') {
+		return i + 1
+	}
+	for {
+		if i = r.value(i, depth); i < 0 {
+			return -1
+		}
+		if i = r.space(i); r.is(i, ']') {
+			return i + 1
+		}
+		if !r.is(i, ',') {
+			return -1
+		}
+		i = r.space(i + 1)
+	}
+}
+
+// str reads the rest of a string, eight bytes at a time where nothing is special.
+func (r *reader) str(i int) int {
+	for i < len(r.text) {
+		if i+8 <= len(r.text) && isPlain(binary.LittleEndian.Uint64(r.text[i:])) {
+			i += 8
+			continue
+		}
+		switch c := r.text[i]; {
+		case c == '"':
+			return i + 1
+		case c < ' ':
+			return -1
+		case c == '\\':
+			if i = r.escape(i + 1); i < 0 {
+				return -1
+			}
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// isPlain reports whether none of eight bytes is a quote, a backslash or a control
+// character. It takes some bytes after one of those for special, too.
+func isPlain(x uint64) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	quote, slash := x^('"'*each), x^('\\'*each)
+	return ((x-' '*each)&^x|(quote-each)&^quote|(slash-each)&^slash)&high == 0
+}
+
+func (r *reader) escape(i int) int {
+	if i >= len(r.text) {
+		return -1
+	}
+	switch r.text[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 1
+	case 'u':
+		for end := i + 5; i+1 < end; i++ {
+			if i+1 >= len(r.text) || !isHex(r.text[i+1]) {
+				return -1
+			}
+		}
+		return i + 1
+	}
+	return -1
+}
+
+func (r *reader) number(i int) int {
+	if r.is(i, '-') {
+		i++
+	}
+	if r.is(i, '0') {
+		i++
+	} else if i = r.digits(i); i < 0 {
+		return -1
+	}
+	if r.is(i, '.') {
+		if i = r.digits(i + 1); i < 0 {
+			return -1
+		}
+	}
+	if r.is(i, 'e') || r.is(i, 'E') {
+		if i++; r.is(i, '+') || r.is(i, '-') {
+			i++
+		}
+		return r.digits(i)
+	}
+	return i
+}
+
+// digits reads one and more.
+func (r *reader) digits(i int) int {
+	first := i
+	for i < len(r.text) && isDigit(r.text[i]) {
+		i++
+	}
+	if i == first {
+		return -1
+	}
+	return i
+}
+
+func (r *reader) is(i int, c byte) bool { return i < len(r.text) && r.text[i] == c }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
