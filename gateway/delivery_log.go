@@ -72,6 +72,9 @@ func (t *throttle) allow() (suppressed int64, ok bool) {
 }
 
 func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.AcceptedEvent, took time.Duration) {
+	if !l.logger.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
 	message := "event accepted"
 	if e.Status == outbox.Held {
 		message = "event held"
@@ -80,6 +83,9 @@ func (l *deliveryLog) accepted(ctx context.Context, src *source, e outbox.Accept
 }
 
 func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.AcceptedEvent, late time.Duration) {
+	if !l.logger.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
 	attrs := append(eventAttrs(src, e), slog.Float64(logkey.Late, late.Seconds()))
 	if e.SameAs != "" {
 		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, string(e.SameAs)))
@@ -111,8 +117,11 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 	l.write(ctx, slog.LevelWarn, message, suppressed, attrs)
 }
 
+// maxEventAttrs is how many attributes the line of an event has.
+const maxEventAttrs = 9
+
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
-	return append(sourceAttrs(src),
+	return append(append(make([]slog.Attr, 0, maxEventAttrs), sourceAttrs(src)...),
 		slog.String(logkey.EventID, string(e.EventID)),
 		slog.String(logkey.EventType, e.Type),
 		slog.String(logkey.Status, string(e.Status)),

@@ -2,20 +2,57 @@ package column
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // Headers makes JSON that Postgres takes: its jsonb refuses NUL and
-// invalid UTF-8, which a header may carry.
+// invalid UTF-8, which a header may carry. It is written by hand: encoding/json
+// sorts and copies a map by reflection, at each delivery.
 func Headers(headers map[string][]string) ([]byte, error) {
-	safe := make(map[string][]string, len(headers))
+	size := 2
 	for name, values := range headers {
-		clean := make([]string, len(values))
-		for i, value := range values {
-			clean[i] = safetext.Storable(value)
+		size += len(name) + 6
+		for _, value := range values {
+			size += len(value) + 3
 		}
-		safe[safetext.Storable(name)] = clean
 	}
-	return json.Marshal(safe)
+	text := append(make([]byte, 0, size), '{')
+	var err error
+	for i, name := range slices.Sorted(maps.Keys(headers)) {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = appendText(text, name); err != nil {
+			return nil, err
+		}
+		text = append(text, ':', '[')
+		for j, value := range headers[name] {
+			if j > 0 {
+				text = append(text, ',')
+			}
+			if text, err = appendText(text, value); err != nil {
+				return nil, err
+			}
+		}
+		text = append(text, ']')
+	}
+	return append(text, '}'), nil
 }
+
+// appendText appends s as JSON.
+func appendText(text []byte, s string) ([]byte, error) {
+	if !strings.ContainsFunc(s, needsCare) {
+		text = append(text, '"')
+		text = append(text, s...)
+		return append(text, '"'), nil
+	}
+	encoded, err := json.Marshal(safetext.Storable(s))
+	return append(text, encoded...), err
+}
+
+// needsCare reports whether a character may stand in JSON otherwise than as itself.
+func needsCare(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > '~' }
