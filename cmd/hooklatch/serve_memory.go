@@ -27,6 +27,9 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 	} else if limit > 0 {
 		debug.SetMemoryLimit(limit)
 	}
+	if _, given := env("GOGC"); !given {
+		spareCollections(limit)
+	}
 	if limit <= 0 {
 		return // neither Linux nor a word of the user
 	}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSmallHeapIsCollectedLessOften(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for live, want := range map[uint64]int{
+		0: 100, mib: 800, 8 * mib: 700, 10 * mib: 540, 16 * mib: 300, 32 * mib: 100, 48 * mib: 100, 64 * mib: 100, 1000 * mib: 100,
+	} {
+		percent := percentFor(live, 64*mib)
+		require.Equal(t, want, percent, "%d MiB live", live/mib)
+		if percent > usualPercent {
+			require.LessOrEqual(t, live+live*uint64(percent)/100, uint64(64*mib), "%d MiB live", live/mib)
+		}
+	}
+	require.Equal(t, 100, percentFor(10*mib, 16*mib), "in a small container")
+}
