@@ -98,7 +98,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 			require.False(t, settled.Late)
 			require.Equal(t, ledger.EffectDone, settled.State)
 			require.Equal(t, 3, f.Count(), "every COMMIT was broken once")
-			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts`))
 		})
 	}
 }

@@ -78,8 +78,8 @@ func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
 	require.Equal(t, 2, created)
 	require.Equal(t, 2*(events-1), suppressed)
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
-	require.Equal(t, 2*events, b.count(t, `SELECT count(*) FROM hooklatch.effect_events`), "every event is linked")
-	require.Equal(t, 2*(events-1), b.count(t, `SELECT count(*) FROM hooklatch.effect_events WHERE suppressed`))
+	require.Equal(t, 2*events, b.count(t, `SELECT count(*) FROM hooklatch.all_links`), "every event is linked")
+	require.Equal(t, 2*(events-1), b.count(t, `SELECT count(*) FROM hooklatch.all_links WHERE suppressed`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
 	links, err := b.Ledger().EffectsOfEvent(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_3"})

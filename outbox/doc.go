@@ -93,7 +93,7 @@
 //	BEGIN
 //	  UPDATE processed_events SET outcome ... WHERE outcome = 'received' AND generation = mine   the fence
 //	  [handlers, with this transaction]
-//	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT effect_events
+//	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
 //	  INSERT river_job                                               one effect job for each new effect
 //	COMMIT
 //

@@ -24,6 +24,7 @@ func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) 
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
 		UPDATE hooklatch.effects SET
+			created_at = created_at - make_interval(secs => `+seconds(by)+`),
 			maybe_applied_since = maybe_applied_since - make_interval(secs => `+seconds(by)+`),
 			last_attempt_at = last_attempt_at - make_interval(secs => `+seconds(by)+`),
 			reopened_at = reopened_at - make_interval(secs => `+seconds(by)+`)

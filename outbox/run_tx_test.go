@@ -60,7 +60,7 @@ func TestRunTxSurvivesALostCommit(t *testing.T) {
 			require.Equal(t, 1, claimed.Effect.Attempt)
 			require.Equal(t, ledger.EffectDone, settled.State)
 			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM applied`))
-			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+			require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts`))
 		})
 	}
 }
@@ -121,7 +121,7 @@ func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	require.Equal(t, 1, f.Count())
 	require.Equal(t, ledger.ClaimGranted, claimed.Status)
 	require.Equal(t, ledger.EffectPending, settled.State)
-	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts`))
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts`))
 	require.Equal(t, 1, sound.effect(t, id).Attempt)
 }
 

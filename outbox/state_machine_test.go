@@ -171,6 +171,7 @@ func TestLedgerRefusesTampering(t *testing.T) {
 		"skip an attempt":                  {ledger.EffectPending, `state = 'started', attempt = attempt + 2, claim_id = gen_random_uuid(), lease_until = now()`},
 		"rotate keys back":                 {ledger.EffectPending, `key_rotations = -1`},
 		"be done and claimed":              {ledger.EffectStarted, `state = 'done'`},
+		"change its number":                {ledger.EffectPending, `effect_id = effect_id + 1`},
 	} {
 		id := b.in(t, name, c.from)
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET `+c.set+` WHERE idempotency_key = $1`, id.IdempotencyKey())

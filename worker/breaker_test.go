@@ -140,9 +140,9 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
 
 			// Probes go on, and nothing else, also after a while.
-			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.effect_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
+			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.all_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
 				WHERE e.destination = 'down' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt)
-			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts AS a
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.effects AS e USING (scope, key, generation)
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id
 				WHERE e.destination = 'down' AND j.kind <> 'upkeep.probe' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt))

@@ -138,7 +138,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 		"body": `route "body": http.body: no such key: missing`,
 		"late": `route "late": http.body: no such key: missing`,
 	} {
-		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects JOIN hooklatch.effect_events AS l USING (scope, key, generation)
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects JOIN hooklatch.all_links AS l USING (scope, key, generation)
 			WHERE route = $1 AND state = 'parked' AND error = $2 AND l.event_id = 'evt_1'`, route, reason), route)
 	}
 	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)

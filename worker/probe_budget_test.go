@@ -38,7 +38,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 			}
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`)
 			// More probes than all of them have attempts.
-			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.effect_attempts AS a
+			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
 			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
 			require.Positive(t, b.count(t, `SELECT max(attempt) - 3 FROM hooklatch.effects`), "the fencing token rises all the same")

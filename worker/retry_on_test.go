@@ -26,7 +26,7 @@ func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	require.EqualValues(t, 5, calls.Load())
-	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
 }
 
 // What was turned away to the last attempt has failed, and its order goes on.

@@ -122,7 +122,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 			require.Equal(t, faults, f.Count(), "every fault happened")
 			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM public.credits`))
 			require.Equal(t, effects, b.count(t, `SELECT count(DISTINCT invoice) FROM public.credits`))
-			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE applied = 'yes' AND attempt = 1`))
+			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE applied = 'yes' AND attempt = 1`))
 		})
 	}
 }

@@ -83,7 +83,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	}
 	for _, query := range []string{
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.effects AS t`,
-		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.effect_attempts AS t`,
+		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.all_attempts AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.processed_events AS t`,
 		`SELECT COALESCE(string_agg(t.headers::text, ' '), '') FROM hooklatch.deliveries AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.river_job AS t`,

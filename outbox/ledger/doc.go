@@ -35,8 +35,10 @@
 // pending by a replay of its event only. Nothing leaves done.
 //
 // The database keeps the machine (schema/migrations/0006): a trigger refuses what
-// is not in the table, whoever asks, another one records each transition in
-// effect_transitions and each attempt that leaves started in effect_attempts.
+// is not in the table, whoever asks. The view effect_transitions has each
+// transition: of an attempt that is settled the row in attempts tells both, how it
+// began and how it ended; another trigger records every other, and each attempt
+// that leaves started without a settlement.
 //
 // Turned away is what a person may change at the receiver, and is tried again
 // like what was not applied. It differs at the end: it was an answer, so nobody

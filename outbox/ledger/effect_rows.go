@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,13 +47,28 @@ type effectRow struct {
 	AcceptSeq      *int64
 }
 
+// linkID names the link of an event to an effect.
+type linkID struct {
+	identity.EffectID
+
+	AcceptSeq int64 // of the event
+}
+
 // linkRow links an event to an effect that it, or one before it, has led to.
 type linkRow struct {
-	identity.EventRef
-	identity.EffectID
+	linkID
 
 	Repeats bool
 }
+
+// knownLink is a link that an earlier transaction, or statement of this one, may
+// have written.
+type knownLink struct {
+	linkID
+	identity.EventRef
+}
+
+type knownLinks struct{ Links []knownLink }
 
 // createEffects are the distinct effects of a batch and the links of its events to
 // them.
@@ -67,6 +83,7 @@ type renderEffects struct{ Effects []renderedEffect }
 type effectRows struct {
 	createEffects
 
+	known knownLinks // those of createEffects that may be there already
 	index map[identity.EffectID]int
 }
 
@@ -76,7 +93,11 @@ type effectRows struct {
 func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
 	if cause != nil {
-		r.Links = append(r.Links, linkRow{EventRef: cause.EventRef, EffectID: e.EffectID, Repeats: repeats})
+		id := linkID{EffectID: e.EffectID, AcceptSeq: cause.AcceptSeq}
+		r.Links = append(r.Links, linkRow{linkID: id, Repeats: repeats})
+		if cause.Generation > 1 || e.Route == "" {
+			r.known.Links = append(r.known.Links, knownLink{linkID: id, EventRef: cause.EventRef})
+		}
 	}
 	if repeats {
 		return nil
@@ -121,11 +142,35 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 // insert returns which of the effects are new, and learns the queues of their
 // destinations.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
+	if err := r.dropKnownLinks(ctx, tx, sql); err != nil {
+		return nil, err
+	}
 	created, err := r.written(sql.CreateEffects.With(r.createEffects).Query(ctx, tx))
 	if err != nil {
 		return nil, fmt.Errorf("create effects: %w", err)
 	}
 	return created, nil
+}
+
+// dropKnownLinks leaves the links that are still to be written.
+func (r *effectRows) dropKnownLinks(ctx context.Context, tx pgx.Tx, sql *statements) error {
+	if len(r.known.Links) == 0 {
+		return nil
+	}
+	rows, err := sql.KnownLinks.With(r.known).Query(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("look up links: %w", err)
+	}
+	there := make(map[linkID]bool)
+	var id linkID
+	if _, err := pgx.ForEachRow(rows, []any{&id.AcceptSeq, &id.Scope, &id.Key, &id.Generation}, func() error {
+		there[id] = true
+		return nil
+	}); err != nil {
+		return fmt.Errorf("look up links: %w", err)
+	}
+	r.Links = slices.DeleteFunc(r.Links, func(link linkRow) bool { return there[link.linkID] })
+	return nil
 }
 
 // render makes effects that an earlier plan of a replayed event could not

@@ -29,6 +29,7 @@ type statements struct {
 	EffectsWithoutJob   statement.Of[withoutJob]
 	FixRequest          statement.Of[fixRequest]
 	KeysOfEvent         statement.Of[identity.EventRef]
+	KnownLinks          statement.Of[knownLinks]
 	LimitStatements     statement.Of[limitStatements]
 	ListEffects         statement.Of[listEffects]
 	LockEffect          statement.Of[identity.EffectID]

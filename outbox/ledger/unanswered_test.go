@@ -38,7 +38,7 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	e := sound.granted(t, id)
 	require.Equal(t, 2, e.Attempt, "the fencing token rises")
 	require.Zero(t, e.MaybeAppliedSince)
-	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
 }
 
 // Whoever asked has gone when the claim is committed at last.

@@ -154,7 +154,7 @@ func (c *crash) verify(t *testing.T) {
 	t.Logf("%d killed after the request was sent, %d before; %d done, %d parked; effects by calls: %v",
 		len(c.inDoubt), len(c.uncalled), len(done), len(parked), histogram)
 
-	lost := c.count(t, `SELECT count(*) FROM hooklatch.effect_attempts WHERE lost AND applied = 'unknown'`)
+	lost := c.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE lost AND applied = 'unknown'`)
 	require.Equal(t, len(c.inDoubt)+len(c.uncalled), lost, "the ledger has every lost attempt")
 	if c.policy == ledger.AtLeastOnce {
 		require.Empty(t, parked)

@@ -81,6 +81,6 @@ func (l *scene) rows(t *testing.T) string {
 	var rows string
 	require.NoError(t, l.pool.QueryRow(t.Context(), `
 		SELECT (SELECT string_agg(e::text, E'\n' ORDER BY e.key) FROM hooklatch.effects AS e)
-			|| (SELECT string_agg(a::text, E'\n' ORDER BY a.key, a.attempt) FROM hooklatch.effect_attempts AS a)`).Scan(&rows))
+			|| (SELECT string_agg(a::text, E'\n' ORDER BY a.key, a.attempt) FROM hooklatch.all_attempts AS a)`).Scan(&rows))
 	return rows
 }

@@ -49,7 +49,7 @@ func TestRecoveryAtProductionSettings(t *testing.T) {
 		return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects
 	}, 2*time.Minute, 100*time.Millisecond)
 	t.Logf("%d effects recovered after %s", effects, time.Since(killed).Round(time.Second))
-	require.Equal(t, effects, count(t, pool, `SELECT count(*) FROM hooklatch.effect_attempts WHERE lost AND applied = 'unknown'`))
+	require.Equal(t, effects, count(t, pool, `SELECT count(*) FROM hooklatch.all_attempts WHERE lost AND applied = 'unknown'`))
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	require.Len(t, seen.bodies, effects)

@@ -1,7 +1,7 @@
 -- Whether a transaction whose COMMIT answer was lost was committed all the same.
 SELECT EXISTS (
     SELECT
-    FROM hooklatch.effect_attempts
+    FROM hooklatch.all_attempts
     WHERE scope = :scope
         AND key = :key
         AND generation = :generation

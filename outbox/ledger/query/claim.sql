@@ -1,7 +1,8 @@
 -- T3, first half: gives each effect that may be attempted to the job that asks,
 -- in key order. One whose attempt outlived its lease is in doubt: it is tried
--- again under at_least_once and parked under at_most_once. An ordered effect is
--- only told that it is its order's turn to be asked, unless that was done.
+-- again under at_least_once and parked under at_most_once; a trigger records it. An
+-- ordered effect is only told that it is its order's turn to be asked, unless that
+-- was done.
 WITH asked AS (
     SELECT a.*
     FROM :asked AS a (
@@ -11,7 +12,7 @@ WITH asked AS (
     ORDER BY a.scope COLLATE "C", a.key COLLATE "C", a.generation
 ), locked AS (
     SELECT
-        asked.scope, asked.key, asked.generation, e.policy, e.attempt, e.claim_id, e.last_attempt_at, e.job_id, e.key_rotations,
+        asked.scope, asked.key, asked.generation, e.policy,
         -- Carried along: joining asked again would compare each row with all.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
         -- As they are under the lock, which may be newer than the snapshot.
@@ -35,8 +36,8 @@ WITH asked AS (
     -- body is not among the columns: the updates below would read it whole.
     CROSS JOIN LATERAL (
         SELECT
-            e.destination, e.policy, e.order_key, e.request_rendering, e.state, e.attempt, e.claim_id, e.lease_until, e.next_attempt_at,
-            e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since, e.job_id, e.key_rotations
+            e.destination, e.policy, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until, e.next_attempt_at,
+            e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope
             AND e.key = asked.key
@@ -67,6 +68,7 @@ WITH asked AS (
         lease_until = now() + make_interval(secs => judged.lease_seconds),
         first_attempt_at = COALESCE(e.first_attempt_at, now()),
         last_attempt_at = CASE WHEN judged.repeated THEN e.last_attempt_at ELSE now() END,
+        claimed_at = CASE WHEN judged.repeated THEN e.claimed_at ELSE clock_timestamp() END,
         maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
         job_id = judged.asked_job,
         request_method = CASE WHEN e.attempt = 0 AND e.request_method = '' THEN judged.first_method ELSE e.request_method END,
@@ -96,19 +98,6 @@ WITH asked AS (
     RETURNING
         e.*, judged.verdict, judged.lost, judged.own_fault,
         e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at
-), recorded AS (
-    INSERT INTO hooklatch.effect_attempts (
-        scope, key, generation, attempt, started_at, finished_at, lost, state, applied, error, job_id, claim_id, key_rotation
-    )
-    SELECT
-        scope, key, generation, attempt, last_attempt_at, now(), true,
-        CASE WHEN verdict = 'park' THEN 'parked' WHEN unsent THEN 'pending' ELSE 'in_doubt' END,
-        CASE WHEN unsent THEN 'no' ELSE 'unknown' END,
-        'the worker was lost, or did not settle before its lease ended', job_id, claim_id, key_rotations
-    FROM judged
-    WHERE lost
-        AND verdict IN ('grant', 'park')
-    ON CONFLICT (scope, key, generation, attempt) DO NOTHING
 ), answered AS (
     SELECT * FROM granted
     UNION ALL

@@ -36,12 +36,12 @@ WITH planned AS (
     ON CONFLICT DO NOTHING
     RETURNING scope, key, generation, queue
 ), linked AS (
-    INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
-    SELECT
-        l.source, l.event_id, l.scope, l.key, l.generation,
-        l.repeats OR (l.scope, l.key, l.generation) NOT IN (SELECT scope, key, generation FROM created)
-    FROM :links AS l (source text, event_id text, scope text, key text, generation integer, repeats boolean)
-    ON CONFLICT (source, event_id, scope, key, generation) DO NOTHING
+    INSERT INTO hooklatch.links (accept_seq, scope, key, generation, suppressed)
+    SELECT DISTINCT ON (l.accept_seq, l.scope, l.key, l.generation)
+        l.accept_seq, l.scope, l.key, l.generation,
+        l.repeats OR (l.scope, l.key, l.generation) NOT IN (SELECT scope, key, generation FROM created) AS suppressed
+    FROM :links AS l (accept_seq bigint, scope text, key text, generation integer, repeats boolean)
+    ORDER BY l.accept_seq, l.scope, l.key, l.generation, suppressed
 )
 SELECT scope, key, generation, queue
 FROM created

@@ -1,5 +1,5 @@
 SELECT attempt, started_at, finished_at, lost, state, applied, response_status, response_excerpt, error, job_id, key_rotation
-FROM hooklatch.effect_attempts
+FROM hooklatch.all_attempts
 WHERE scope = :scope
     AND key = :key
     AND generation = :generation

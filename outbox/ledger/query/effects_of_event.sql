@@ -1,6 +1,6 @@
 -- The links of one event, also to effects an earlier event had made.
 SELECT l.scope, l.key, l.generation, l.suppressed, e.idempotency_key, e.destination, e.state, e.attempt
-FROM hooklatch.effect_events AS l
+FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
     SELECT e.idempotency_key, e.destination, e.state, e.attempt
     FROM hooklatch.effects AS e

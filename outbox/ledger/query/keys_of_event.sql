@@ -1,6 +1,6 @@
 -- The keys of the effects of an event.
 SELECT e.idempotency_key
-FROM hooklatch.effect_events AS l
+FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
     SELECT e.idempotency_key
     FROM hooklatch.effects AS e

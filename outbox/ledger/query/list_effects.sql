@@ -15,7 +15,7 @@ WITH found AS (
     )
     UNION ALL
     SELECT e.*
-    FROM hooklatch.effect_events AS l
+    FROM hooklatch.all_links AS l
     CROSS JOIN LATERAL (
         SELECT e.*
         FROM hooklatch.effects AS e

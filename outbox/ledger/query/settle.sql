@@ -24,6 +24,7 @@ WITH ended AS (
     UPDATE hooklatch.effects AS e
     SET
         state = ended.new_state,
+        settled_attempt = e.attempt,
         claim_id = NULL,
         lease_until = NULL,
         next_attempt_at = now() + make_interval(secs => ended.retry_seconds),
@@ -41,21 +42,21 @@ WITH ended AS (
         AND ended.now_claim_id = ended.claim_id
         AND ended.now_state = 'started'
     RETURNING
-        e.scope, e.key, e.generation, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.job_id, ended.claim_id,
+        e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.claimed_at, e.job_id, ended.claim_id,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
         -- The key the attempt carried, not the one that follows.
         e.key_rotations - CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END AS key_rotation
 ), recorded AS (
-    INSERT INTO hooklatch.effect_attempts (
-        scope, key, generation, attempt, started_at, finished_at, state, applied,
+    INSERT INTO hooklatch.attempts (
+        effect_id, attempt, started_at, claimed_at, finished_at, state, applied,
         response_status, response_excerpt, error, job_id, claim_id, key_rotation
     )
     SELECT
-        scope, key, generation, attempt, last_attempt_at, last_attempt_at + make_interval(secs => duration_seconds),
+        effect_id, attempt, last_attempt_at, GREATEST(claimed_at, last_attempt_at), last_attempt_at + make_interval(secs => duration_seconds),
         state, applied, response_status, response_excerpt, error, job_id, claim_id, key_rotation
     FROM settled
-    ON CONFLICT (scope, key, generation, attempt) DO NOTHING
+    ON CONFLICT (effect_id, attempt, started_at) DO NOTHING
 ), newest AS (
     INSERT INTO hooklatch.object_versions AS known (scope, latest_key, occurred_at, accept_seq, idempotency_key)
     SELECT DISTINCT ON (scope COLLATE "C", latest_key COLLATE "C") scope, latest_key, occurred_at, accept_seq, idempotency_key

@@ -17,7 +17,7 @@ CROSS JOIN LATERAL (
 ) AS e
 LEFT JOIN LATERAL (
     SELECT a.attempt, a.state
-    FROM hooklatch.effect_attempts AS a
+    FROM hooklatch.all_attempts AS a
     WHERE a.scope = ended.scope
         AND a.key = ended.key
         AND a.generation = ended.generation

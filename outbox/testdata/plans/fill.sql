@@ -41,20 +41,17 @@ SELECT
 FROM filled
 WHERE turn NOT IN (0, 5, 6);
 
-INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed)
-SELECT 'stripe', id, 'route:stripe:everything', id, 1, false
+INSERT INTO hooklatch.links (accept_seq, scope, key, generation, suppressed)
+SELECT accept_seq, 'route:stripe:everything', id, 1, false
 FROM filled
 WHERE turn NOT IN (0, 5, 6);
 
-INSERT INTO hooklatch.effect_attempts (scope, key, generation, attempt, started_at, finished_at, state, applied)
-SELECT 'route:stripe:everything', id, 1, 1, received_at, received_at, CASE turn WHEN 2 THEN 'done' ELSE 'failed' END, CASE turn WHEN 2 THEN 'yes' ELSE 'no' END
+INSERT INTO hooklatch.attempts (effect_id, attempt, started_at, claimed_at, finished_at, state, applied)
+SELECT
+    e.effect_id, 1, filled.received_at, filled.received_at, filled.received_at,
+    CASE turn WHEN 2 THEN 'done' ELSE 'failed' END, CASE turn WHEN 2 THEN 'yes' ELSE 'no' END
 FROM filled
-WHERE turn IN (2, 3);
-
-INSERT INTO hooklatch.effect_transitions (scope, key, generation, from_state, to_state, attempt)
-SELECT 'route:stripe:everything', id, 1, step.from_state, step.to_state, 1
-FROM filled
-CROSS JOIN (VALUES (1, 'pending', 'started'), (2, 'started', 'done')) AS step (n, from_state, to_state)
+JOIN hooklatch.effects AS e ON e.key = filled.id
 WHERE turn IN (2, 3);
 
 -- Every eighth event lacks its job, one in a hundred of them.

@@ -4,6 +4,12 @@ FROM hooklatch.effects AS e
 WHERE e.state = 'done'
     AND NOT EXISTS (
         SELECT
+        FROM hooklatch.attempts AS a
+        WHERE a.effect_id = e.effect_id
+            AND a.applied = 'yes'
+    )
+    AND NOT EXISTS (
+        SELECT
         FROM hooklatch.effect_attempts AS a
         WHERE a.scope = e.scope
             AND a.key = e.key

@@ -1,5 +1,5 @@
 SELECT count(*) OVER () AS total, l.source || '/' || l.event_id || ' -> ' || l.scope || ' ' || l.key AS violation
-FROM hooklatch.effect_events AS l
+FROM hooklatch.all_links AS l
 WHERE NOT EXISTS (
     SELECT
     FROM hooklatch.effects AS e

@@ -2,5 +2,5 @@
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, event_id, scope, key, generation, suppressed, linked_at
-    FROM hooklatch.effect_events
+    FROM hooklatch.all_links
 ) AS r

@@ -94,7 +94,7 @@ func Faults() []Fault {
 // tables are those of ours that sessions lock, rewrite and fill.
 func tables() []string {
 	return []string{
-		"hooklatch.processed_events", "hooklatch.effects", "hooklatch.effect_events", "hooklatch.effect_attempts",
+		"hooklatch.processed_events", "hooklatch.effects", "hooklatch.links", "hooklatch.attempts",
 		"hooklatch.destinations", "hooklatch.river_job",
 	}
 }

@@ -88,8 +88,8 @@ func code(err error) string {
 const everyTable = `
 	UPDATE hooklatch.processed_events SET outcome = outcome WHERE false;
 	UPDATE hooklatch.effects SET state = state WHERE false;
-	UPDATE hooklatch.effect_events SET key = key WHERE false;
-	UPDATE hooklatch.effect_attempts SET key = key WHERE false;
+	UPDATE hooklatch.links SET key = key WHERE false;
+	UPDATE hooklatch.attempts SET state = state WHERE false;
 	UPDATE hooklatch.destinations SET name = name WHERE false;
 	UPDATE hooklatch.deliveries SET source = source WHERE false;
 	UPDATE hooklatch.river_job SET kind = kind WHERE false`
