@@ -299,3 +299,27 @@ func TestCancel(t *testing.T) {
 	require.ErrorContains(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
 	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }
+
+// An effect is found by its key on the wire hour by hour, also a rotated key and one
+// of long ago, and before its index was built.
+func TestEffectIsFoundByItsKeyOnTheWire(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	young, old := b.dispatched(t, "evt_1", ledger.AtLeastOnce), b.dispatched(t, "evt_2", ledger.AtLeastOnce)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET created_at = created_at - interval '400 days' WHERE key = 'evt_2'`)
+	require.NoError(t, err)
+	for range 2 {
+		for _, id := range []identity.EffectID{young, old} {
+			for _, key := range []string{id.IdempotencyKey(), id.IdempotencyKey() + "_3"} {
+				e, err := b.Ledger().Effect(t.Context(), key)
+				require.NoError(t, err)
+				require.Equal(t, id, e.EffectID)
+			}
+		}
+		_, err = b.Ledger().Effect(t.Context(), "hl_none")
+		require.ErrorIs(t, err, ledger.ErrNotFound)
+		_, err := b.pool.Exec(t.Context(), `DROP INDEX IF EXISTS hooklatch.effects_wire_key`)
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.Ledger().Cancel(t.Context(), old.IdempotencyKey(), because("not wanted")))
+}

@@ -27,7 +27,15 @@ type statements struct {
 	RiverJobExists      statement.Bound
 	RiverVersion        statement.Bound
 	SchemaExists        statement.Of[schemaExists]
+	SessionTimeouts     statement.Of[sessionTimeouts]
 	Timeouts            statement.Of[timeouts]
+	WireKeyDrop         statement.Bound
+	WireKeyLock         statement.Bound
+	WireKeyMake         statement.Bound
+	WireKeyNotUnique    statement.Bound
+	WireKeyStands       statement.Bound
+	WireKeyUnlock       statement.Bound
+	WireKeyWasUnique    statement.Bound
 }
 
 type historyAdd struct {
@@ -42,6 +50,8 @@ type partitionsMake struct{ DaysAhead int }
 type schemaExists struct{ Name string }
 
 type timeouts struct{ LockTimeout string } // milliseconds
+
+type sessionTimeouts struct{ LockTimeout string } // milliseconds
 
 func loadStatements(name Name) (statements, error) {
 	var s statements

@@ -145,9 +145,9 @@ func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, err
 }
 
 // ask runs a query that answers yes or no.
-func (m *Migrator) ask(ctx context.Context, tx pgx.Tx, question statement.Bound) (bool, error) {
+func (m *Migrator) ask(ctx context.Context, db statement.DB, question statement.Bound) (bool, error) {
 	var yes bool
-	if err := question.QueryRow(ctx, tx).Scan(&yes); err != nil {
+	if err := question.QueryRow(ctx, db).Scan(&yes); err != nil {
 		return false, fmt.Errorf("ask %s: %w", question.Name(), err)
 	}
 	return yes, nil

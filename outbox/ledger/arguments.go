@@ -17,7 +17,25 @@ type attemptOfClaim struct {
 	ClaimID uuid.UUID
 }
 
-type effectByKey struct{ IdempotencyKey string }
+// madeIn bounds where effects are looked for by their key: when they were made.
+type madeIn struct{ MadeSince, MadeUntil *time.Time } // nil: whenever
+
+// with widens it to a time.
+func (m madeIn) with(at time.Time) madeIn {
+	if m.MadeSince == nil || at.Before(*m.MadeSince) {
+		m.MadeSince = &at
+	}
+	if m.MadeUntil == nil || at.After(*m.MadeUntil) {
+		m.MadeUntil = &at
+	}
+	return m
+}
+
+type effectByKey struct {
+	madeIn
+
+	IdempotencyKey string
+}
 
 type fixRequest struct {
 	identity.EffectID

@@ -109,6 +109,8 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 // chosenEffects are those an action is done to, unless they left the states, or
 // came to them after FinishedUntil.
 type chosenEffects struct {
+	madeIn
+
 	IdempotencyKeys []string
 	States          []EffectState
 	FinishedUntil   *time.Time // nil: whenever
@@ -167,11 +169,19 @@ func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef,
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
+	chosen := chosenEffects{States: StatesFor(ActionRetryEffect)}
+	var key string
+	var made time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&key, &made}, func() error {
+		chosen.IdempotencyKeys, chosen.madeIn = append(chosen.IdempotencyKeys, key), chosen.with(made)
+		return nil
+	}); err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}
-	return l.reopen(ctx, tx, chosenEffects{IdempotencyKeys: keys, States: StatesFor(ActionRetryEffect)}, why)
+	if len(chosen.IdempotencyKeys) == 0 {
+		return 0, nil
+	}
+	return l.reopen(ctx, tx, chosen, why)
 }
 
 // startReopened inserts the jobs of effects that were opened again, except of

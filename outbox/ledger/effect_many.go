@@ -208,7 +208,7 @@ var errNothingLeft = errors.New("all of them moved on")
 func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
 	chosen := chosenEffects{States: s.States, FinishedUntil: column.TimeOrNull(s.AsOf)}
 	for _, e := range batch {
-		chosen.IdempotencyKeys = append(chosen.IdempotencyKeys, e.IdempotencyKey)
+		chosen.IdempotencyKeys, chosen.madeIn = append(chosen.IdempotencyKeys, e.IdempotencyKey), chosen.with(e.CreatedAt)
 	}
 	what := Instruction{Action: action, Target: chosen.IdempotencyKeys[0], Filter: s.record()}
 	if len(batch) > 1 {

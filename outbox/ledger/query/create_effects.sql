@@ -31,8 +31,8 @@ WITH planned AS (
         CASE WHEN parked = '' THEN 'pending' ELSE 'parked' END, parked, CASE WHEN parked <> '' THEN now() END
     FROM planned
     ORDER BY scope COLLATE "C", key COLLATE "C", generation
-    -- Both unique indexes must arbitrate: a race on the one that does not would
-    -- be an error.
+    -- For as long as wire keys have a unique index of their own, both must arbitrate:
+    -- a race on the one that does not would be an error.
     ON CONFLICT DO NOTHING
     RETURNING scope, key, generation, queue
 ), linked AS (

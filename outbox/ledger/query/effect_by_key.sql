@@ -1,6 +1,14 @@
+-- The effect of a key as it is on the wire. The newest hours are looked at first.
 SELECT
     {{effect_columns}},
     e.request_body, e.state, e.lease_until, e.next_attempt_at
-FROM hooklatch.effects AS e
 -- A rotated key, as a receiver logs it, is the key and a number.
-WHERE e.idempotency_key = regexp_replace(:idempotency_key, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1')
+FROM regexp_replace(:idempotency_key, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1') AS asked (idempotency_key)
+CROSS JOIN {{hours_of_effects}} AS made (hour)
+CROSS JOIN LATERAL (
+    SELECT e.*
+    FROM hooklatch.effects AS e
+    WHERE {{made_in_hour}}
+    OFFSET 0
+) AS e
+LIMIT 1

@@ -1,8 +1,8 @@
--- The keys of the effects of an event.
-SELECT e.idempotency_key
+-- The keys of the effects of an event, and when they were made.
+SELECT e.idempotency_key, e.created_at
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
-    SELECT e.idempotency_key
+    SELECT e.idempotency_key, e.created_at
     FROM hooklatch.effects AS e
     WHERE e.scope = l.scope
         AND e.key = l.key

@@ -1,0 +1,1 @@
+DROP INDEX CONCURRENTLY IF EXISTS hooklatch.effects_wire_key;

@@ -1,0 +1,1 @@
+SELECT pg_advisory_unlock(hashtextextended('hooklatch.wire_key', 0));

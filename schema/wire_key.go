@@ -1,0 +1,77 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+// makeWireKeyIndex replaces the unique index on the key of effects on the wire.
+// Building an index in a transaction would keep writers out for as long as that
+// takes, so it is built concurrently, once the tables stand. What was interrupted,
+// the next Up begins anew; where another process builds it, there is nothing to do.
+func (m *Migrator) makeWireKeyIndex(ctx context.Context) error {
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("index of wire keys: %w", err)
+	}
+	defer conn.Release()
+	if err := m.replaceWireKeyIndex(ctx, conn); err != nil {
+		return fmt.Errorf("index of wire keys: %w", err)
+	}
+	return nil
+}
+
+func (m *Migrator) replaceWireKeyIndex(ctx context.Context, conn *pgxpool.Conn) error {
+	stands, err := m.ask(ctx, conn, m.sql.WireKeyStands)
+	if err != nil {
+		return err
+	}
+	unique, err := m.ask(ctx, conn, m.sql.WireKeyWasUnique)
+	if err != nil || stands && !unique {
+		return err
+	}
+	alone, err := m.ask(ctx, conn, m.sql.WireKeyLock)
+	if err != nil || !alone {
+		return err
+	}
+	// A session that cannot be put back as it was is of no use to others. Its lock
+	// goes with it.
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		_, failed := m.sql.WireKeyUnlock.Exec(ctx, conn)
+		if _, err := conn.Exec(ctx, "RESET ALL"); err != nil || failed != nil {
+			_ = conn.Conn().Close(ctx)
+		}
+	}()
+	if stands, err = m.ask(ctx, conn, m.sql.WireKeyStands); err != nil {
+		return err
+	}
+	if !stands {
+		steps := []statement.Bound{m.sql.WireKeyDrop, m.sql.WireKeyMake}
+		if err := m.inSession(ctx, conn, 0, steps...); err != nil {
+			return err
+		}
+	}
+	return m.inSession(ctx, conn, m.lockTimeout, m.sql.WireKeyNotUnique)
+}
+
+// inSession runs statements outside any transaction. A lock time-out of 0 waits
+// forever.
+func (m *Migrator) inSession(ctx context.Context, conn *pgxpool.Conn, lock time.Duration, steps ...statement.Bound) error {
+	limits := sessionTimeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
+	if _, err := m.sql.SessionTimeouts.With(limits).Exec(ctx, conn); err != nil {
+		return fmt.Errorf("set time-outs: %w", err)
+	}
+	for _, step := range steps {
+		if _, err := step.Exec(ctx, conn); err != nil {
+			return fmt.Errorf("%s: %w", step.Name(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package schema_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const (
+	wireKeyValid  = `SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('hooklatch.effects_wire_key') AND indisvalid`
+	wireKeyUnique = `SELECT count(*) FROM pg_constraint WHERE conname = 'effects_idempotency_key_key'`
+)
+
+func requireWireKeyIndex(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	require.Equal(t, 1, count(t, pool, wireKeyValid))
+	require.Zero(t, count(t, pool, wireKeyUnique))
+}
+
+// Up replaces the unique index outside its transaction, begins anew after an
+// interruption, and leaves the database to who is at it already.
+func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	migrator := newMigrator(t, pool, "")
+	requireWireKeyIndex(t, pool)
+	_, err := migrator.Down(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, 1, count(t, pool, wireKeyUnique))
+	require.Zero(t, count(t, pool, wireKeyValid))
+
+	other, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	_, err = other.Exec(t.Context(), `SELECT pg_advisory_lock(hashtextextended('hooklatch.wire_key', 0))`)
+	require.NoError(t, err)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, count(t, pool, wireKeyUnique), "another process builds it")
+	_, err = other.Exec(t.Context(), `SELECT pg_advisory_unlock_all()`)
+	require.NoError(t, err)
+	other.Release()
+
+	// What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
+	run(t, pool, `CREATE INDEX effects_wire_key ON hooklatch.effects (created_at)`)
+	run(t, pool, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'hooklatch.effects_wire_key'::regclass`)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+	requireWireKeyIndex(t, pool)
+	require.Equal(t, 1, count(t, pool, `SELECT count(*) FROM pg_indexes WHERE indexname = 'effects_wire_key' AND indexdef LIKE '%date_bin%hashtextextended%'`))
+	require.Zero(t, count(t, pool, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`))
+}
