@@ -1,0 +1,80 @@
+package outbox
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// The steps of an event's life with one effect, each a transaction of its own.
+var stepsOfALife = []string{"accept", "dispatch", "claim", "settle"}
+
+// writtenByLives is how many bytes of WAL each step of a life takes in the middle.
+// Ids are random, as those of most providers.
+func (b *bundle) writtenByLives(t *testing.T, lives int) map[string]int64 {
+	t.Helper()
+	written := map[string]int64{}
+	var at, before int64
+	step := func(name string) {
+		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&at))
+		if name != "" {
+			written[name] += at - before
+		}
+		before = at
+	}
+	for range lives {
+		id := uuid.NewString()
+		step("")
+		e := b.accepted(t, "stripe", id)
+		step("accept")
+		effect := planned(e, id)
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
+		require.NoError(t, err)
+		step("dispatch")
+		granted := b.granted(t, effect.EffectID, time.Minute)
+		step("claim")
+		b.settle(t, granted, ledger.Settlement{Verdict: ledger.VerdictDone, Duration: time.Millisecond, ResponseStatus: 200, ResponseExcerpt: "ok"})
+		step("settle")
+	}
+	for _, name := range stepsOfALife {
+		written[name] /= int64(lives)
+		written["life"] += written[name]
+	}
+	return written
+}
+
+// In the index of a large table each random key costs the image of a page after
+// every checkpoint. The bytes of a life are bounded on a small table, where there
+// are none, and right after a checkpoint of a larger one.
+//
+// HOOKLATCH_LONG=1 fills the tables with 2,000,000 lives, not with 30,000.
+func TestWALOfALife(t *testing.T) {
+	t.Parallel()
+	b := onPool(t, pgtest.New(t, pgtest.Durable(), pgtest.Setting("autovacuum", "off"), pgtest.Setting("max_wal_size", "8GB"), pgtest.Setting("checkpoint_timeout", "1h")))
+	lives := 200
+	b.writtenByLives(t, lives)
+	small := b.writtenByLives(t, lives)
+	filled := 30_000
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		filled = 2_000_000
+	}
+	fill, err := os.ReadFile("testdata/lives.sql")
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), fmt.Sprintf(string(fill), filled))
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `CHECKPOINT`)
+	require.NoError(t, err)
+	large := b.writtenByLives(t, lives)
+	for _, name := range append(stepsOfALife, "life") {
+		t.Logf("%-8s %6d B, after a checkpoint %6d B", name, small[name], large[name])
+	}
+	require.Less(t, small["life"], int64(6_400))
+	require.Less(t, large["life"], int64(24_000))
+}
