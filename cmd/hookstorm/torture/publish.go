@@ -3,17 +3,17 @@ package torture
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
 )
 
-// The lines of docs/guarantees.md between which the totals stand.
-const (
-	totalsBegin = "<!-- totals of torture: written by hookstorm check --publish -->"
-	totalsEnd   = "<!-- end of totals -->"
-)
+// totalsPlace is where the totals stand in docs/guarantees.md.
+var totalsPlace = page.Place{
+	Begin: "<!-- totals of torture: written by hookstorm check --publish -->",
+	End:   "<!-- end of totals -->",
+}
 
 // Published is a run whose totals are published.
 type Published struct {
@@ -23,24 +23,12 @@ type Published struct {
 
 // Publish writes the totals of runs into a page, in the place of those that stand
 // there. A run with violations is not published.
-func Publish(page string, runs []Published) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return fmt.Errorf("read the page of the totals: %w", err)
-	}
-	before, rest, begins := strings.Cut(string(text), totalsBegin)
-	_, after, ends := strings.Cut(rest, totalsEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the totals, which is between %q and %q", page, totalsBegin, totalsEnd)
-	}
+func Publish(path string, runs []Published) error {
 	totals, err := totalsOf(runs)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(page, []byte(before+totalsBegin+"\n"+totals+totalsEnd+after), 0o644); err != nil { //nolint:gosec // a page of the documentation
-		return fmt.Errorf("write the page of the totals: %w", err)
-	}
-	return nil
+	return totalsPlace.Fill(path, totals)
 }
 
 // totalsOf are the totals of all runs, and a row for each.

@@ -1,0 +1,31 @@
+// Package page is responsible for the places in pages of the documentation that
+// commands of hookstorm write.
+package page
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Place is what stands between two lines of a page.
+type Place struct {
+	Begin, End string
+}
+
+// Fill writes text into the page, in the place of what stands there.
+func (p Place) Fill(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the page: %w", err)
+	}
+	before, rest, begins := strings.Cut(string(old), p.Begin)
+	_, after, ends := strings.Cut(rest, p.End)
+	if !begins || !ends {
+		return fmt.Errorf("%s has no place for what is to be written, which is between %q and %q", path, p.Begin, p.End)
+	}
+	if err := os.WriteFile(path, []byte(before+p.Begin+"\n"+text+p.End+after), 0o644); err != nil { //nolint:gosec // a page of the documentation
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
