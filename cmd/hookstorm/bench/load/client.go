@@ -1,0 +1,180 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Options configure a Client.
+type Options struct {
+	// Addresses of the servers, host:port, which share the connections. Required.
+	Addresses []string
+	// Source is the endpoint that is posted to. Defaults to Source.
+	Source string
+	// Connections are how many there are in all. Defaults to 64.
+	Connections int
+	// Size is that of a body in bytes. Defaults to DefaultSize.
+	Size int
+	// Order is that of the ids. Defaults to Random.
+	Order Order
+	// Duplicates is the share of events that were sent before. Defaults to 0.
+	Duplicates float64
+	// Lazy opens a connection with its first event.
+	Lazy bool
+}
+
+// Client has connections that stay open. It is for one call at a time.
+type Client struct {
+	conns []*conn
+}
+
+// Dial opens the connections. What is under way on them ends with ctx.
+func Dial(ctx context.Context, o Options) (*Client, error) {
+	if len(o.Addresses) == 0 {
+		return nil, errors.New("load needs a server")
+	}
+	o.Source = cmp.Or(o.Source, Source)
+	o.Connections, o.Size, o.Order = cmp.Or(o.Connections, 64), cmp.Or(o.Size, DefaultSize), cmp.Or(o.Order, Random)
+	client := &Client{}
+	for i := range o.Connections {
+		made, err := newMaker(o)
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{address: o.Addresses[i%len(o.Addresses)], maker: made}
+		client.conns = append(client.conns, c)
+		if o.Lazy {
+			continue
+		}
+		if err := c.dial(ctx); err != nil {
+			client.Close()
+			return nil, fmt.Errorf("open connection %d: %w", i+1, err)
+		}
+	}
+	return client, nil
+}
+
+// Close closes the connections.
+func (c *Client) Close() {
+	for _, one := range c.conns {
+		one.close()
+	}
+}
+
+// Run is what came of some events.
+type Run struct {
+	Events   int
+	Repeated int // how often one was sent again, because the server asked for it
+	Began    time.Time
+	Ended    time.Time
+
+	latencies []time.Duration // in order of their length
+}
+
+// Rate is how many events were taken in a second.
+func (r Run) Rate() float64 { return float64(r.Events) / r.Ended.Sub(r.Began).Seconds() }
+
+// Latency is the one below which a share of all is.
+func (r Run) Latency(share float64) time.Duration {
+	if len(r.latencies) == 0 {
+		return 0
+	}
+	return r.latencies[int(share*float64(len(r.latencies)-1))]
+}
+
+// Closed sends n events: each connection begins the next one when the one before was
+// answered.
+func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
+	return c.run(ctx, n, func(_ context.Context, _ int) time.Time { return time.Now() })
+}
+
+// Open begins n events at a constant rate, whatever becomes of those before. The
+// latency counts from the moment at which an event was to begin, also when it waited
+// for a connection.
+func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
+	start := time.Now()
+	return c.run(ctx, n, func(ctx context.Context, i int) time.Time {
+		at := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
+		sleepUntil(ctx, at)
+		return at
+	})
+}
+
+// One sends an event over the first connection and says when it began.
+func (c *Client) One(ctx context.Context) (id string, began time.Time, err error) {
+	began = time.Now()
+	id, _, err = c.conns[0].deliver(ctx)
+	return id, began, err
+}
+
+// atOnce is how many connections Each uses at the same time.
+const atOnce = 64
+
+// Each sends one event over every connection, a few at a time.
+func (c *Client) Each(ctx context.Context) error {
+	var sending errgroup.Group
+	sending.SetLimit(atOnce)
+	for _, one := range c.conns {
+		sending.Go(func() error {
+			_, _, err := one.deliver(ctx)
+			return err
+		})
+	}
+	if err := sending.Wait(); err != nil {
+		return fmt.Errorf("send an event over each connection: %w", err)
+	}
+	return nil
+}
+
+// Connected is how many connections are open, as far as the client knows.
+func (c *Client) Connected() int {
+	n := 0
+	for _, one := range c.conns {
+		if one.net != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// run sends n events over all connections. Begin waits until one is to begin and says
+// since when its latency counts.
+func (c *Client) run(ctx context.Context, n int, begin func(ctx context.Context, i int) time.Time) (Run, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next, repeated atomic.Int64
+	var all sync.WaitGroup
+	perConn := make([][]time.Duration, len(c.conns))
+	run := Run{Began: time.Now()}
+	for w, one := range c.conns {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				began := begin(ctx, i)
+				_, times, err := one.deliver(ctx)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				repeated.Add(int64(times))
+				perConn[w] = append(perConn[w], time.Since(began))
+			}
+		})
+	}
+	all.Wait()
+	run.Ended = time.Now()
+	if err := context.Cause(ctx); err != nil {
+		return run, fmt.Errorf("send events: %w", err)
+	}
+	run.latencies = slices.Concat(perConn...)
+	slices.Sort(run.latencies)
+	run.Events, run.Repeated = len(run.latencies), int(repeated.Load())
+	return run, nil
+}

@@ -1,0 +1,123 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+const (
+	// dialTimeout bounds the wait for a server to take a connection.
+	dialTimeout = 10 * time.Second
+	// again is the pause before an event is sent once more.
+	again = 20 * time.Millisecond
+	// excerpt is how much of an answer stands in an error, in bytes.
+	excerpt = 300
+)
+
+// conn is one connection. It is written by hand, because the client shares the
+// machine with what it measures: net/http costs twice as much.
+type conn struct {
+	address string
+	maker   *maker
+	net     net.Conn    // nil while there is none
+	release func() bool // ends that the connection ends with its context
+	reader  *bufio.Reader
+	out     []byte
+}
+
+func (c *conn) dial(ctx context.Context) error {
+	dialed, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", c.address)
+	if err != nil {
+		return err
+	}
+	c.net = dialed
+	c.release = context.AfterFunc(ctx, func() { _ = dialed.SetDeadline(time.Unix(1, 0)) }) // fails on one that is closed
+	if c.reader == nil {
+		c.reader = bufio.NewReader(dialed)
+	} else {
+		c.reader.Reset(dialed)
+	}
+	return nil
+}
+
+func (c *conn) close() {
+	if c.net != nil {
+		c.release()
+		_ = c.net.Close() // nothing is lost with it
+		c.net = nil
+	}
+}
+
+// errRefused: the server asked to come back, or the connection broke.
+var errRefused = errors.New("not taken")
+
+// deliver sends a new event until it is taken, as providers do. It returns how often
+// it had to be sent again.
+func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
+	id, request, err := c.maker.next(time.Now())
+	if err != nil {
+		return "", 0, err
+	}
+	for {
+		err := c.post(ctx, request)
+		if err == nil {
+			return id, repeated, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return id, repeated, cause
+		}
+		if !errors.Is(err, errRefused) {
+			return id, repeated, err
+		}
+		repeated++
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+}
+
+// post sends a request and waits for the answer.
+func (c *conn) post(ctx context.Context, r *provider.Request) error {
+	if c.net == nil {
+		if err := c.dial(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errRefused, err)
+		}
+	}
+	c.out = append(append(append(c.out[:0], "POST "...), r.URL.Path...), " HTTP/1.1\r\nHost: localhost\r\n"...)
+	for name, values := range r.Header {
+		c.out = append(append(append(append(c.out, name...), ": "...), values[0]...), "\r\n"...)
+	}
+	c.out = append(strconv.AppendInt(append(c.out, "Content-Length: "...), int64(len(r.Body)), 10), "\r\n\r\n"...)
+	c.out = append(c.out, r.Body...)
+	if _, err := c.net.Write(c.out); err != nil {
+		c.close()
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	answer, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		c.close()
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, excerpt))
+	if answer.Close || err != nil {
+		c.close()
+	}
+	switch {
+	case answer.StatusCode/100 == 2:
+		return nil
+	case answer.StatusCode == http.StatusServiceUnavailable || answer.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: it was answered %d: %s", errRefused, answer.StatusCode, text)
+	}
+	return fmt.Errorf("an event was answered %d: %s", answer.StatusCode, text)
+}

@@ -1,0 +1,151 @@
+package load_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// taker verifies what comes, and remembers the ids.
+type taker struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	ids    []string
+	wrong  []error
+	refuse int           // that many, with 503
+	hold   chan struct{} // nil: every request is answered at once
+}
+
+func newTaker(t *testing.T) *taker {
+	t.Helper()
+	p, err := catalog.New(load.Provider, provider.Options{})
+	require.NoError(t, err)
+	taken := &taker{}
+	taken.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		request := &provider.Request{Method: r.Method, URL: r.URL, Header: r.Header, Body: body}
+		if err == nil {
+			_, err = p.Verify(r.Context(), request, []secret.Value{load.Secret()}, time.Now())
+		}
+		var event struct{ ID string }
+		if err == nil {
+			err = json.Unmarshal(body, &event)
+		}
+		taken.mu.Lock()
+		if err != nil {
+			taken.wrong = append(taken.wrong, err)
+		}
+		if len(body) != load.DefaultSize {
+			taken.wrong = append(taken.wrong, fmt.Errorf("a body has %d bytes", len(body)))
+		}
+		taken.ids = append(taken.ids, event.ID)
+		refused := taken.refuse > 0
+		taken.refuse--
+		hold := taken.hold
+		taken.mu.Unlock()
+		if hold != nil {
+			<-hold
+		}
+		if refused {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(`{"status":"accepted"}`))
+	}))
+	t.Cleanup(taken.Close)
+	return taken
+}
+
+func (s *taker) dial(t *testing.T, o load.Options) *load.Client {
+	t.Helper()
+	o.Addresses = []string{strings.TrimPrefix(s.URL, "http://")}
+	client, err := load.Dial(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// came returns the ids in the order in which they came, after none was wrong.
+func (s *taker) came(t *testing.T) []string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Empty(t, s.wrong)
+	return s.ids
+}
+
+// different counts the ids that came.
+func (s *taker) different(t *testing.T) int {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, id := range s.came(t) {
+		ids[id] = true
+	}
+	return len(ids)
+}
+
+func TestEveryEventIsSignedAndNew(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	run, err := s.dial(t, load.Options{Connections: 8}).Closed(t.Context(), 100)
+	require.NoError(t, err)
+	require.Equal(t, 100, run.Events)
+	require.Equal(t, 100, s.different(t))
+	require.Positive(t, run.Rate())
+	require.LessOrEqual(t, run.Latency(0.5), run.Latency(0.99))
+}
+
+func TestARefusedEventIsSentAgain(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	s.refuse = 3
+	run, err := s.dial(t, load.Options{Connections: 1}).Closed(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, 3, run.Repeated)
+	require.Len(t, s.came(t), 5)
+	require.Equal(t, 2, s.different(t))
+}
+
+func TestLatencyCountsFromWhenAnEventWasDue(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	s.hold = make(chan struct{})
+	// One connection: the second event is due while the first one waits.
+	time.AfterFunc(300*time.Millisecond, func() { close(s.hold) })
+	run, err := s.dial(t, load.Options{Connections: 1}).Open(t.Context(), 3, 100)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, run.Latency(0.5), 250*time.Millisecond)
+}
+
+func TestTimelyIDsGrow(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	_, err := s.dial(t, load.Options{Connections: 1, Order: load.Timely}).Closed(t.Context(), 50)
+	require.NoError(t, err)
+	require.IsIncreasing(t, s.came(t))
+}
+
+func TestDuplicatesAreEventsThatCameBefore(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	_, err := s.dial(t, load.Options{Connections: 1, Duplicates: 1}).Closed(t.Context(), 50)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.different(t))
+}
