@@ -1,0 +1,1 @@
+DROP INDEX river_job_args_index, river_job_metadata_index

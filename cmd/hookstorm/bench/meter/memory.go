@@ -1,0 +1,37 @@
+package meter
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Memory is what a process holds now and what it held at most, in bytes; 0 where it
+// is not known.
+func Memory(pid int) (now, peak int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		switch name {
+		case "VmRSS":
+			now = kilobytes(value)
+		case "VmHWM":
+			peak = kilobytes(value)
+		}
+	}
+	return now, peak
+}
+
+// kilobytes reads a number as /proc has it: "   1234 kB".
+func kilobytes(value string) int64 {
+	fields := strings.Fields(value)
+	if len(fields) != 2 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[0], 10, 64) // a number, by proc(5)
+	return n << 10
+}

@@ -1,0 +1,52 @@
+package meter
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// WAL is what Postgres wrote between two moments.
+type WAL struct {
+	Bytes int64
+	// Images are the bytes of it that are images of whole pages, which depend on how
+	// long the last checkpoint is ago; -1 when the server has no pg_walinspect.
+	Images int64
+}
+
+// Position is a place in the WAL.
+type Position string
+
+// Now is the place that is on disk.
+func Now(ctx context.Context, conn *pgx.Conn) (Position, error) {
+	var at string
+	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_flush_lsn()::text").Scan(&at); err != nil {
+		return "", fmt.Errorf("look at the WAL: %w", err)
+	}
+	return Position(at), nil
+}
+
+//go:embed images.sql
+var imagesSQL string
+
+// Between is what was written between two places.
+func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error) {
+	wal := WAL{Images: -1}
+	if err := conn.QueryRow(ctx, "SELECT pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::bigint", string(to), string(from)).Scan(&wal.Bytes); err != nil {
+		return wal, fmt.Errorf("measure the WAL: %w", err)
+	}
+	if wal.Bytes == 0 {
+		wal.Images = 0
+		return wal, nil
+	}
+	// The server may have been built without it, or be older than 15.
+	if _, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_walinspect"); err != nil {
+		return wal, nil //nolint:nilerr // then it is not known
+	}
+	if err := conn.QueryRow(ctx, imagesSQL, string(from), string(to)).Scan(&wal.Images); err != nil {
+		return wal, fmt.Errorf("measure the images of pages in the WAL: %w", err)
+	}
+	return wal, nil
+}
