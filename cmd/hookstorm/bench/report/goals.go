@@ -1,0 +1,224 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+)
+
+// Goal is a number that we want to reach.
+type Goal struct {
+	Name string
+	Unit string
+	// Want is the number, a least one with AtLeast and a most one otherwise.
+	Want    float64
+	AtLeast bool
+	// Loose is what must hold even in a quick run on a busy machine; 0 for nothing.
+	Loose float64
+	// From says which measurements it is made of.
+	From string
+
+	of func(r *Report) []float64 // one of each round; nil when it was not measured
+}
+
+// Goals are all of them, in the order of the report.
+func Goals() []Goal {
+	return []Goal{
+		{
+			Name: "accept: CPU of gateway and Postgres, of naive's", Unit: "x", Want: 0.36, Loose: 1.5, From: "server + Postgres, Hooklatch / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.sum(SectionAccept, Hooklatch, CPUServer, CPUPostgres), r.sum(SectionAccept, r.fasterNaive(), CPUServer, CPUPostgres))
+			},
+		},
+		{
+			Name: "accept: rate, of naive's", Unit: "x", Want: 2.2, AtLeast: true, Loose: 0.5, From: "rate, Hooklatch / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionAccept, Hooklatch, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
+			},
+		},
+		{
+			Name: "accept: rate, of the limit's", Unit: "x", Want: 0.28, AtLeast: true, Loose: 0.03, From: "rate, Hooklatch / limit",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionAccept, Hooklatch, Rate), r.values(SectionAccept, Limit, Rate))
+			},
+		},
+		{
+			Name: "accept: WAL beside the payload", Unit: "B", Want: 1500, Loose: 4000, From: "WAL without page images, less the body",
+			of: func(r *Report) []float64 {
+				return minus(r.values(SectionAccept, Hooklatch, WALWithoutImages), load.DefaultSize)
+			},
+		},
+		{
+			Name: "accept: median latency of 1 connection, of naive's", Unit: "x", Want: 1.15, Loose: 4, From: "p50, Hooklatch / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionSingle, Hooklatch, P50), r.values(SectionSingle, r.fasterNaive(), P50))
+			},
+		},
+		{
+			Name: "whole life: rate, of naive's accept", Unit: "x", Want: 0.6, AtLeast: true, Loose: 0.03, From: "rate, life / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionLife, WholeLife, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
+			},
+		},
+		{
+			Name: "whole life: CPU of Postgres, of naive's", Unit: "x", Want: 2.0, Loose: 20, From: "Postgres, life / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionLife, WholeLife, CPUPostgres), r.values(SectionAccept, r.fasterNaive(), CPUPostgres))
+			},
+		},
+		{
+			Name: "whole life: CPU of gateway and worker, of naive's server", Unit: "x", Want: 2.2, Loose: 20, From: "gateway + worker / server of the faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker), r.values(SectionAccept, r.fasterNaive(), CPUServer))
+			},
+		},
+		{
+			Name: "whole life: WAL beside the payload", Unit: "B", Want: 6000, Loose: 40_000, From: "WAL, less the body",
+			of: func(r *Report) []float64 { return minus(r.values(SectionLife, WholeLife, WAL), load.DefaultSize) },
+		},
+		{
+			Name: "backlog: rate of the middle 80 %, of naive's accept", Unit: "x", Want: 1.0, AtLeast: true, Loose: 0.02, From: "rate, backlog / faster naive",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionBacklog, WholeLife, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
+			},
+		},
+		{
+			Name: "backlog: first delivery after the receiver is back", Unit: "s", Want: 2, Loose: 20, From: "first delivery",
+			of: func(r *Report) []float64 { return r.values(SectionBacklog, WholeLife, FirstDelivery) },
+		},
+		{
+			Name: "idle: POST to the receiver's first byte, median", Unit: "ms", Want: 6, Loose: 500, From: "p50",
+			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, P50) },
+		},
+		{
+			Name: "idle: POST to the receiver's first byte, 99 %", Unit: "ms", Want: 20, Loose: 2000, From: "p99",
+			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, P99) },
+		},
+		{
+			Name: "idle: transactions without events", Unit: "/s", Want: 8, Loose: 100, From: "transactions, gateway and worker",
+			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, Transactions) },
+		},
+		{
+			Name: "order: from head to head with 50,000 waiting, of 10", Unit: "x", Want: 1.5, Loose: 20, From: "from one delivery to the next, 50,000 / 10",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionOrder, ManyWaiting, BetweenHeads), r.values(SectionOrder, FewWaiting, BetweenHeads))
+			},
+		},
+		{
+			Name: "never analysed: rate of a whole life, of the analysed copy's", Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate, never analysed / analysed",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionCold, NeverAnalysed, Rate), r.values(SectionCold, Analysed, Rate))
+			},
+		},
+		{
+			Name: "10 M dedup rows of random ids: rate of accept, of the empty table's", Unit: "x", Want: 0.85, AtLeast: true, Loose: 0.2, From: "rate, random ids / empty",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionGrowth, GrownRandom, Rate), r.values(SectionGrowth, Empty, Rate))
+			},
+		},
+		{
+			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",
+			of: func(r *Report) []float64 { return r.values(SectionBodies, Hooklatch, MemoryPeak) },
+		},
+		{
+			Name: "memory of a gateway: 10,000 connections that bring nothing", Unit: "MB", Want: 200, Loose: 1000, From: "memory",
+			of: func(r *Report) []float64 { return r.values(SectionConnections, Hooklatch, Memory) },
+		},
+	}
+}
+
+// fasterNaive is the variant of the naive pattern that we are compared with.
+func (r *Report) fasterNaive() string {
+	if median(r.values(SectionAccept, Naive, Rate)) > median(r.values(SectionAccept, NaiveWithoutGIN, Rate)) {
+		return Naive
+	}
+	return NaiveWithoutGIN
+}
+
+// sum adds quantities of each round.
+func (r *Report) sum(section, who string, quantities ...Quantity) []float64 {
+	var sums []float64
+	for i, quantity := range quantities {
+		values := r.values(section, who, quantity)
+		if i == 0 {
+			sums = make([]float64, len(values))
+		}
+		if len(values) != len(sums) {
+			return nil
+		}
+		for j, value := range values {
+			sums[j] += value
+		}
+	}
+	return sums
+}
+
+// ratio divides what was measured in the same round.
+func ratio(of, by []float64) []float64 {
+	var ratios []float64
+	for i := range min(len(of), len(by)) {
+		if by[i] == 0 {
+			return nil
+		}
+		ratios = append(ratios, of[i]/by[i])
+	}
+	return ratios
+}
+
+func minus(of []float64, less float64) []float64 {
+	var left []float64
+	for _, value := range of {
+		left = append(left, value-less)
+	}
+	return left
+}
+
+// Outcome is a goal and what came of it.
+type Outcome struct {
+	Name    string  `json:"name"`
+	Unit    string  `json:"unit"`
+	Want    float64 `json:"want"`
+	AtLeast bool    `json:"at_least"`
+	From    string  `json:"from"`
+	Median  float64 `json:"median"`
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Met     bool    `json:"met"`
+	// Broken: not even the loose bound of a quick run holds.
+	Broken bool `json:"broken"`
+}
+
+// Judge holds the measurements against the goals.
+func (r *Report) Judge() {
+	r.Goals = nil
+	for _, goal := range Goals() {
+		values := goal.of(r)
+		if len(values) == 0 {
+			continue
+		}
+		o := Outcome{
+			Name: goal.Name, Unit: goal.Unit, Want: goal.Want, AtLeast: goal.AtLeast, From: goal.From, Median: median(values), Min: slices.Min(values), Max: slices.Max(values),
+		}
+		o.Met = reaches(o.Median, goal.Want, goal.AtLeast)
+		o.Broken = r.Quick && goal.Loose != 0 && !reaches(o.Median, goal.Loose, goal.AtLeast)
+		r.Goals = append(r.Goals, o)
+	}
+}
+
+func reaches(value, bound float64, atLeast bool) bool {
+	if atLeast {
+		return value >= bound
+	}
+	return value <= bound
+}
+
+// Broken are the goals of which not even the loose bound of a quick run holds.
+func (r *Report) Broken() []Outcome {
+	var broken []Outcome
+	for _, o := range r.Goals {
+		if o.Broken {
+			broken = append(broken, o)
+		}
+	}
+	return broken
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
+)
+
+// Place is where the figures stand in docs/performance.md.
+var Place = page.Place{
+	Begin: "<!-- figures: written by hookstorm bench --publish -->",
+	End:   "<!-- end of figures -->",
+}
+
+// Publish writes the report into a page, in the place of the one that stands there.
+func (r *Report) Publish(path string) error {
+	var text strings.Builder
+	if err := r.Print(&text); err != nil {
+		return err
+	}
+	return Place.Fill(path, "\n"+text.String()+"\n")
+}
+
+// WriteJSON writes the report into a file.
+func (r *Report) WriteJSON(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil { //nolint:gosec // anybody may read it
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// WritePicture writes the picture into a file.
+func (r *Report) WritePicture(path string) error {
+	var text strings.Builder
+	if err := r.Picture(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil { //nolint:gosec // a picture of the documentation
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	return nil
+}

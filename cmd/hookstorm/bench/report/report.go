@@ -1,0 +1,144 @@
+// Package report is responsible for what a bench has to say: the measurements of
+// all rounds, the goals they are held against, and how both look as a table, as JSON
+// and as a picture.
+package report
+
+import (
+	"slices"
+	"time"
+)
+
+// Report is everything that one run measured.
+type Report struct {
+	Machine  string        `json:"machine"`
+	Postgres string        `json:"postgres"`
+	Settings []Setting     `json:"settings"` // of every Postgres
+	Commit   string        `json:"commit"`
+	Command  string        `json:"command"`
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"took"`
+	Rounds   int           `json:"rounds"`
+	Quick    bool          `json:"quick"` // everything was small: the figures are worth little
+	Series   []Series      `json:"series"`
+	Goals    []Outcome     `json:"goals"` // those that were measured
+}
+
+// Setting is one of Postgres.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Series are the values of one quantity, one of each round.
+type Series struct {
+	Section  string    `json:"section"`
+	Who      string    `json:"who"`
+	Quantity Quantity  `json:"quantity"`
+	Unit     string    `json:"unit"`
+	Values   []float64 `json:"values"`
+}
+
+// The sections.
+const (
+	SectionAccept   = "Accept, 64 connections, as fast as it goes"
+	SectionSingle   = "Accept, 1 connection"
+	SectionConstant = "Accept, constant arrival rate"
+	SectionLife     = "Whole life, offered as fast as it is accepted"
+	SectionBacklog  = "Backlog of an outage, drained"
+	SectionIdle     = "Idle system, single events"
+
+	SectionDuplicates  = "Accept, events that came before"
+	SectionGateways    = "Accept, gateways on one Postgres"
+	SectionConnections = "Open connections that bring nothing"
+	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
+	SectionCold        = "Whole life, tables never analysed"
+	SectionOrder       = "Order of effects, its heads delivered one after another"
+	SectionUpkeep      = "Whole life while upkeep runs"
+	SectionGrowth      = "Accept right after a checkpoint, dedup rows of years"
+)
+
+// Who was measured.
+const (
+	Limit           = "limit"
+	Naive           = "naive"
+	NaiveWithoutGIN = "naive, without GIN indexes"
+	Hooklatch       = "Hooklatch"
+	WholeLife       = "Hooklatch, gateway and worker"
+
+	NeverAnalysed = "never analysed, autovacuum off"
+	Analysed      = "analysed copy"
+	Empty         = "empty"
+	GrownRandom   = "random ids"
+	GrownTimely   = "ids that grow with time"
+	FewWaiting    = "10 waiting"
+	ManyWaiting   = "many waiting"
+	WithUpkeep    = "upkeep twice a second"
+	WithoutUpkeep = "without upkeep"
+)
+
+// Quantity is what a value says.
+type Quantity string
+
+// The quantities.
+const (
+	Rate             Quantity = "rate"
+	Accepted         Quantity = "accepted"
+	Delivered        Quantity = "delivered at the end of the load"
+	P50              Quantity = "p50"
+	P99              Quantity = "p99"
+	Repeated         Quantity = "sent again"
+	CPUServer        Quantity = "CPU of the server"
+	CPUWorker        Quantity = "CPU of the worker"
+	CPUPostgres      Quantity = "CPU of Postgres"
+	CPUClient        Quantity = "CPU of the client"
+	WAL              Quantity = "WAL"
+	WALWithoutImages Quantity = "WAL without page images"
+	FirstDelivery    Quantity = "first delivery"
+	Transactions     Quantity = "transactions without events"
+	BetweenHeads     Quantity = "from one delivery to the next"
+	Connections      Quantity = "connections"
+	Memory           Quantity = "memory of the gateway"
+	MemoryPeak       Quantity = "memory at most"
+)
+
+// units are those of the quantities: per event where nothing else is said.
+var units = map[Quantity]string{
+	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
+	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
+}
+
+// Add adds the value of a round.
+func (r *Report) Add(section, who string, quantity Quantity, value float64) {
+	i := r.index(section, who, quantity)
+	if i < 0 {
+		i = len(r.Series)
+		r.Series = append(r.Series, Series{Section: section, Who: who, Quantity: quantity, Unit: units[quantity]})
+	}
+	r.Series[i].Values = append(r.Series[i].Values, value)
+}
+
+// values are those of all rounds, nil when it was not measured.
+func (r *Report) values(section, who string, quantity Quantity) []float64 {
+	i := r.index(section, who, quantity)
+	if i < 0 {
+		return nil
+	}
+	return r.Series[i].Values
+}
+
+func (r *Report) index(section, who string, quantity Quantity) int {
+	return slices.IndexFunc(r.Series, func(s Series) bool { return s.Section == section && s.Who == who && s.Quantity == quantity })
+}
+
+// median is the value in the middle, 0 of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Print writes the report for people, in Markdown that is as easy to read as text.
+func (r *Report) Print(w io.Writer) error {
+	var page strings.Builder
+	r.heading(&page)
+	for _, section := range r.sections() {
+		fmt.Fprintf(&page, "\n**%s**\n\n%s", section, grid(r.table(section)))
+	}
+	if len(r.Goals) > 0 {
+		fmt.Fprintf(&page, "\n**Goals**\n\n%s", grid(r.goals()))
+	}
+	_, err := io.WriteString(w, page.String())
+	return err
+}
+
+// heading says what the figures were measured on.
+func (r *Report) heading(page *strings.Builder) {
+	fmt.Fprintf(page, "%s, commit %s, %s. Client, servers and Postgres share the machine.\n", r.Began.Format("2 January 2006"), r.Commit, r.Machine)
+	if r.Postgres != "" {
+		var settings []string
+		for _, s := range r.Settings {
+			settings = append(settings, s.Name+" "+s.Value)
+		}
+		fmt.Fprintf(page, "Postgres %s, one for each: %s.\n", r.Postgres, strings.Join(settings, ", "))
+	}
+	fmt.Fprintf(page, "Command: `%s`. Medians of %s with min..max; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
+	if r.Quick {
+		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
+	}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// sections are those that were measured.
+func (r *Report) sections() []string {
+	var sections []string
+	for _, s := range r.Series {
+		if !slices.Contains(sections, s.Section) {
+			sections = append(sections, s.Section)
+		}
+	}
+	return sections
+}
+
+// table has a row for each that was measured and a column for each quantity.
+func (r *Report) table(section string) [][]string {
+	var who []string
+	var quantities []Quantity
+	for _, s := range r.Series {
+		if s.Section != section {
+			continue
+		}
+		if !slices.Contains(who, s.Who) {
+			who = append(who, s.Who)
+		}
+		if !slices.Contains(quantities, s.Quantity) {
+			quantities = append(quantities, s.Quantity)
+		}
+	}
+	header := []string{""}
+	for _, quantity := range quantities {
+		title := string(quantity)
+		if unit := units[quantity]; unit != "" {
+			title += " " + unit
+		}
+		header = append(header, title)
+	}
+	rows := [][]string{header}
+	for _, one := range who {
+		row := []string{one}
+		for _, quantity := range quantities {
+			row = append(row, spread(r.values(section, one, quantity)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// goals has a row for each goal that was measured.
+func (r *Report) goals() [][]string {
+	rows := [][]string{{"", "goal", "result", "gap"}}
+	for _, o := range r.Goals {
+		bound := "at most "
+		if o.AtLeast {
+			bound = "at least "
+		}
+		rows = append(rows, []string{
+			o.Name, bound + number(o.Want) + o.unit(), number(o.Median) + o.unit() + " (" + number(o.Min) + ".." + number(o.Max) + ")", o.gap(),
+		})
+	}
+	return rows
+}
+
+func (o Outcome) unit() string {
+	if o.Unit == "x" || o.Unit == "/s" {
+		return o.Unit
+	}
+	return " " + o.Unit
+}
+
+// gap is by which factor a goal was missed.
+func (o Outcome) gap() string {
+	if o.Met {
+		return "reached"
+	}
+	factor := o.Median / o.Want
+	if o.AtLeast {
+		factor = o.Want / o.Median
+	}
+	if math.IsInf(factor, 0) || math.IsNaN(factor) {
+		return "missed"
+	}
+	return fmt.Sprintf("missed by a factor of %.2f", factor)
+}
+
+// spread is the median with the least and the greatest of all rounds.
+func spread(values []float64) string {
+	switch len(values) {
+	case 0:
+		return "-"
+	case 1:
+		return number(values[0])
+	}
+	return fmt.Sprintf("%s (%s..%s)", number(median(values)), number(slices.Min(values)), number(slices.Max(values)))
+}
+
+// number has three digits that count, and thousands told apart.
+func number(value float64) string {
+	switch abs := math.Abs(value); {
+	case abs >= 1000:
+		whole := fmt.Sprintf("%d", int64(math.Round(value)))
+		for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+			whole = whole[:i] + "," + whole[i:]
+		}
+		return whole
+	case abs >= 100:
+		return fmt.Sprintf("%.0f", value)
+	case abs >= 10:
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.2f", value)
+}
+
+// grid is a table in Markdown, its columns aligned.
+func grid(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	var text strings.Builder
+	line := func(cells []string, fill string) {
+		for i, cell := range cells {
+			pad := strings.Repeat(fill, widths[i]-utf8.RuneCountInString(cell))
+			fmt.Fprintf(&text, "| %s%s ", cell, pad)
+		}
+		text.WriteString("|\n")
+	}
+	line(rows[0], " ")
+	line(make([]string, len(rows[0])), "-")
+	for _, row := range rows[1:] {
+		line(row, " ")
+	}
+	return text.String()
+}
