@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+)
+
+// account is what a stage has used until a moment.
+type account struct {
+	server   time.Duration // whatever takes the events
+	worker   time.Duration
+	postgres time.Duration
+	client   time.Duration
+	wal      meter.Position
+}
+
+// account takes stock.
+func (s *stage) account(ctx context.Context) (account, error) {
+	a := account{client: meter.Self()}
+	for _, p := range s.processes {
+		if p.role == roleWorker {
+			a.worker += meter.CPU(p.PID())
+		} else {
+			a.server += meter.CPU(p.PID())
+		}
+	}
+	if s.server == nil {
+		return a, nil
+	}
+	a.postgres = meter.Server(s.server.postmaster, s.server.backend, int(s.watch.PgConn().PID()))
+	var err error
+	a.wal, err = meter.Now(ctx, s.watch)
+	return a, err
+}
+
+// costs writes down what each of n events cost since before.
+func (s *stage) costs(ctx context.Context, section, who string, n int, before account) error {
+	now, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	add := func(q report.Quantity, value float64) { s.bench.report.Add(section, who, q, value) }
+	perEvent := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
+	if meter.Known() {
+		add(report.CPUServer, perEvent(now.server-before.server))
+		if now.worker > 0 {
+			add(report.CPUWorker, perEvent(now.worker-before.worker))
+		}
+		if s.server != nil {
+			add(report.CPUPostgres, perEvent(now.postgres-before.postgres))
+		}
+		add(report.CPUClient, perEvent(now.client-before.client))
+	}
+	if s.server == nil {
+		return nil
+	}
+	wal, err := meter.Between(ctx, s.watch, before.wal, now.wal)
+	if err != nil {
+		return err
+	}
+	add(report.WAL, float64(wal.Bytes)/float64(n))
+	if wal.Images >= 0 {
+		add(report.WALWithoutImages, float64(wal.Bytes-wal.Images)/float64(n))
+	}
+	return nil
+}
+
+// timings writes down rate and latencies of a run.
+func (b *bench) timings(section, who string, run load.Run) {
+	b.report.Add(section, who, report.Rate, run.Rate())
+	b.latencies(section, who, run)
+}
+
+func (b *bench) latencies(section, who string, run load.Run) {
+	b.report.Add(section, who, report.P50, milliseconds(run.Latency(0.5)))
+	b.report.Add(section, who, report.P99, milliseconds(run.Latency(0.99)))
+	if run.Repeated > 0 {
+		b.report.Add(section, who, report.Repeated, float64(run.Repeated))
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

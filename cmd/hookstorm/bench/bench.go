@@ -1,0 +1,141 @@
+// Package bench is responsible for measuring Hooklatch beside what it is compared
+// with, in one run and in turn: real processes, each contender on a durable Postgres
+// of its own, with the cost of every process told apart.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+)
+
+// bench is everything that one run starts.
+type bench struct {
+	opts     Options
+	sizes    sizes
+	dir      string
+	report   *report.Report
+	history  *history.Writer // of processes; nobody reads it
+	binaries binaries
+	receiver *receiver
+	servers  map[string]*postgres // by the contender they are for
+	started  int                  // processes so far
+	round    int
+}
+
+// Run measures what the options name. What was measured until then is returned also
+// with an error.
+func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	b := &bench{
+		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[string]*postgres{},
+		report: &report.Report{Command: opts.Command, Began: time.Now().UTC(), Rounds: opts.Rounds, Quick: opts.Quick, Machine: meter.Machine()},
+	}
+	if b.dir, err = os.MkdirTemp("", "hookstorm-bench-*"); err != nil {
+		return nil, fmt.Errorf("make a directory for the run: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, b.end(context.WithoutCancel(ctx)))
+		b.report.Took = time.Since(b.report.Began).Round(time.Second)
+		b.report.Judge()
+	}()
+	b.sayf("build the programs")
+	if err := b.build(ctx); err != nil {
+		return b.report, err
+	}
+	if b.receiver, err = newReceiver(); err != nil {
+		return b.report, err
+	}
+	return b.report, b.measure(ctx)
+}
+
+// measure gives every scenario its turns: those that take turns in each round, then
+// the others, which compare within themselves.
+func (b *bench) measure(ctx context.Context) error {
+	turns, alone := b.chosen()
+	for b.round = range b.opts.Rounds {
+		for _, s := range turns {
+			b.sayf("round %d of %d: %s", b.round+1, b.opts.Rounds, s.Name)
+			if err := b.turn(ctx, s, b.sizes.patience); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range alone {
+		b.sayf("%s: %s", s.Name, s.What)
+		if err := b.turn(ctx, s, b.sizes.patience*time.Duration(b.opts.Rounds)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen are the scenarios to run, in the order in which they are listed.
+func (b *bench) chosen() (turns, alone []Scenario) {
+	for _, s := range Scenarios() {
+		switch {
+		case !slices.Contains(b.opts.Only, s.Name):
+		case s.Turns:
+			turns = append(turns, s)
+		default:
+			alone = append(alone, s)
+		}
+	}
+	return turns, alone
+}
+
+// turn runs a scenario once, and not for longer than it may take.
+func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
+	defer cancel()
+	if err := s.run(ctx, b); err != nil {
+		return fmt.Errorf("measure %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// server is the Postgres of a contender, which starts with its first turn.
+func (b *bench) server(ctx context.Context, name string, kind schemaKind) (*postgres, error) {
+	if p := b.servers[name]; p != nil {
+		return p, nil
+	}
+	p, err := startPostgres(ctx, kind, cluster.Options{})
+	if err != nil {
+		return nil, err
+	}
+	b.servers[name] = p
+	if b.report.Postgres == "" {
+		if b.report.Postgres, b.report.Settings, err = p.say(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// end stops what was started and removes every file.
+func (b *bench) end(ctx context.Context) error {
+	var failed []error
+	for _, p := range b.servers {
+		failed = append(failed, p.stop(ctx))
+	}
+	if b.receiver != nil {
+		b.receiver.stop()
+	}
+	return errors.Join(append(failed, os.RemoveAll(b.dir))...)
+}
+
+func (b *bench) sayf(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.opts.Out, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...) // nothing rests on it
+}

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Defaults of a run that is published.
+const (
+	DefaultRounds  = 5
+	DefaultEvents  = 50_000
+	DefaultBacklog = 20_000
+	DefaultRate    = 1000
+)
+
+// Options configure a run. Zero values are the defaults.
+type Options struct {
+	// Module is the root of the source tree that the programs are built from.
+	// Required.
+	Module string
+	// Only names the scenarios, of Scenarios. Nil: those that take turns, which are
+	// what everything else is compared with.
+	Only []string
+	// Quick makes everything small: it shows that everything works, and its figures
+	// are worth little.
+	Quick bool
+	// Rounds are how often each scenario has its turn. Defaults to DefaultRounds, 2
+	// with Quick.
+	Rounds int
+	// Events are those of a whole life. Defaults to DefaultEvents.
+	Events int
+	// Backlog are the events made while the receiver is down. Defaults to
+	// DefaultBacklog.
+	Backlog int
+	// Rate is that of constant arrival, in events a second. Defaults to DefaultRate.
+	Rate float64
+	// Out gets what a person reads along. Defaults to nothing.
+	Out io.Writer
+	// Command repeats this run; it stands in the report.
+	Command string
+}
+
+// sizes are what a run takes its time with.
+type sizes struct {
+	accept    int           // events of a closed loop of 64 connections
+	single    int           // events of one connection
+	open      time.Duration // of constant arrival
+	warm      int           // events before anything is measured
+	idle      int           // single events of an idle system
+	idleEvery time.Duration
+	idleTime  time.Duration // without any event
+	patience  time.Duration // longest turn of a scenario
+
+	connections int // that bring nothing
+	data        int // lives in the tables of cold, and those measured there
+	grown       int // dedup rows of growth
+	few, many   int // that wait in an order
+	heads       int // of an order, that are delivered
+}
+
+func (o Options) withDefaults() Options {
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.Quick {
+		o.Rounds, o.Events, o.Backlog, o.Rate = cmp.Or(o.Rounds, 2), cmp.Or(o.Events, 1000), cmp.Or(o.Backlog, 500), cmp.Or(o.Rate, 200)
+	}
+	o.Rounds, o.Events = cmp.Or(o.Rounds, DefaultRounds), cmp.Or(o.Events, DefaultEvents)
+	o.Backlog, o.Rate = cmp.Or(o.Backlog, DefaultBacklog), cmp.Or(o.Rate, DefaultRate)
+	if len(o.Only) == 0 {
+		for _, s := range Scenarios() {
+			if s.Turns {
+				o.Only = append(o.Only, s.Name)
+			}
+		}
+	}
+	return o
+}
+
+func (o Options) sizes() sizes {
+	if o.Quick {
+		return sizes{
+			accept: 1500, single: 50, open: time.Second, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleTime: 2 * time.Second,
+			patience: 2 * time.Minute, connections: 500, data: 500, grown: 20_000, few: 10, many: 300, heads: 100,
+		}
+	}
+	return sizes{
+		accept: 20_000, single: 500, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleTime: 10 * time.Second,
+		patience: 15 * time.Minute, connections: 10_000, data: 20_000, grown: 10_000_000, few: 10, many: 50_000, heads: 200,
+	}
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Module == "":
+		return errors.New("the root of the source tree is required")
+	case o.Rounds < 1 || o.Events < 10 || o.Backlog < 10:
+		return errors.New("there must be at least 1 round, 10 events and a backlog of 10")
+	case o.Rate <= 0:
+		return fmt.Errorf("a rate of %g events a second is none", o.Rate)
+	}
+	for _, name := range o.Only {
+		if !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return s.Name == name }) {
+			return fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(ScenarioNames(), ", "))
+		}
+	}
+	return nil
+}

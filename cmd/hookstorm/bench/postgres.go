@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// settings are those of every server of a bench, as on a small machine of production.
+// The rest is as Postgres has it; nothing is left out that a commit needs to survive
+// the loss of power.
+func settings() map[string]string {
+	return map[string]string{
+		"shared_buffers":     "1GB",
+		"max_wal_size":       "4GB",
+		"checkpoint_timeout": "15min",
+		"max_connections":    "300",
+		"wal_keep_size":      "0",
+	}
+}
+
+// printed are the settings that a report has, as the server says them.
+var printed = []string{
+	"fsync", "synchronous_commit", "full_page_writes", "wal_compression", "shared_buffers", "max_wal_size", "checkpoint_timeout", "autovacuum", "jit",
+}
+
+// schemaKind is what a database is prepared with.
+type schemaKind string
+
+const (
+	schemaHooklatch       schemaKind = "hooklatch"
+	schemaNaive           schemaKind = "naive"
+	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
+)
+
+// postgres is the server of one contender. Each database on it is a copy of one that
+// was prepared.
+type postgres struct {
+	cluster    *cluster.Cluster
+	conn       *pgx.Conn // to look on; its own costs are left out
+	backend    int       // process of conn
+	postmaster int
+	made       int
+}
+
+// original is the database that others are copies of.
+const original = "prepared"
+
+// startPostgres starts a server and prepares it.
+func startPostgres(ctx context.Context, kind schemaKind, change cluster.Options) (_ *postgres, err error) {
+	change.Durable = true
+	all := settings()
+	maps.Copy(all, change.Settings)
+	change.Settings = all
+	started, err := cluster.Start(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	p := &postgres{cluster: started}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	if p.conn, err = pgx.Connect(ctx, started.Primary("postgres")); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	p.backend = int(p.conn.PgConn().PID())
+	p.postmaster = meter.Parent(p.backend)
+	if _, err := p.conn.Exec(ctx, "CREATE DATABASE "+original); err != nil {
+		return nil, fmt.Errorf("make a database: %w", err)
+	}
+	return p, p.prepare(ctx, kind)
+}
+
+func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {
+	pool, err := pgxpool.New(ctx, p.cluster.Primary(original))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer pool.Close()
+	if kind != schemaHooklatch {
+		return contender.Prepare(ctx, pool, kind == schemaNaiveWithoutGIN)
+	}
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Up(ctx)
+	return err
+}
+
+// stop ends the server and removes what it stored.
+func (p *postgres) stop(ctx context.Context) error {
+	if p.conn != nil {
+		_ = p.conn.Close(ctx) // nothing is under way on it
+	}
+	return p.cluster.Stop(ctx)
+}
+
+// copy makes a database like another one, and a checkpoint, so that each round
+// begins alike. It returns the name.
+func (p *postgres) copy(ctx context.Context, of string) (string, error) {
+	p.made++
+	name := fmt.Sprintf("round_%d", p.made)
+	for _, statement := range []string{"CREATE DATABASE " + name + " TEMPLATE " + of, "CHECKPOINT"} {
+		if _, err := p.conn.Exec(ctx, statement); err != nil {
+			return "", fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return name, nil
+}
+
+// drop removes a database, and with a checkpoint the WAL that it took.
+func (p *postgres) drop(ctx context.Context, name string) error {
+	for _, statement := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "CHECKPOINT"} {
+		if _, err := p.conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// say is what the server says of its settings.
+func (p *postgres) say(ctx context.Context) (version string, said []report.Setting, err error) {
+	for _, name := range append([]string{"server_version"}, printed...) {
+		var value string
+		if err := p.conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value); err != nil {
+			return "", nil, fmt.Errorf("read the setting %s: %w", name, err)
+		}
+		if name == "server_version" {
+			version = value
+			continue
+		}
+		said = append(said, report.Setting{Name: name, Value: value})
+	}
+	return version, said, nil
+}

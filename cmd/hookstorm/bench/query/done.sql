@@ -1,0 +1,3 @@
+SELECT count(*), coalesce(max(finished_at), 'epoch')
+FROM hooklatch.effects
+WHERE state = 'done'

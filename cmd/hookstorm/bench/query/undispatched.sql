@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')

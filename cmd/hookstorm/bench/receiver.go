@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// receiver is the destination: it answers every call at once and remembers when the
+// first one for each event came.
+type receiver struct {
+	server  *http.Server
+	address string
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	first   map[string]time.Time // by the id of the event
+	order   []time.Time          // of those
+	calls   int
+	changed chan struct{} // closed at the next call
+}
+
+// newReceiver listens on a free port of loopback.
+func newReceiver() (*receiver, error) {
+	r := &receiver{}
+	r.forget()
+	door, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for calls: %w", err)
+	}
+	r.address = door.Addr().String()
+	r.open(door)
+	return r, nil
+}
+
+func (r *receiver) open(door net.Listener) {
+	server := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
+	r.server = server
+	r.serving.Go(func() { _ = server.Serve(door) }) // until it is closed
+}
+
+// forget begins anew.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first, r.order, r.calls, r.changed = map[string]time.Time{}, nil, 0, make(chan struct{})
+}
+
+// ServeHTTP takes a call.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	at := time.Now()
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	id := idOf(body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	if _, known := r.first[id]; !known {
+		r.first[id] = at
+		r.order = append(r.order, at)
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	w.WriteHeader(http.StatusOK)
+}
+
+// idOf is the id of the event that a body is of: the first text behind the first colon.
+func idOf(body []byte) string {
+	_, rest, _ := bytes.Cut(body, []byte(`:"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
+}
+
+// seen is when each event came first, in that order, and how many calls there were.
+func (r *receiver) seen() (order []time.Time, calls int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.order, r.calls
+}
+
+// of is when an event came, false while it did not.
+func (r *receiver) of(id string) (time.Time, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.first[id]
+	return at, ok
+}
+
+// await waits until n events have come.
+func (r *receiver) await(ctx context.Context, n int) error {
+	return r.until(ctx, func() bool { return len(r.order) >= n }, func() string { return fmt.Sprintf("%d of %d events came", len(r.order), n) })
+}
+
+// awaitEvent waits until an event has come.
+func (r *receiver) awaitEvent(ctx context.Context, id string) error {
+	return r.until(ctx, func() bool { return !r.first[id].IsZero() }, func() string { return "event " + id + " did not come" })
+}
+
+// until waits for a call after which something holds.
+func (r *receiver) until(ctx context.Context, holds func() bool, lack func() string) error {
+	for {
+		r.mu.Lock()
+		held, missing, changed := holds(), lack(), r.changed
+		r.mu.Unlock()
+		if held {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the receiver: %s: %w", missing, context.Cause(ctx))
+		}
+	}
+}
+
+// down makes the receiver refuse connections, and cuts those that are open: also
+// such over which nothing has come yet.
+func (r *receiver) down() {
+	_ = r.server.Close() // nothing is left of its connections whatever it says
+	r.serving.Wait()
+}
+
+// up ends what down began, at the same address.
+func (r *receiver) up(ctx context.Context) error {
+	for {
+		door, err := net.Listen("tcp", r.address)
+		if err == nil {
+			r.open(door)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond): // another program has the port for its side of a connection
+		}
+	}
+}
+
+// stop ends it.
+func (r *receiver) stop() { r.down() }

@@ -1,0 +1,29 @@
+package bench
+
+import "context"
+
+// Scenario is something to measure.
+type Scenario struct {
+	Name string
+	// What it is, for people.
+	What string
+	// Turns: each round has one, so that what is compared meets the same drift of
+	// the machine. The others compare within themselves, and run when they are named.
+	Turns bool
+
+	run func(ctx context.Context, b *bench) error
+}
+
+// Scenarios are all there are, in the order in which they run.
+func Scenarios() []Scenario {
+	return nil
+}
+
+// ScenarioNames are those of all scenarios.
+func ScenarioNames() []string {
+	var names []string
+	for _, s := range Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
+}
