@@ -16,7 +16,14 @@ type Scenario struct {
 
 // Scenarios are all there are, in the order in which they run.
 func Scenarios() []Scenario {
-	return nil
+	return []Scenario{
+		{"limit", "the same Echo server verifies and answers, without a database", true, limitTurn},
+		{"naive", "one transaction for each event: dedup row with payload, River job; with River's GIN indexes and without", true, naiveTurn},
+		{"accept", "Hooklatch accepts", true, acceptTurn},
+		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done", true, lifeTurn},
+		{"backlog", "events made while the receiver was down are drained", true, backlogTurn},
+		{"idle", "single events of an idle system, and what it does without any", true, idleTurn},
+	}
 }
 
 // ScenarioNames are those of all scenarios.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+func newBench(s streams) *cobra.Command {
+	var opts bench.Options
+	var json, svg, publish string
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure Hooklatch beside what it is compared with, and the cost of every process",
+		Long: `Bench builds the programs of the tree it stands in and measures them in one run, in
+turn, with what they are compared with: the same HTTP server without a database, and
+one transaction for each event. Each has a durable Postgres of its own. What is
+measured is printed with its spread, and held against the goals.
+
+Scenarios:
+` + scenarioList(),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if opts.Module, err = moduleRoot(); err != nil {
+				return err
+			}
+			opts.Out, opts.Command = s.stderr, "go run ./cmd/hookstorm "+commandLine(cmd)
+			report, err := bench.Run(cmd.Context(), opts)
+			if report == nil {
+				return err
+			}
+			err = errors.Join(err, report.Print(s.stdout)) // also what was measured before it failed
+			if err == nil && json != "" {
+				err = report.WriteJSON(json)
+			}
+			if err == nil && svg != "" {
+				err = report.WritePicture(svg)
+			}
+			if err == nil && publish != "" {
+				err = report.Publish(publish)
+			}
+			if err != nil {
+				return err
+			}
+			if broken := report.Broken(); len(broken) > 0 {
+				return fmt.Errorf("%s: not even the loose bound of a quick run holds", broken[0].Name)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&opts.Only, "only", nil, "scenarios to measure (default: those that take turns)")
+	flags.BoolVar(&opts.Quick, "quick", false, "make everything small: it shows that everything works, and its figures are worth little")
+	flags.IntVar(&opts.Rounds, "rounds", 0, fmt.Sprintf("how often each scenario has its turn (default %d, 2 with --quick)", bench.DefaultRounds))
+	flags.IntVar(&opts.Events, "events", 0, fmt.Sprintf("events of a whole life (default %d)", bench.DefaultEvents))
+	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events made while the receiver is down (default %d)", bench.DefaultBacklog))
+	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events a second (default %d)", bench.DefaultRate))
+	flags.StringVar(&json, "json", "", "`file` to write the report to, as JSON")
+	flags.StringVar(&svg, "svg", "", "`file` to write a picture to")
+	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: docs/performance.md")
+	cmd.AddCommand(newBenchServer(s))
+	return cmd
+}
+
+func scenarioList() string {
+	var list strings.Builder
+	for _, scenario := range bench.Scenarios() {
+		fmt.Fprintf(&list, "  %-12s %s\n", scenario.Name, scenario.What)
+	}
+	return strings.TrimRight(list.String(), "\n")
+}
+
+// newBenchServer is the command by which a run starts what Hooklatch is compared with.
+func newBenchServer(s streams) *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use:    "server",
+		Short:  "Run a server that Hooklatch is compared with",
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return contender.Serve(cmd.Context(), contender.Options{
+				Listen: listen, DatabaseURL: secret.New(os.Getenv(contender.DatabaseEnv)), Logger: slog.New(slog.NewJSONHandler(s.stderr, nil)),
+			})
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	return cmd
+}

@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+)
+
+// lifeTurn offers events as fast as they are accepted, and ends when the last effect
+// is done.
+func lifeTurn(ctx context.Context, b *bench) (err error) {
+	s, client, err := b.enterLife(ctx, living)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	defer client.Close()
+	return s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife)
+}
+
+// enterLife starts gateway and worker and lets some events live, so that everything
+// is warm.
+func (b *bench) enterLife(ctx context.Context, who subject) (*stage, *load.Client, error) {
+	s, err := b.enter(ctx, who)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := s.warmUp(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.leave(context.WithoutCancel(ctx)))
+	}
+	return s, client, nil
+}
+
+// warmUp lets some events live.
+func (s *stage) warmUp(ctx context.Context) (_ *load.Client, err error) {
+	client, err := s.dial(ctx, load.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			client.Close()
+			err = fmt.Errorf("warm up: %w", err)
+		}
+	}()
+	if _, err := client.Closed(ctx, s.bench.sizes.warm); err != nil {
+		return nil, err
+	}
+	if err := s.bench.receiver.await(ctx, s.bench.sizes.warm); err != nil {
+		return nil, err
+	}
+	if err := s.awaitQuiet(ctx); err != nil {
+		return nil, err
+	}
+	s.bench.receiver.forget()
+	return client, nil
+}
+
+// live measures n lives.
+func (s *stage) live(ctx context.Context, client *load.Client, n int, section, who string) error {
+	b := s.bench
+	earlier, _, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := client.Closed(ctx, n)
+	if err != nil {
+		return err
+	}
+	delivered, _ := b.receiver.seen()
+	if err := b.receiver.await(ctx, n); err != nil {
+		return err
+	}
+	if err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	done, last, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	if done-earlier != n {
+		return fmt.Errorf("%d of %d effects were done", done-earlier, n)
+	}
+	b.report.Add(section, who, report.Rate, float64(n)/last.Sub(run.Began).Seconds())
+	b.report.Add(section, who, report.Accepted, run.Rate())
+	b.report.Add(section, who, report.Delivered, 100*float64(len(delivered))/float64(n))
+	b.latencies(section, who, run)
+	return s.costs(ctx, section, who, n, before)
+}
