@@ -23,6 +23,14 @@ func Scenarios() []Scenario {
 		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done", true, lifeTurn},
 		{"backlog", "events made while the receiver was down are drained", true, backlogTurn},
 		{"idle", "single events of an idle system, and what it does without any", true, idleTurn},
+		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, duplicatesTurn},
+		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, gatewaysTurn},
+		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, connectionsTurn},
+		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, bodiesTurn},
+		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, coldTurn},
+		{"growth", "Hooklatch accepts beside 10,000,000 dedup rows, of random and of time-ordered ids", false, growthTurn},
+		{"order", "deliveries of an order with 10 and with 50,000 effects waiting in it", false, orderTurn},
+		{"upkeep", "whole lives while upkeep runs twice a second, beside lives without", false, upkeepTurn},
 	}
 }
 

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+)
+
+// orderTurn delivers the heads of an order with few and with many waiting behind
+// them.
+func orderTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		for who, waiting := range map[string]int{report.FewWaiting: b.sizes.few, report.ManyWaiting: b.sizes.many} {
+			if err := b.deliverHeads(ctx, waiting, who); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deliverHeads makes an order of effects while the receiver is down, and takes the
+// time from one delivery to the next once it is back.
+func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err error) {
+	s, warm, err := b.enterLife(ctx, living)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	warm.Close()
+	client, err := s.dial(ctx, load.Options{Source: orderedSource})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	b.receiver.down()
+	_, sendErr := client.Closed(ctx, waiting)
+	if sendErr == nil {
+		sendErr = s.awaitDispatched(ctx)
+	}
+	if err := errors.Join(sendErr, b.receiver.up(ctx)); err != nil {
+		return err
+	}
+	heads := min(waiting, b.sizes.heads)
+	if err := b.receiver.await(ctx, heads); err != nil {
+		return err
+	}
+	came, _ := b.receiver.seen()
+	var pauses []time.Duration
+	for i := range heads - 1 {
+		pauses = append(pauses, came[i+1].Sub(came[i]))
+	}
+	if len(pauses) == 0 {
+		return fmt.Errorf("%d deliveries have no pause between them", heads)
+	}
+	slices.Sort(pauses) // the first ones wait for the breaker to close
+	b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
+	return nil
+}

@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+)
+
+// duplicatesTurn measures how events are accepted of which some came before.
+func duplicatesTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		for _, share := range []float64{0, 0.5, 1} {
+			who := fmt.Sprintf("%.0f %% came before", 100*share)
+			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gatewaysTurn measures how several gateways share one Postgres.
+func gatewaysTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		for _, n := range []int{1, 2, 4} {
+			many := accepting
+			many.roles = slices.Repeat([]string{roleGateway}, n)
+			if err := b.acceptAs(ctx, many, load.Options{}, report.SectionGateways, fmt.Sprintf("%d", n), b.sizes.accept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bodiesTurn measures what large bodies cost.
+func bodiesTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		if err := b.acceptAs(ctx, accepting, load.Options{Size: 1_000_000}, report.SectionBodies, report.Hooklatch, b.sizes.accept/20); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acceptAs measures how n events are accepted, and the memory it takes.
+func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) (err error) {
+	s, err := b.enter(ctx, who)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	client, err := s.dial(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if _, err := client.Closed(ctx, min(b.sizes.warm, n/4)); err != nil {
+		return fmt.Errorf("warm up: %w", err)
+	}
+	before, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := client.Closed(ctx, n)
+	if err != nil {
+		return err
+	}
+	b.timings(section, name, run)
+	if err := s.costs(ctx, section, name, run.Events, before); err != nil {
+		return err
+	}
+	b.memory(section, name, s)
+	return nil
+}
+
+// connectionsTurn opens many connections, of which each has brought one event and
+// waits.
+func connectionsTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		if err := b.holdConnections(ctx, b.sizes.connections); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) holdConnections(ctx context.Context, n int) (err error) {
+	s, err := b.enter(ctx, accepting)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	client, err := s.dial(ctx, load.Options{Connections: n, Lazy: true})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.Each(ctx); err != nil {
+		return err
+	}
+	b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))
+	b.memory(report.SectionConnections, report.Hooklatch, s)
+	return nil
+}
+
+// memory writes down what the gateways hold, of all of them together.
+func (b *bench) memory(section, who string, s *stage) {
+	if !meter.Known() {
+		return
+	}
+	var now, peak int64
+	for _, p := range s.processes {
+		held, most := meter.Memory(p.PID())
+		now, peak = now+held, peak+most
+	}
+	b.report.Add(section, who, report.Memory, float64(now)/1e6)
+	b.report.Add(section, who, report.MemoryPeak, float64(peak)/1e6)
+}
