@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -73,8 +73,8 @@ type undispatchedSource struct {
 
 func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration) (int, error) {
 	var sources []undispatchedSource
-	err := o.db.Statement("undispatched_sources", func(pool *pgxpool.Pool) error {
-		rows, err := o.sql.UndispatchedSources.Query(ctx, pool)
+	err := o.db.Statement("undispatched_sources", func(db pipeline.ByIndex) error {
+		rows, err := o.sql.UndispatchedSources.Query(ctx, db)
 		if err == nil {
 			sources, err = pgx.CollectRows(rows, pgx.RowToStructByPos[undispatchedSource])
 		}

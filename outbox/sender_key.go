@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // senderKeysOfSource is how many keys are kept of one source, the newest ones.
@@ -30,8 +30,8 @@ type SenderKey struct {
 // SenderKeys returns the keys that are kept of a source, the newest first.
 func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]SenderKey, error) {
 	var keys []SenderKey
-	err := o.acceptDB.Statement("sender_keys", func(pool *pgxpool.Pool) error {
-		rows, err := o.sql.SenderKeys.With(senderKeys{Source: source}).Query(ctx, pool)
+	err := o.acceptDB.Statement("sender_keys", func(db pipeline.ByIndex) error {
+		rows, err := o.sql.SenderKeys.With(senderKeys{Source: source}).Query(ctx, db)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
@@ -102,11 +103,11 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 	return unavailable(name, err)
 }
 
-// Statement runs f on the pool, outside of a transaction of ours: for what is read,
-// and for a single write whose loss with the server is harmless. It is not tried
+// Statement runs f on the pool, outside of a transaction of ours: for what is looked
+// up, and for a single write whose loss with the server is harmless. It is not tried
 // again, and ends with ctx. Errors: ErrUnavailable, and what f returns.
-func (db *DB) Statement(name Name, f func(pool *pgxpool.Pool) error) error {
-	return unavailable(name, f(db.pool))
+func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
+	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
 }
 
 // unavailable says of a fault of the moment, which was tried for long enough, that

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 const (
@@ -102,11 +103,7 @@ func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn
 	if results == nil {
 		return t.Tx.Exec(ctx, sql, args...)
 	}
-	tag, err := results.Exec()
-	if closed := results.Close(); err == nil {
-		err = closed
-	}
-	return tag, err
+	return pipeline.Exec(results)
 }
 
 // Query implements pgx.Tx.
@@ -115,18 +112,12 @@ func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.R
 	if results == nil {
 		return t.Tx.Query(ctx, sql, args...)
 	}
-	rows, err := results.Query()
-	if err != nil {
-		_ = results.Close() // the same error
-		return rows, err
-	}
-	return &firstRows{Rows: rows, results: results}, nil
+	return pipeline.Query(results)
 }
 
 // QueryRow implements pgx.Tx.
 func (t *transaction) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	rows, err := t.Query(ctx, sql, args...)
-	return firstRow{rows: rows, err: err}
+	return pipeline.Row(t.Query(ctx, sql, args...))
 }
 
 // Begin implements pgx.Tx.
@@ -174,60 +165,3 @@ func (t *transaction) LargeObjects() pgx.LargeObjects { return t.Tx.LargeObjects
 
 // Conn implements pgx.Tx.
 func (t *transaction) Conn() *pgx.Conn { return t.conn }
-
-// firstRows are those of the first statement. The connection is free once they are
-// closed.
-type firstRows struct {
-	pgx.Rows
-
-	results pgx.BatchResults
-	ended   error // of results
-}
-
-// Next implements pgx.Rows.
-func (r *firstRows) Next() bool {
-	if r.Rows.Next() {
-		return true
-	}
-	r.Close()
-	return false
-}
-
-// Close implements pgx.Rows.
-func (r *firstRows) Close() {
-	r.Rows.Close()
-	r.ended = r.results.Close()
-}
-
-// Err implements pgx.Rows.
-func (r *firstRows) Err() error {
-	if err := r.Rows.Err(); err != nil {
-		return err
-	}
-	return r.ended
-}
-
-// firstRow is the only row of the first statement.
-type firstRow struct {
-	rows pgx.Rows
-	err  error
-}
-
-// Scan implements pgx.Row.
-func (r firstRow) Scan(dest ...any) error {
-	if r.err != nil {
-		return r.err
-	}
-	defer r.rows.Close()
-	if !r.rows.Next() {
-		if err := r.rows.Err(); err != nil {
-			return err
-		}
-		return pgx.ErrNoRows
-	}
-	if err := r.rows.Scan(dest...); err != nil {
-		return err
-	}
-	r.rows.Close()
-	return r.rows.Err()
-}

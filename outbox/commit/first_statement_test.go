@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -112,9 +113,9 @@ func TestTheFirstStatementHasTheSettings(t *testing.T) {
 			return err
 		}))
 	}
-	require.NoError(t, db.Statement("test", func(pool *pgxpool.Pool) error {
+	require.NoError(t, db.Statement("test", func(db pipeline.ByIndex) error {
 		var lock string
-		err := pool.QueryRow(t.Context(), `SELECT current_setting('lock_timeout')`).Scan(&lock)
+		err := db.QueryRow(t.Context(), `SELECT current_setting('lock_timeout')`).Scan(&lock)
 		require.Equal(t, "0", lock, "only the transaction has them")
 		return err
 	}))

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
@@ -66,10 +67,7 @@ func (s txSettings) query() string {
 	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
 	set_config('client_min_messages', CASE current_setting('client_min_messages') WHEN 'error' THEN 'warning' ELSE current_setting('client_min_messages') END, true)`)
 	if s.ours {
-		// A plan that was made while a table had few rows is kept, and would read it
-		// whole when it has many: each of our statements has an index to go by. None
-		// of them runs for so long that compiling it pays.
-		q.WriteString(",\n\tset_config('enable_seqscan', 'off', true),\n\tset_config('jit', 'off', true)")
+		q.WriteString(",\n\t" + pipeline.Settings)
 	}
 	for _, limit := range []struct {
 		name string

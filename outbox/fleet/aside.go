@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -18,8 +18,8 @@ import (
 // Neither is one of the transactions that must survive: a job that stays where it
 // was is only told once more to wait. Errors: ErrUnavailable.
 func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) error {
-	err := f.db.Statement("set_aside", func(pool *pgxpool.Pool) error {
-		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, pool)
+	err := f.db.Statement("set_aside", func(db pipeline.ByIndex) error {
+		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {
@@ -41,8 +41,8 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 	for i, name := range destinations {
 		asked.Aside[i] = asideRow{Destination: name, AsideQueue: riverjob.AsideQueue(name)}
 	}
-	err = f.db.Statement("destinations_aside", func(pool *pgxpool.Pool) error {
-		rows, err := f.sql.DestinationsAside.With(asked).Query(ctx, pool)
+	err = f.db.Statement("destinations_aside", func(db pipeline.ByIndex) error {
+		rows, err := f.sql.DestinationsAside.With(asked).Query(ctx, db)
 		if err == nil {
 			found, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Aside])
 		}
@@ -59,9 +59,9 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 // while the destination is paused. Errors: ErrUnavailable.
 func (f *Fleet) Recall(ctx context.Context, destination string, limit int) (recalled int, err error) {
 	recall := recallJobs{Destination: destination, AsideQueue: riverjob.AsideQueue(destination), Limit: limit}
-	err = f.db.Statement("recall_jobs", func(pool *pgxpool.Pool) error {
+	err = f.db.Statement("recall_jobs", func(db pipeline.ByIndex) error {
 		var notified bool
-		err := f.sql.RecallJobs.With(recall).QueryRow(ctx, pool).Scan(&recalled, &notified)
+		err := f.sql.RecallJobs.With(recall).QueryRow(ctx, db).Scan(&recalled, &notified)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

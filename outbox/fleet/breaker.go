@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // Trip opens the breaker of a destination, which pauses it, and lets the first
@@ -62,8 +62,8 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 // had failed before that success costs one of its attempts. Errors:
 // ErrUnavailable.
 func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
-	err := f.db.Statement("note_success", func(pool *pgxpool.Pool) error {
-		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, pool)
+	err := f.db.Statement("note_success", func(db pipeline.ByIndex) error {
+		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -194,8 +194,8 @@ func (f *Fleet) SyncPauses(ctx context.Context) error {
 // followDestinations pauses and resumes queues as their destinations say.
 func (f *Fleet) followDestinations(ctx context.Context) error {
 	var names []string
-	err := f.db.Statement("wrong_pauses", func(pool *pgxpool.Pool) error {
-		rows, err := f.sql.WrongPauses.Query(ctx, pool)
+	err := f.db.Statement("wrong_pauses", func(db pipeline.ByIndex) error {
+		rows, err := f.sql.WrongPauses.Query(ctx, db)
 		if err == nil {
 			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -218,8 +218,8 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 // tellPausesAgain tells the clients of all processes of queues that one of them seems
 // to treat otherwise than they are.
 func (f *Fleet) tellPausesAgain(ctx context.Context) error {
-	err := f.db.Statement("tell_pauses_again", func(pool *pgxpool.Pool) error {
-		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, pool)
+	err := f.db.Statement("tell_pauses_again", func(db pipeline.ByIndex) error {
+		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -41,10 +41,10 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) error {
 	for i, d := range p.Destinations {
 		names[i], queues[i] = d.Name, d.Queue
 	}
-	err := f.db.Statement("announce_worker", func(pool *pgxpool.Pool) error {
+	err := f.db.Statement("announce_worker", func(db pipeline.ByIndex) error {
 		_, err := f.sql.AnnounceWorker.With(announceWorker{
 			ID: p.ID, RunningSeconds: p.Running.Seconds(), ConfigHash: p.ConfigHash, Destinations: names, Queues: queues,
-		}).Exec(ctx, pool)
+		}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {
@@ -55,8 +55,8 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) error {
 
 // Withdraw says that a process is gone, and ends with ctx.
 func (f *Fleet) Withdraw(ctx context.Context, id string) error {
-	err := f.db.Statement("withdraw_worker", func(pool *pgxpool.Pool) error {
-		_, err := f.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, pool)
+	err := f.db.Statement("withdraw_worker", func(db pipeline.ByIndex) error {
+		_, err := f.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {
@@ -94,8 +94,8 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
 	}
 	var queues []string
-	err = f.db.Statement("unserved_queues", func(pool *pgxpool.Pool) error {
-		rows, err := f.sql.UnservedQueues.With(seenWithin{SeenSeconds: unserved.Seconds()}).Query(ctx, pool)
+	err = f.db.Statement("unserved_queues", func(db pipeline.ByIndex) error {
+		rows, err := f.sql.UnservedQueues.With(seenWithin{SeenSeconds: unserved.Seconds()}).Query(ctx, db)
 		if err == nil {
 			queues, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // TakeTokens takes n tokens of a destination's rate, which holds for all
@@ -25,9 +25,9 @@ func (f *Fleet) TakeTokens(ctx context.Context, destination string, perSecond fl
 		return 0, nil
 	}
 	var seconds float64
-	err = f.db.Statement("take_tokens", func(pool *pgxpool.Pool) error {
+	err = f.db.Statement("take_tokens", func(db pipeline.ByIndex) error {
 		take := takeTokens{Destination: destination, TokenSeconds: 1 / perSecond, Burst: max(burst, n), Tokens: n}
-		return f.sql.TakeTokens.With(take).QueryRow(ctx, pool).Scan(&seconds)
+		return f.sql.TakeTokens.With(take).QueryRow(ctx, db).Scan(&seconds)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take tokens of %s: %w", destination, err)

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
@@ -31,8 +30,8 @@ func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error
 		return stored.event, nil
 	}
 	var e *Event
-	err = i.db.Statement("event", func(pool *pgxpool.Pool) (err error) {
-		e, err = i.event(ctx, pool, ref)
+	err = i.db.Statement("event", func(db pipeline.ByIndex) (err error) {
+		e, err = i.event(ctx, db, ref)
 		return err
 	})
 	return e, err
@@ -46,18 +45,20 @@ type storedEvent struct {
 
 func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]storedEvent, error) {
 	stored := make(map[identity.EventRef]storedEvent, len(refs))
-	err := i.db.Statement("events", func(pool *pgxpool.Pool) error {
-		return batchread.ByIndexes(ctx, pool, i.sql.Events.With(askedEvents{Asked: refs}).Queue, func(rows pgx.Rows) error {
-			var apart bool
-			collected, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (storedEvent, error) {
-				e, err := scanEvent(row, &apart)
-				return storedEvent{event: e, bodyApart: apart}, err
-			})
-			for _, s := range collected {
-				stored[s.event.EventRef] = s
-			}
+	err := i.db.Statement("events", func(db pipeline.ByIndex) error {
+		rows, err := i.sql.Events.With(askedEvents{Asked: refs}).Query(ctx, db)
+		if err != nil {
 			return err
+		}
+		var apart bool
+		collected, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (storedEvent, error) {
+			e, err := scanEvent(row, &apart)
+			return storedEvent{event: e, bodyApart: apart}, err
 		})
+		for _, s := range collected {
+			stored[s.event.EventRef] = s
+		}
+		return err
 	})
 	return stored, err
 }
@@ -137,7 +138,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 // them, its body included. An event that is gone matches nothing.
 func (i *Inbox) Matching(match func(*Event) (bool, error)) func(context.Context, identity.EventRef) (yes bool, unclear, err error) {
 	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
-		e, err := i.event(ctx, i.readPool, ref)
+		e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return false, nil, nil
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -85,7 +86,7 @@ type EventReplay struct {
 
 // EventReplays lists the replays of an event, the oldest first.
 func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
-	rows, err := i.sql.EventReplays.With(ref).Query(ctx, i.readPool)
+	rows, err := i.sql.EventReplays.With(ref).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
 	if err != nil {
 		return nil, fmt.Errorf("list replays of %s: %w", ref, err)
 	}

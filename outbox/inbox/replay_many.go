@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // replayPage is how many events a replay reads at once.
@@ -106,7 +107,7 @@ func (i *Inbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress func
 			if len(v.Sample) == replaySample {
 				break
 			}
-			e, err := i.event(ctx, i.readPool, ref)
+			e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
 			if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 				return err
 			}

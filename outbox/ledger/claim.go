@@ -8,11 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/payload"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
@@ -104,7 +103,7 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 // ErrNotFound when e sends a delivery that is no longer stored, ErrUnavailable.
 func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 	if !e.Request.FromDelivery {
-		return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
+		return l.db.Statement("load_body", func(db pipeline.ByIndex) error { return l.loadBody(ctx, db, e) })
 	}
 	d, found, err := l.deliveries.Get(ctx, e.Event)
 	switch {
@@ -113,7 +112,7 @@ func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 	case !found:
 		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
 	case d.body == nil: // it is large
-		return l.db.Statement("load_body", func(pool *pgxpool.Pool) error { return l.loadBody(ctx, pool, e) })
+		return l.db.Statement("load_body", func(db pipeline.ByIndex) error { return l.loadBody(ctx, db, e) })
 	}
 	d.fill(&e.Request)
 	return nil
@@ -162,17 +161,19 @@ type deliveriesOf struct{ Asked []identity.EventRef }
 // deliveriesOf reads what several events came in; large bodies are left out.
 func (l *Ledger) deliveriesOf(ctx context.Context, events []identity.EventRef) (map[identity.EventRef]deliveryOf, error) {
 	found := make(map[identity.EventRef]deliveryOf, len(events))
-	err := l.db.Statement("load_bodies", func(pool *pgxpool.Pool) error {
-		return batchread.ByIndexes(ctx, pool, l.sql.DeliveriesOf.With(deliveriesOf{Asked: events}).Queue, func(rows pgx.Rows) error {
-			var ref identity.EventRef
-			var d deliveryOf
-			_, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &d.item, &d.contentType, &d.body}, func() error {
-				found[ref] = d
-				d.body = nil // the next row gets bytes of its own
-				return nil
-			})
+	err := l.db.Statement("load_bodies", func(db pipeline.ByIndex) error {
+		rows, err := l.sql.DeliveriesOf.With(deliveriesOf{Asked: events}).Query(ctx, db)
+		if err != nil {
 			return err
+		}
+		var ref identity.EventRef
+		var d deliveryOf
+		_, err = pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &d.item, &d.contentType, &d.body}, func() error {
+			found[ref] = d
+			d.body = nil // the next row gets bytes of its own
+			return nil
 		})
+		return err
 	})
 	return found, err
 }

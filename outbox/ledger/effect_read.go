@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Effect loads the effect of an idempotency key, or of a rotated one. Errors:
 // ErrNotFound.
 func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
-	e, err := l.effect(ctx, l.read, idempotencyKey)
+	e, err := l.effect(ctx, pipeline.ByIndex{Sender: l.read}, idempotencyKey)
 	if err != nil {
 		return Effect{}, fmt.Errorf("load effect %s: %w", idempotencyKey, err)
 	}
@@ -80,7 +80,7 @@ type Attempt struct {
 
 // Attempts lists the attempts of an effect that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
-	rows, err := l.sql.EffectAttempts.With(id).Query(ctx, l.read)
+	rows, err := l.sql.EffectAttempts.With(id).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -113,7 +113,7 @@ type EventEffect struct {
 // EffectsOfEvent lists what an event led to, also the effects its keys were
 // suppressed by.
 func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
-	rows, err := l.sql.EffectsOfEvent.With(ref).Query(ctx, l.read)
+	rows, err := l.sql.EffectsOfEvent.With(ref).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
 		return nil, fmt.Errorf("list effects of %s: %w", ref, err)
 	}
@@ -134,9 +134,9 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 // their order or for an event. It is false when none is due. Errors: ErrUnavailable.
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
 	var oldest dueEffect
-	err := l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
+	err := l.db.Statement("oldest_due", func(db pipeline.ByIndex) error {
 		d := &oldest
-		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, pool).Scan(&d.Scope, &d.Key, &d.Generation, &d.since)
+		return l.sql.OldestDue.With(ofDestination{Destination: destination}).QueryRow(ctx, db).Scan(&d.Scope, &d.Key, &d.Generation, &d.since)
 	})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return identity.EffectID{}, false, fmt.Errorf("find oldest due effect of %s: %w", destination, err)
@@ -164,8 +164,8 @@ func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due
 	page := pageOfOrders{Limit: ordersInPage}
 	for more := true; more && err == nil && due.since.IsZero(); {
 		more = false
-		err = l.db.Statement("oldest_due", func(pool *pgxpool.Pool) error {
-			rows, err := l.sql.OldestDueInOrders.With(oldestDueInOrders{Destination: destination, pageOfOrders: page}).Query(ctx, pool)
+		err = l.db.Statement("oldest_due", func(db pipeline.ByIndex) error {
+			rows, err := l.sql.OldestDueInOrders.With(oldestDueInOrders{Destination: destination, pageOfOrders: page}).Query(ctx, db)
 			if err != nil {
 				return err
 			}
@@ -198,7 +198,7 @@ type Transition struct {
 // Transitions lists what an effect went through, its creation first. The
 // database itself records them and refuses illegal ones.
 func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
-	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, l.read)
+	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)
 	}

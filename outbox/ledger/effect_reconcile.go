@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -25,8 +25,8 @@ type inSlice = func(ctx context.Context, slice func(ctx context.Context, tx pgx.
 // inserts no more; the next Reconcile goes on with what is left.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
-	err := l.db.Statement("overdue_destinations", func(pool *pgxpool.Pool) error {
-		rows, err := l.sql.OverdueDestinations.Query(ctx, pool)
+	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
+		rows, err := l.sql.OverdueDestinations.Query(ctx, db)
 		if err == nil {
 			destinations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[overdueDestination])
 		}
@@ -37,7 +37,7 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 	}
 	healed := 0
 	for _, d := range destinations {
-		queues := append(d.Queues, riverjob.AsideQueue(d.Name))
+		queues := append(slices.Clone(d.Queues), riverjob.AsideQueue(d.Name))
 		slices.Sort(queues)
 		lacking := withoutJob{Destination: d.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: look}
 		found, err := l.reconcileDestination(ctx, lacking, run)

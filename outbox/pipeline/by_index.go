@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Settings have what follows them in a transaction planned by its indexes. A plan that
+// was made while a table had few rows is kept, and would read it whole when it has
+// many: each of our statements has an index to go by. None of them runs for so long
+// that compiling it pays.
+const Settings = "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+
+// Sender is a pool, or a connection outside of a transaction.
+type Sender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// ByIndex runs statements that look rows up, each in a transaction and a round trip of
+// its own. What reads a table whole is better run as it is.
+type ByIndex struct{ Sender }
+
+// Exec implements statement.DB.
+func (d ByIndex) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return Exec(d.send(ctx, sql, args))
+}
+
+// Query implements statement.DB.
+func (d ByIndex) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return Query(d.send(ctx, sql, args))
+}
+
+// QueryRow implements statement.DB.
+func (d ByIndex) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return Row(d.Query(ctx, sql, args...))
+}
+
+// send leaves the results at the statement.
+func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResults {
+	var batch pgx.Batch // one transaction, since it is answered at once
+	batch.Queue("SELECT " + Settings)
+	batch.Queue(sql, args...)
+	results := d.SendBatch(ctx, &batch)
+	_, _ = results.Exec() // the statement has the same error
+	return results
+}

@@ -1,0 +1,86 @@
+// Package pipeline is responsible for statements that go to the server together with
+// what must come before them, in one round trip.
+package pipeline
+
+import (
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Exec runs the next statement of results, which is their last.
+func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
+	tag, err := results.Exec()
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	return tag, err
+}
+
+// Query returns the rows of the next statement of results, which is their last. The
+// connection is free once they are closed.
+func Query(results pgx.BatchResults) (pgx.Rows, error) {
+	rows, err := results.Query()
+	if err != nil {
+		_ = results.Close() // the same error
+		return rows, err
+	}
+	return &lastRows{Rows: rows, results: results}, nil
+}
+
+// Row is the only one of what Query returned.
+func Row(rows pgx.Rows, err error) pgx.Row { return onlyRow{rows: rows, err: err} }
+
+// lastRows close the results they came in.
+type lastRows struct {
+	pgx.Rows
+
+	results pgx.BatchResults
+	ended   error // of results
+}
+
+// Next implements pgx.Rows.
+func (r *lastRows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	r.Close()
+	return false
+}
+
+// Close implements pgx.Rows.
+func (r *lastRows) Close() {
+	r.Rows.Close()
+	r.ended = r.results.Close()
+}
+
+// Err implements pgx.Rows.
+func (r *lastRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.ended
+}
+
+type onlyRow struct {
+	rows pgx.Rows
+	err  error
+}
+
+// Scan implements pgx.Row.
+func (r onlyRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
+}
