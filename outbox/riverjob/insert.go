@@ -103,7 +103,7 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	if len(rows) == 0 {
 		return nil
 	}
-	queues, err := queuesOf(rows)
+	queues, err := toWake(rows)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	return in.tell(ctx, tx, queues)
 }
 
-// queuesOf are the queues that get jobs.
-func queuesOf(rows []jobRow) ([]string, error) {
+// toWake are the queues that get jobs which may run at once.
+func toWake(rows []jobRow) ([]string, error) {
 	var queues []string
 	for _, row := range rows {
 		if slices.Contains(queues, row.Queue) {
@@ -128,7 +128,9 @@ func queuesOf(rows []jobRow) ([]string, error) {
 		if !IsQueueName(row.Queue) {
 			return nil, fmt.Errorf("insert jobs: %q is not the name of a queue", row.Queue)
 		}
-		queues = append(queues, row.Queue)
+		if row.NotBefore == nil {
+			queues = append(queues, row.Queue)
+		}
 	}
 	return queues, nil
 }
@@ -139,6 +141,9 @@ type ending interface{ AfterCommit(f func()) }
 // tell has River's clients told of the queues, once the transaction is committed. One
 // whose end we do not hear of has to do it itself, if none did just now.
 func (in *Inserter) tell(ctx context.Context, tx pgx.Tx, queues []string) error {
+	if len(queues) == 0 {
+		return nil
+	}
 	if tx, ours := tx.(ending); ours {
 		tx.AfterCommit(func() { in.waker.wake(queues) })
 		return nil

@@ -40,6 +40,7 @@ type DispatchJob struct {
 
 // jobRow is a job as insert_jobs.sql reads it.
 type jobRow struct {
+	ID          int64 // 0: a new one
 	Kind        string
 	Queue       string
 	Args        []byte // JSON
@@ -47,14 +48,15 @@ type jobRow struct {
 	MaxAttempts int16
 	Tags        string     // separated by commas, which none contains
 	Since       *time.Time // nil: now
+	NotBefore   *time.Time // nil: it may run at once
 }
 
-// place is that of a job in its queue.
-func place(since time.Time) *time.Time {
-	if since.IsZero() {
+// known is nil for a time that is not given.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
 		return nil
 	}
-	return &since
+	return &t
 }
 
 func (in *Inserter) dispatch(j DispatchJob) jobRow {
@@ -69,7 +71,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 		}),
 		MaxAttempts: MaxDispatchAttempts,
 		Tags:        tags("src-"+string(j.Event.Source), "type-"+j.EventType),
-		Since:       place(j.Since),
+		Since:       known(j.Since),
 	}
 }
 
@@ -82,6 +84,10 @@ type EffectJob struct {
 	EventType   string
 	Traceparent string
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
+	// An effect that began with its first attempt has its job in reserve, for when that
+	// is lost: with the number that the effect knows, and not before the lease ends.
+	JobID     int64
+	NotBefore time.Time
 }
 
 func (in *Inserter) effect(j EffectJob) jobRow {
@@ -96,13 +102,15 @@ func (in *Inserter) effect(j EffectJob) jobRow {
 		labels = append(labels, "src-"+string(j.Event.Source), "type-"+j.EventType)
 	}
 	return jobRow{
+		ID:          j.JobID,
 		Kind:        KindEffect,
 		Queue:       j.Queue,
 		Args:        encode(EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation}),
 		Metadata:    encode(about),
 		MaxAttempts: maxEffectAttempts,
 		Tags:        tags(labels...),
-		Since:       place(j.Since),
+		Since:       known(j.Since),
+		NotBefore:   known(j.NotBefore),
 	}
 }
 

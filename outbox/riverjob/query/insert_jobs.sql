@@ -1,8 +1,13 @@
 -- Inserts jobs as River's client does, except that times are the database's and that
--- nobody is notified.
-INSERT INTO hooklatch.river_job (kind, queue, args, metadata, max_attempts, tags, scheduled_at)
+-- nobody is notified. A job with a number was given it before, and one that is not to run
+-- before a time waits for River's scheduler.
+INSERT INTO hooklatch.river_job (id, state, kind, queue, args, metadata, max_attempts, tags, scheduled_at)
 SELECT
+    CASE WHEN j.id > 0 THEN j.id ELSE nextval('hooklatch.river_job_id_seq') END,
+    CASE WHEN j.not_before IS NULL THEN 'available' ELSE 'scheduled' END::hooklatch.river_job_state,
     j.kind, j.queue, j.args, j.metadata, j.max_attempts, string_to_array(j.tags, ',')::varchar(255)[],
     -- River fetches by it. One of the future would need another state.
-    LEAST(j.since, now())
-FROM :jobs AS j (kind text, queue text, args jsonb, metadata jsonb, max_attempts smallint, tags text, since timestamptz)
+    COALESCE(j.not_before, LEAST(j.since, now()))
+FROM :jobs AS j (
+    id bigint, kind text, queue text, args jsonb, metadata jsonb, max_attempts smallint, tags text, since timestamptz, not_before timestamptz
+)
