@@ -35,18 +35,24 @@ type Dispatched struct {
 	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has its job
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
+	// Started are those of Created whose first attempt is the caller's to make, and to
+	// settle: see ledger.NewEffect.Claim.
+	Started []ledger.Effect
 }
 
 func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
 
 // plan is what passes the fence.
 func (d Dispatch) plan() ledger.Plan {
-	return ledger.Plan{Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent()}
+	return ledger.Plan{
+		Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent(),
+		Item: d.Event.Item, ContentType: d.Event.ContentType, Body: d.Event.Body,
+	}
 }
 
 // dispatched is what became of d once its plan is written.
 func (d Dispatch) dispatched(p ledger.Planned) Dispatched {
-	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed}
+	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed, Started: p.Started}
 }
 
 // causeOf is what the ledger knows of an event; nil of none.

@@ -94,7 +94,9 @@
 //	  UPDATE processed_events SET outcome ... WHERE outcome = 'received' AND generation = mine   the fence
 //	  [handlers, with this transaction]
 //	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
-//	  INSERT river_job                                               one effect job for each new effect
+//	         those that this process attempts at once as 'started', attempt 1, with its claim and lease
+//	  INSERT river_job                                               one effect job for each new effect;
+//	                                                                 in reserve until the lease of those ends
 //	COMMIT
 //
 // T3, effect:
@@ -102,6 +104,7 @@
 //	claim:  UPDATE effects SET state = 'started', attempt = attempt + 1, claim_id, lease_until ...  COMMIT
 //	        call the receiver
 //	settle: UPDATE effects SET state ... WHERE attempt = mine AND claim_id = mine                   COMMIT
+//	        the job in reserve: DELETE when done, else UPDATE to when and how it goes on
 //
 // # Failure handling
 //
@@ -112,8 +115,12 @@
 //   - It dies in T2: nothing of the transaction is stored; River rescues the job.
 //   - A dispatch that stalled past its rescue wakes up: the fence returns no row,
 //     it writes nothing.
-//   - It dies between claim and settle: the effect is in doubt when its lease
-//     ends, and goes on as its policy says.
+//   - It dies between claim and settle, or between the COMMIT of T2 and the
+//     settlement of an effect it claimed there: the effect is in doubt when its
+//     lease ends, and goes on as its policy says.
+//   - The answer to a T2 that claimed is lost: the next try finds the event
+//     dispatched, and the process asks for the claim under the same id. It has
+//     called nobody yet.
 //   - An attempt that stalled past its lease wakes up: its settlement matches no
 //     row, it changes nothing.
 //   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses

@@ -77,13 +77,26 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 
 func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int) identity.EventRef) {
 	t.Helper()
+	var started [batch]ledger.Effect
 	b.step(t, batch, func(ctx context.Context) error {
 		return atOnce(batch, func(i int) error {
 			e, err := b.Event(ctx, event(turnReceived, i))
 			if err != nil {
 				return err
 			}
-			_, err = b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, string(e.EventID))}})
+			d, err := b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, string(e.EventID))}})
+			if err == nil && len(d.Started) != 1 {
+				err = fmt.Errorf("%s was not born", e.EventID)
+			}
+			if err == nil {
+				started[i] = d.Started[0]
+			}
+			return err
+		})
+	})
+	b.step(t, batch, func(ctx context.Context) error { // with their jobs
+		return atOnce(batch, func(i int) error {
+			_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: started[i], Verdict: ledger.VerdictDone + ledger.Verdict(i%2)})
 			return err
 		})
 	})

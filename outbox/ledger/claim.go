@@ -22,7 +22,9 @@ type Claim struct {
 	// repeated because its answer was lost gets the same attempt.
 	ClaimID uuid.UUID
 	Lease   time.Duration // time-out of the attempt, and slack
-	JobID   int64
+	// JobID is that of the job that makes the attempt. 0: there is none, and the job that
+	// the effect has waits until the lease ends.
+	JobID int64
 	// FirstRequest completes the request at the first claim: method, URL and
 	// headers that are still empty in the ledger are taken from it and
 	// committed with the claim, for every later attempt (I7).
@@ -102,6 +104,9 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 // left it out. It does nothing while the request is still to be rendered. Errors:
 // ErrNotFound when e sends a delivery that is no longer stored, ErrUnavailable.
 func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
+	if e.Request.FromDelivery && e.Request.Body != nil {
+		return nil
+	}
 	if !e.Request.FromDelivery {
 		return l.db.Statement("load_body", func(db pipeline.ByIndex) error { return l.loadBody(ctx, db, e) })
 	}

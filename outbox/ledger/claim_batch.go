@@ -54,7 +54,7 @@ func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 		case !found:
 			answer.Claimed = Claimed{Status: ClaimMissing, Effect: Effect{EffectID: c.ID}}
 		case answer.verdict == verdictGrant && answer.Effect.claimID == c.ClaimID:
-			answer.Status = ClaimGranted
+			answer.Status, answer.Effect.jobWaits = ClaimGranted, c.JobID == 0
 		}
 		results[i] = answer.Claimed
 	}

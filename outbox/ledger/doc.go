@@ -31,6 +31,11 @@
 //
 // A claim cancels an effect that a newer one of its object supersedes.
 //
+// An effect whose first attempt is made by the process that dispatches its event is
+// created started, as if it had been pending and claimed: only at_least_once, in no
+// order, with its request rendered. Its job waits until the lease ends, and the
+// settlement of the attempt says what becomes of it.
+//
 // An effect whose request could not be rendered is created parked, and becomes
 // pending by a replay of its event only. Nothing leaves done.
 //

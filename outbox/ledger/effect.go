@@ -99,6 +99,12 @@ type NewEffect struct {
 	// Zero: when the event occurred, or else was received.
 	OccurredAt time.Time
 
+	// Claim lets the effect begin with its first attempt, unless its destination is
+	// paused: whoever commits it attempts it, under this claim, and its job waits until
+	// the lease ends. Its ID, KeyTTL, Probe and JobID mean nothing. It is not for an
+	// effect that is at_most_once, in an order, or not rendered yet. Nil: a job begins it.
+	Claim *Claim
+
 	// Parked is why the effect cannot be attempted, such as a template that
 	// failed on its event; empty for one that can. It is created parked, blocks
 	// nothing, and becomes what it should be when its event is replayed.
@@ -142,6 +148,9 @@ func (e NewEffect) Validate() error {
 	}
 	if err := column.ValidateKey(e.Key, maxKeyLen); err != nil {
 		return fmt.Errorf("effect key %w", err)
+	}
+	if err := e.validateBirth(); err != nil {
+		return fmt.Errorf("effect %s: %w", e.EffectID, err)
 	}
 	return e.validateOrder()
 }
@@ -192,6 +201,7 @@ type Effect struct {
 
 	claimID   uuid.UUID // of the attempt that runs, as Claim returned it
 	bodyApart bool      // its body is large: Claim reads it on its own
+	jobWaits  bool      // no job runs the attempt: its settlement says what becomes of the one that waits
 }
 
 // Verdict is what one attempt tells about its effect.

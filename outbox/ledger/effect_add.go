@@ -24,6 +24,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 		return false, fmt.Errorf("look up destination %q: %w", e.Destination, err)
 	}
 	e.Scope, e.Queue, e.Route, e.Generation = identity.ScopeOfEnqueue(e.Destination), queue, "", 1
+	e.Claim = nil // the transaction is the caller's, who attempts nothing
 	if e.Policy == "" {
 		e.Policy = policy
 	}

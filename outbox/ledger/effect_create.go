@@ -30,16 +30,25 @@ type Plan struct {
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
+	// Body and ContentType are of the delivery of which Item is the event, for effects
+	// that send it and begin with their first attempt. Without Body it is read for them.
+	Item        string
+	ContentType string
+	Body        []byte
 }
 
 // Planned says which effects of a Plan are its own.
 type Planned struct {
 	Created    []identity.EffectID // new effects; each has its job, or waits for its turn
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
+	// Started are those of Created that began with their first attempt, as Claim would
+	// return them: whoever commits them has to make it, and to settle it.
+	Started []Effect
 }
 
 // CreateTx writes the effects of plans that passed the fence, and the jobs of the
-// new ones. alone says that the transaction is a caller's own and may last.
+// new ones. alone says that the transaction is a caller's own and may last: no effect
+// begins with its first attempt in one.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
 	// again are the effects of replayed plans only: what an earlier plan of theirs
 	// could not render becomes what they say, not what a neighbour says.
@@ -47,6 +56,9 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 	results := make([]Planned, len(plans))
 	for _, p := range plans {
 		for _, e := range p.Effects {
+			if alone {
+				e.Claim = nil
+			}
 			if err := rows.add(e, &p.Cause, p.Traceparent); err != nil {
 				return nil, err
 			}
@@ -84,6 +96,9 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 	}
 	for i, p := range plans {
 		results[i].share(p, created, rendered)
+		if results[i].Started, err = rows.started(p, results[i].Created); err != nil {
+			return nil, err
+		}
 	}
 	return results, nil
 }
@@ -133,7 +148,11 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 		if orders[e.order()] && !heads[e.EffectID] {
 			continue
 		}
-		jobs = append(jobs, e.job())
+		job := e.job()
+		if b, began := rows.begun[e.EffectID]; began {
+			job.JobID, job.NotBefore = b.jobID, b.leaseUntil
+		}
+		jobs = append(jobs, job)
 	}
 	return jobs, nil
 }

@@ -41,6 +41,8 @@ type effectRow struct {
 	renderedEffect
 	identity.EventRef
 
+	birthRow
+
 	IdempotencyKey string
 	Route          string
 	EventType      string
@@ -85,6 +87,7 @@ type effectRows struct {
 
 	known knownLinks // those of createEffects that may be there already
 	index map[identity.EffectID]int
+	begun map[identity.EffectID]begun // those that began with their first attempt
 }
 
 // add appends e, unless the batch has its key already, and links its cause to it.
@@ -106,6 +109,10 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	if err != nil {
 		return fmt.Errorf("encode headers: %w", err)
 	}
+	birth, err := e.birth()
+	if err != nil {
+		return err
+	}
 	row := effectRow{
 		renderedEffect: renderedEffect{
 			EffectID:         e.EffectID,
@@ -125,6 +132,7 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 			Parked:           column.Reason(e.Parked),
 			Traceparent:      traceparent,
 		},
+		birthRow:       birth,
 		IdempotencyKey: e.EffectID.IdempotencyKey(),
 		Route:          e.Route,
 	}
@@ -145,7 +153,23 @@ func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (ma
 	if err := r.dropKnownLinks(ctx, tx, sql); err != nil {
 		return nil, err
 	}
-	created, err := r.written(sql.CreateEffects.With(r.createEffects).Query(ctx, tx))
+	rows, err := sql.CreateEffects.With(r.createEffects).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("create effects: %w", err)
+	}
+	var jobID *int64
+	var leaseUntil, lastAttemptAt *time.Time
+	var b begun
+	created, err := r.written(rows, func(id identity.EffectID) {
+		if jobID == nil {
+			return
+		}
+		if r.begun == nil {
+			r.begun = make(map[identity.EffectID]begun)
+		}
+		b.jobID, b.leaseUntil, b.lastAttemptAt = *jobID, column.OrZero(leaseUntil), column.OrZero(lastAttemptAt)
+		r.begun[id] = b
+	}, &jobID, &leaseUntil, &lastAttemptAt, &b.nextAttemptAt, &b.createdAt)
 	if err != nil {
 		return nil, fmt.Errorf("create effects: %w", err)
 	}
@@ -180,24 +204,27 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (ma
 	for _, row := range r.Effects {
 		again.Effects = append(again.Effects, row.renderedEffect)
 	}
-	rendered, err := r.written(sql.RenderEffects.With(again).Query(ctx, tx))
+	rows, err := sql.RenderEffects.With(again).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("render effects again: %w", err)
+	}
+	rendered, err := r.written(rows, func(identity.EffectID) {})
 	if err != nil {
 		return nil, fmt.Errorf("render effects again: %w", err)
 	}
 	return rendered, nil
 }
 
-// written reads which effects a statement wrote, and where each of them waits.
-func (r *effectRows) written(rows pgx.Rows, err error) (map[identity.EffectID]bool, error) {
-	if err != nil {
-		return nil, err
-	}
+// written reads which effects a statement wrote, where each of them waits, and more
+// columns, whenever read is called.
+func (r *effectRows) written(rows pgx.Rows, read func(identity.EffectID), columns ...any) (map[identity.EffectID]bool, error) {
 	ids := make(map[identity.EffectID]bool)
 	var id identity.EffectID
 	var queue string
-	_, err = pgx.ForEachRow(rows, []any{&id.Scope, &id.Key, &id.Generation, &queue}, func() error {
+	_, err := pgx.ForEachRow(rows, append([]any{&id.Scope, &id.Key, &id.Generation, &queue}, columns...), func() error {
 		ids[id] = true
 		r.Effects[r.index[id]].PlannedQueue = queue
+		read(id)
 		return nil
 	})
 	return ids, err

@@ -128,6 +128,7 @@ type endedRow struct {
 	Error           string
 	RotateKey       bool
 	Unauthorized    bool
+	JobWaits        bool
 }
 
 type settleArgs struct{ Ended []endedRow }
@@ -155,6 +156,7 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			Error:           column.Reason(s.Error),
 			RotateKey:       s.RotateKey,
 			Unauthorized:    s.Unauthorized,
+			JobWaits:        s.Effect.jobWaits,
 		})
 	}
 	rows, err := l.sql.Settle.With(settleArgs{Ended: ended}).Query(ctx, tx)

@@ -133,7 +133,7 @@ func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 		if err != nil || e.State != EffectStarted {
 			return err
 		}
-		e.claimID = c.ClaimID // of another claim, nothing is settled
+		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // of another claim, nothing is settled
 		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
 		if err == nil {
 			taken = !settled[0].Late

@@ -70,7 +70,7 @@ WITH asked AS (
         last_attempt_at = CASE WHEN judged.repeated THEN e.last_attempt_at ELSE now() END,
         claimed_at = CASE WHEN judged.repeated THEN e.claimed_at ELSE clock_timestamp() END,
         maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
-        job_id = judged.asked_job,
+        job_id = CASE WHEN judged.asked_job > 0 THEN judged.asked_job ELSE e.job_id END,
         request_method = CASE WHEN e.attempt = 0 AND e.request_method = '' THEN judged.first_method ELSE e.request_method END,
         request_url = CASE WHEN e.attempt = 0 AND e.request_url = '' THEN judged.first_url ELSE e.request_url END,
         request_headers = CASE WHEN e.attempt = 0 THEN judged.first_headers || e.request_headers ELSE e.request_headers END

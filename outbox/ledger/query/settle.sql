@@ -1,10 +1,12 @@
 -- T3, second half: records the outcome of attempts in key order. An attempt
--- that lost its lease to another changes nothing.
+-- that lost its lease to another changes nothing. Where no job ran the attempt, the
+-- job that was to take over from it ends here, or waits for the next attempt.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
-        retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean
+        retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean,
+        job_waits boolean
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
@@ -43,6 +45,7 @@ WITH ended AS (
         AND ended.now_state = 'started'
     RETURNING
         e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.claimed_at, e.job_id, ended.claim_id,
+        e.destination, ended.job_waits,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
         -- The key the attempt carried, not the one that follows.
@@ -71,6 +74,45 @@ WITH ended AS (
         idempotency_key = EXCLUDED.idempotency_key,
         applied_at = now()
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
+), waiting_jobs AS (
+    -- One that somebody has in hand is left: its run finds how the effect stands. Its
+    -- state is asked apart: together with the id it would offer an index of many rows.
+    SELECT
+        j.id, j.state = 'scheduled' AS waits, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
+        settled.next_attempt_at, settled.last_attempt_at, settled.destination || ': ' || settled.error AS error
+    FROM settled
+    CROSS JOIN LATERAL (
+        SELECT j.id, j.state
+        FROM hooklatch.river_job AS j
+        WHERE j.id = settled.job_id
+        FOR UPDATE SKIP LOCKED
+    ) AS j
+    WHERE settled.job_waits
+), ended_jobs AS (
+    DELETE FROM hooklatch.river_job AS j
+    USING waiting_jobs AS w
+    WHERE j.id = ANY (ARRAY[w.id])
+        AND w.waits
+        AND w.is_done
+), kept_jobs AS (
+    -- People see in River UI what was not done at once, as after a run of the job.
+    UPDATE hooklatch.river_job AS j
+    SET
+        state = CASE
+            WHEN NOT w.goes_on THEN 'cancelled'
+            -- River's scheduler, which wakes the others, comes every 5 seconds.
+            WHEN w.next_attempt_at < now() + interval '5 seconds' THEN 'available'
+            ELSE 'retryable'
+        END::hooklatch.river_job_state,
+        attempt = j.attempt + 1,
+        attempted_at = w.last_attempt_at,
+        scheduled_at = CASE WHEN w.goes_on THEN w.next_attempt_at ELSE j.scheduled_at END,
+        finalized_at = CASE WHEN NOT w.goes_on THEN now() END,
+        errors = array_append(j.errors, jsonb_build_object('at', now(), 'attempt', j.attempt + 1, 'error', w.error, 'trace', ''))
+    FROM waiting_jobs AS w
+    WHERE j.id = ANY (ARRAY[w.id])
+        AND w.waits
+        AND NOT w.is_done
 )
 SELECT scope, key, generation, attempt, state, next_attempt_at, false AS late
 FROM settled

@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// birthRow is the claim that an effect is created with, as create_effects.sql reads
+// it. Without a lease there is none.
+type birthRow struct {
+	ClaimID      uuid.UUID
+	LeaseSeconds float64
+	FirstMethod  string
+	FirstURL     string
+	FirstHeaders []byte
+}
+
+// begun is what create_effects.sql says of an effect that began with its first
+// attempt.
+type begun struct {
+	jobID         int64
+	leaseUntil    time.Time
+	lastAttemptAt time.Time
+	nextAttemptAt time.Time
+	createdAt     time.Time
+}
+
+// validateBirth refuses a claim for an effect whose first attempt needs more than to
+// be created: doubt may park it, or it has to wait for others, or for its request.
+func (e NewEffect) validateBirth() error {
+	switch {
+	case e.Claim == nil:
+		return nil
+	case e.policy() != AtLeastOnce, e.orderKey() != "", e.rendering() != renderingDone:
+		return errors.New("it cannot begin with its first attempt")
+	}
+	return e.Claim.validate()
+}
+
+// birth is the claim of the first attempt, of an effect that may begin with it.
+func (e NewEffect) birth() (birthRow, error) {
+	if e.Claim == nil {
+		return birthRow{}, nil
+	}
+	headers, err := column.Headers(e.Claim.FirstRequest.Headers)
+	if err != nil {
+		return birthRow{}, fmt.Errorf("encode headers: %w", err)
+	}
+	return birthRow{
+		ClaimID:      e.Claim.ClaimID,
+		LeaseSeconds: e.Claim.Lease.Seconds(),
+		FirstMethod:  e.Claim.FirstRequest.Method,
+		FirstURL:     e.Claim.FirstRequest.URL,
+		FirstHeaders: headers,
+	}, nil
+}
+
+// started are those of created that began with their first attempt, as Claim would
+// return them, but for what only a claim tells.
+func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, error) {
+	var started []Effect
+	for _, id := range created {
+		b, began := r.begun[id]
+		if !began {
+			continue
+		}
+		e, err := r.Effects[r.index[id]].started(b)
+		if err != nil {
+			return nil, err
+		}
+		if e.Request.FromDelivery && p.Body != nil {
+			deliveryOf{item: p.Item, contentType: p.ContentType, body: p.Body}.fill(&e.Request)
+		}
+		started = append(started, e)
+	}
+	return started, nil
+}
+
+// started is the effect as create_effects.sql made it: what is sent now must be what
+// later attempts read (I7).
+func (r effectRow) started(b begun) (Effect, error) {
+	request := Request{Method: r.RequestMethod, URL: r.RequestURL, ContentType: r.RequestType, Body: r.RequestBody, FromDelivery: r.RequestBody == nil}
+	if request.Method == "" {
+		request.Method = r.FirstMethod
+	}
+	if request.URL == "" {
+		request.URL = r.FirstURL
+	}
+	for _, headers := range [][]byte{r.FirstHeaders, r.RequestHeaders} { // the latter over the former
+		if err := json.Unmarshal(headers, &request.Headers); err != nil {
+			return Effect{}, fmt.Errorf("decode request headers: %w", err)
+		}
+	}
+	return Effect{
+		EffectID:       r.EffectID,
+		IdempotencyKey: r.IdempotencyKey,
+		WireKey:        r.IdempotencyKey,
+		Route:          r.Route,
+		Destination:    r.Destination,
+		Queue:          r.PlannedQueue,
+		Policy:         r.Policy,
+		Event:          r.EventRef,
+		EventType:      r.EventType,
+		AcceptSeq:      column.OrZero(r.AcceptSeq),
+		Traceparent:    r.Traceparent,
+		Request:        request,
+		OnPark:         r.OnPark,
+		OccurredAt:     column.OrZero(r.OccurredAt),
+		State:          EffectStarted,
+		Attempt:        1,
+		LeaseUntil:     b.leaseUntil,
+		NextAttemptAt:  b.nextAttemptAt,
+		CreatedAt:      b.createdAt,
+		FirstAttemptAt: b.lastAttemptAt,
+		LastAttemptAt:  b.lastAttemptAt,
+		JobID:          b.jobID,
+		claimID:        r.ClaimID,
+		jobWaits:       true,
+	}, nil
+}
