@@ -30,7 +30,8 @@ const minSettle = ledgerSlack / 2
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
 
 // attempter makes attempts: T3. It knows nothing about River; effectWorker and
-// probeWorker bring it tasks and say in River how they ended.
+// probeWorker bring it tasks and say in River how they ended, births brings it those
+// that begin with their effect.
 //
 // What makes an attempt safe is its order. Nothing is called before the ledger
 // has granted the claim, the request that is sent was committed before, and the
@@ -63,17 +64,30 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 			return send(ctx, l, e), nil
 		}, t, claim)
 	}
+	return a.runClaim(ctx, l, t, claim)
+}
+
+// runClaim asks for a claim, and makes the attempt if it is granted.
+func (a *attempter) runClaim(ctx context.Context, l *lane, t task, claim ledger.Claim) attempt {
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
 	if err != nil || claimed.Status != ledger.ClaimGranted {
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
-	err = a.ledger.LoadBody(ctx, &claimed.Effect)
+	return a.perform(ctx, l, t, claimed, leaseEnds, nil)
+}
+
+// perform makes an attempt that the ledger granted, unless err says why it cannot be
+// made.
+func (a *attempter) perform(ctx context.Context, l *lane, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
+	if err == nil {
+		err = a.ledger.LoadBody(ctx, &claimed.Effect)
+	}
 	ctx, span := a.telemetry.startAttempt(ctx, &claimed.Effect)
 	made := call{effect: claimed.Effect}
 	if err != nil {
-		made.outcome = notSent(err) // the request could not be loaded
+		made.outcome = notSent(err)
 	} else {
 		if planted.Is(planted.DoneBeforeWork) {
 			_, _ = a.settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: ledger.VerdictDone}) // should it fail, the bug is not there

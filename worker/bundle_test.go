@@ -63,12 +63,13 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// worker makes a Worker that is not started yet.
+// worker makes a Worker that is not started yet, and makes every attempt by a job:
+// birth_test.go has the others.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
 	require.NoError(t, err)
-	w.noStagger = true
+	w.noStagger, w.births.off = true, true
 	return w
 }
 

@@ -164,6 +164,8 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
+	expected := d.births.expect(event, planned.Effects)
+	defer func() { d.births.begin(ctx, event, expected, dispatched, err) }()
 	if dispatched, err = d.outbox.Dispatch(ctx, planned); err != nil {
 		return outbox.Dispatched{}, err
 	}

@@ -7,6 +7,8 @@
 //	dispatch   load the event, plan its effects (a pure function of event and
 //	           routes), commit them (T2). With handlers: fence, handlers,
 //	           effects, jobs and the completion of the job in one transaction.
+//	           Effects that can be attempted at once are claimed by T2, and
+//	           attempted without a run of their job (see births).
 //	effect     wait for a slot and a rate token, claim an attempt, call the
 //	           destination, settle the attempt (T3; see attempter).
 //	upkeep     keep partitions ahead, enqueue again what lost its job, make

@@ -71,6 +71,7 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	if !known {
 		return w.leaveToOthers(ctx, job)
 	}
+	l.noteWait(clock.Since(job.ScheduledAt))
 	if err := l.enter(ctx); err != nil {
 		return w.waitForRoom(ctx, l, job.ID, err)
 	}

@@ -38,22 +38,39 @@ func BenchmarkEndToEnd(b *testing.B) {
 	postmaster := pgtest.Server(b, pool).PID()
 	// With a committer for whoever comes, nobody waits for another's commit.
 	single, grouped := newBenchSide(b, pool, postmaster, "single", 1000), newBenchSide(b, pool, postmaster, "group", 0)
-	for _, side := range []*benchSide{single, grouped} {
+	single.byJobs, grouped.byJobs = true, true
+	compare(b, single, grouped)
+}
+
+// BenchmarkBirths does the same with effects that are attempted by their jobs, and with
+// those that begin with their first attempt.
+func BenchmarkBirths(b *testing.B) {
+	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
+	postmaster := pgtest.Server(b, pool).PID()
+	jobs, births := newBenchSide(b, pool, postmaster, "jobs", 0), newBenchSide(b, pool, postmaster, "births", 0)
+	jobs.byJobs = true
+	compare(b, jobs, births)
+}
+
+// compare reports by how much the other side is better than one.
+func compare(b *testing.B, one, other *benchSide) {
+	b.Helper()
+	for _, side := range []*benchSide{one, other} {
 		side.run(b, 300)
 		side.effects, side.elapsed, side.cpu = 0, 0, 0
 	}
 	b.ResetTimer()
 	const round = 1000 // in turn, so that drift meets both
 	for range b.N {
-		single.run(b, round)
-		grouped.run(b, round)
+		one.run(b, round)
+		other.run(b, round)
 	}
 	b.StopTimer()
-	single.report(b)
-	grouped.report(b)
-	b.ReportMetric(grouped.perSecond()/single.perSecond(), "ratio")
-	if single.cpu > 0 {
-		b.ReportMetric(single.cpuPerEvent()/grouped.cpuPerEvent(), "pg-cpu-ratio")
+	one.report(b)
+	other.report(b)
+	b.ReportMetric(other.perSecond()/one.perSecond(), "ratio")
+	if one.cpu > 0 {
+		b.ReportMetric(one.cpuPerEvent()/other.cpuPerEvent(), "pg-cpu-ratio")
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -67,6 +84,7 @@ type benchSide struct {
 	metrics    *sdkmetric.ManualReader
 	opts       Options
 	calls      atomic.Int64
+	byJobs     bool // no effect begins with its first attempt
 
 	sent    int
 	effects int
@@ -112,7 +130,7 @@ func (s *benchSide) run(b *testing.B, n int) {
 	}
 	w, err := New(s.opts)
 	require.NoError(b, err)
-	w.noStagger = true
+	w.noStagger, w.births.off = true, s.byJobs
 	before, start := postgresCPU(s.postmaster), time.Now()
 	require.NoError(b, w.Start(ctx))
 	for s.calls.Load() < int64(s.sent) {

@@ -15,6 +15,11 @@ const (
 	noSlotSnooze = time.Second
 	// asideSettles is longer than River takes to write that a job was snoozed.
 	asideSettles = 5 * time.Second
+	// lateAfter is what a job waits that had to wait for others: longer than for River's
+	// scheduler, which comes every 5 seconds. For lateFor after one came, effects are not
+	// attempted as soon as they are dispatched: it is the turn of those that wait.
+	lateAfter = 6 * time.Second
+	lateFor   = time.Second
 )
 
 // refetchSlack is what an attempt may take beside the call to read the current
@@ -32,6 +37,10 @@ type lane struct {
 	asideAt atomic.Int64 // when a job was set aside last, in Unix nanoseconds
 	noToken atomic.Int64 // until when there is no token for another run
 	arrived atomic.Int64 // runs that asked for a slot, ever
+
+	births  atomic.Int64 // slots of effects that are attempted as soon as they are dispatched
+	waiting atomic.Int64 // runs that wait for one of those
+	lateAt  atomic.Int64 // when a job came last that was late, in Unix nanoseconds
 }
 
 // takeTokens is outbox.Outbox.TakeTokens.
@@ -73,7 +82,9 @@ func (l *lane) enter(ctx context.Context) error {
 	select {
 	case l.slots <- struct{}{}:
 	default:
-		return river.JobSnooze(noSlotSnooze)
+		if !l.awaitBirth(ctx) {
+			return river.JobSnooze(noSlotSnooze)
+		}
 	}
 	if l.rate == nil {
 		return nil
@@ -83,6 +94,54 @@ func (l *lane) enter(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// awaitBirth waits for the slot of an effect that is attempted without a job: River,
+// which starts as many runs as there are slots, does not know of it. So no more wait
+// than it started too many. It reports whether there was a slot.
+func (l *lane) awaitBirth(ctx context.Context) bool {
+	defer l.waiting.Add(-1)
+	if l.waiting.Add(1) > l.births.Load() {
+		return false
+	}
+	timer := time.NewTimer(noSlotSnooze)
+	defer timer.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// noteWait learns how long a job waited that comes now.
+func (l *lane) noteWait(waited time.Duration) {
+	if waited > lateAfter {
+		l.lateAt.Store(time.Now().UnixNano())
+	}
+}
+
+// beginBirth takes a slot for an effect that is about to be dispatched, and reports
+// whether one was free: while a job waits, here or behind others in the queue, the next
+// slot is that job's. Whoever has it must call endBirth.
+func (l *lane) beginBirth(now time.Time) bool {
+	if l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
+		return false
+	}
+	l.births.Add(1)
+	select {
+	case l.slots <- struct{}{}:
+		return true
+	default:
+		l.births.Add(-1)
+		return false
+	}
+}
+
+func (l *lane) endBirth() {
+	<-l.slots
+	l.births.Add(-1)
 }
 
 // room is how many more runs of the destination could begin now.

@@ -36,6 +36,7 @@ type Worker struct {
 	lanes     map[string]*lane // by name of the destination
 	routes    atomic.Pointer[route.Table]
 	attempts  *attempter
+	births    *births
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
@@ -95,6 +96,7 @@ func New(opts Options) (*Worker, error) {
 	w.routes.Store(table)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
 	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip}
+	w.births = newBirths(w.attempts, w.lanes, &w.running)
 	return w, nil
 }
 
@@ -201,6 +203,8 @@ func (w *Worker) Stop(ctx context.Context) error {
 func (w *Worker) drain() {
 	defer close(w.ended)
 	_ = failpoint.Hit("worker.draining") // there is nobody to tell
+	ended := w.births.stop(w.opts.SoftStop)
+	defer ended()
 	w.pauses.stop()
 	if w.finder != nil {
 		w.finder.stop()

@@ -34,7 +34,14 @@ func (m *machine) attempting(s *State, w int) {
 			m.fixing(s, w)
 			return
 		}
-		m.calling(s, w, "effect.before_call effect.request_sent effect.answered", "calls the receiver")
+		passes := "effect.before_call effect.request_sent effect.answered"
+		if worker.Born {
+			passes = "effect.born " + passes
+			m.step(s, actor, byCrash, "worker.draining effect.born", "is told to stop and calls nobody", func(n *State) {
+				n.Workers[w].At, n.Workers[w].Verdict = workerAnswered, verdictNotApplied
+			})
+		}
+		m.calling(s, w, passes, "calls the receiver")
 		if s.Effects[f].LeaseOver || s.Effects[f].ClaimedBy != holder(w) {
 			m.step(s, actor, free, "effect.before_call", "calls nobody: too little of its lease is left", func(n *State) {
 				n.Workers[w].At, n.Workers[w].Verdict = workerAnswered, verdictNotApplied
@@ -180,7 +187,11 @@ func (m *machine) settling(s *State, w int) {
 func (v Verdict) isDone() bool { return v == verdictDone }
 
 // ends leaves it to River to hear how the run ended: again tells that the job is to run
-// once more.
+// once more. Of an attempt without a job River hears nothing.
 func (worker *Worker) ends(again bool) {
+	if worker.Born {
+		*worker = Worker{}
+		return
+	}
 	*worker = Worker{At: workerEnding, Job: worker.Job, Row: worker.Row, Detached: worker.Detached, Probe: worker.Probe, Again: again}
 }

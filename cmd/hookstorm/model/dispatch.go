@@ -22,6 +22,9 @@ func (m *machine) dispatching(s *State, w int) {
 		m.transaction(s, actor, "dispatch", does,
 			func(n *State) { m.dispatch(n, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
+		if event.isOpenFor(s.Workers[w].Plan) {
+			m.bearing(s, w)
+		}
 		// The last attempt to plan the event failed.
 		m.transactionOr(s, actor, byFault, "fail_dispatch", "gives the event up", func(n *State) {
 			if row := &n.Events[e]; row.isOpenFor(s.Workers[w].Plan) {
@@ -30,6 +33,33 @@ func (m *machine) dispatching(s *State, w int) {
 		}, func(n *State) { n.Workers[w].ends(false) }, func(*State) {})
 	default:
 	}
+}
+
+// bearing is a T2 that also claims its effect, where a first attempt needs nothing else.
+// Whoever gets no answer asks for the claim; the job of the event runs again.
+func (m *machine) bearing(s *State, w int) {
+	e := eventOfJob(s.Workers[w].Job)
+	f := m.effectOf(e, s.Events[e].EffectGeneration)
+	if m.AtMostOnce || m.Ordered || m.Late || m.Statement || s.Workers[w].Plan > 1 ||
+		s.Effects[f].State != missing || s.Destination.refuses(false, m.bug) {
+		return
+	}
+	goesOn := func(n *State, at WorkerStep) {
+		worker := Worker{At: at, Job: effectJob(f), Row: rows, Detached: true, Born: true}
+		if n.Effects[f].ClaimedBy == holder(w) {
+			worker.Row, worker.Body = 0, n.Effects[f].Body // an effect that is new has no other job
+		}
+		n.Workers[w] = worker
+	}
+	m.transactionOr(s, workerOf(w), free, "dispatch", "passes the fence and commits the effect, claimed by itself, with its job in reserve", func(n *State) {
+		m.dispatch(n, e, n.Workers[w].Plan)
+		m.grant(n, w, f, false)
+	}, func(n *State) {
+		if job, row := n.Workers[w].Job, n.Workers[w].Row; row != rows && n.Jobs[job][row] == running {
+			n.drop(int(job), int(row))
+		}
+		goesOn(n, workerGranted)
+	}, func(n *State) { goesOn(n, workerUnsure) })
 }
 
 // isOpenFor is the fence.

@@ -89,6 +89,10 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	m.move(row, verdict.what(), m.after(*row, verdict))
 	row.Doubt = row.Doubt || verdict == verdictMaybeApplied
 	m.wakeNext(n, f)
+	// The job in reserve ends with the effect, unless somebody has it in hand.
+	if worker := n.Workers[w]; worker.Born && worker.Row != rows && !row.State.unfinished() && n.Jobs[worker.Job][worker.Row] == waiting {
+		n.drop(int(worker.Job), int(worker.Row))
+	}
 	return true
 }
 

@@ -164,11 +164,12 @@ type Worker struct {
 	At       WorkerStep
 	Job      uint8
 	Row      uint8   // of the job; rows when that row is over
-	Detached bool    // its row is no longer running, or runs for another
+	Detached bool    // its row is not running, or runs for another
 	Plan     uint8   // dispatch: the generation that was planned
 	Body     Version // attempt: of the request it holds; zero while it is to be rendered
 	Verdict  Verdict
 	Probe    bool
+	Born     bool // its attempt began with the effect: no run of a job, Row is that of the job in reserve
 	Settled  bool // the ledger has the outcome, under this attempt
 	Again    bool // its job runs once more
 }

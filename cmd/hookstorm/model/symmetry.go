@@ -53,7 +53,7 @@ func (s holders) exchanged() holders {
 func (worker *Worker) rank() uint64 {
 	rank := uint64(worker.At)<<56 | uint64(worker.Job)<<48 | uint64(worker.Row)<<40 | uint64(worker.Plan)<<32 |
 		uint64(worker.Body)<<24 | uint64(worker.Verdict)<<16
-	for i, flag := range [...]bool{worker.Detached, worker.Probe, worker.Settled, worker.Again} {
+	for i, flag := range [...]bool{worker.Detached, worker.Probe, worker.Born, worker.Settled, worker.Again} {
 		if flag {
 			rank |= 1 << i
 		}

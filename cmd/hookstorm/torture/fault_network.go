@@ -12,7 +12,7 @@ import (
 
 // completion is the statement by which River says that jobs are completed. Its
 // loss must not repeat what the jobs did.
-var completion = regexp.MustCompile(`(?is)update\s+\S*river_job\b.*finalized_at`)
+var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
 // networkFaults are those of the connections to the server.
 func (w *world) networkFaults() []nemesis.Fault {

@@ -1,11 +1,11 @@
--- The jobs that run are there a second time: a job may come twice. $1 is a kind of
--- jobs, $2 a destination, or empty.
+-- The jobs of what is at work are there a second time: a job may come twice. $1 is a
+-- kind of jobs, $2 a destination, or empty.
 WITH copied AS (
     INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, metadata, priority, queue, scheduled_at, tags)
     SELECT 'available', args, kind, max_attempts, metadata, priority, queue, now(), tags
     FROM hooklatch.river_job
     WHERE kind = $1
-        AND state = 'running'
+        AND state IN ('running', 'scheduled') -- or in reserve
         AND ($2 = '' OR args ->> 'destination' = $2)
     RETURNING queue
 ), told AS (

@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// births makes the first attempts of effects that this process dispatches, where a slot
+// of their destination is free: they are claimed by the transaction that creates them.
+// Their jobs are in reserve, for when this process dies.
+type births struct {
+	attempts *attempter
+	lanes    map[string]*lane
+	running  *sync.WaitGroup // runs that a stop waits for
+	life     context.Context
+	end      context.CancelFunc // cancels what still runs
+	stopped  atomic.Bool        // nothing is born any more
+	off      bool               // what tests and measurements of jobs need
+}
+
+func newBirths(attempts *attempter, lanes map[string]*lane, running *sync.WaitGroup) *births {
+	b := &births{attempts: attempts, lanes: lanes, running: running}
+	b.life, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+// birth is an effect that begins with its first attempt if its dispatch is committed.
+type birth struct {
+	lane      *lane
+	claim     ledger.Claim
+	leaseEnds time.Time // at the earliest
+}
+
+// expect gives a claim to each of the effects of an event that can be attempted as soon
+// as it is dispatched. The caller must call begin when that is over.
+func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) []birth {
+	if b.off || b.stopped.Load() || event.Generation > 1 {
+		return nil
+	}
+	var expected []birth
+	for i := range effects {
+		e := &effects[i]
+		l, known := b.lanes[e.Destination]
+		twice := slices.ContainsFunc(expected, func(x birth) bool { return x.claim.ID == e.EffectID })
+		if !known || twice || !mayBeBorn(l, e) || !l.beginBirth(time.Now()) {
+			continue
+		}
+		claim, err := claimOf(l, task{id: e.EffectID})
+		if err != nil {
+			l.endBirth()
+			continue
+		}
+		e.Claim = &claim
+		expected = append(expected, birth{lane: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
+	}
+	return expected
+}
+
+// mayBeBorn tells whether the first attempt needs nothing but its effect: no turn, no
+// token, no request that is rendered late, and no person where it is lost.
+func mayBeBorn(l *lane, e *ledger.NewEffect) bool {
+	_, inTx := l.Sender.(destination.Transactional)
+	return !inTx && l.rate == nil && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
+}
+
+// begin makes the attempts of what was born, each beside the job of the event, and gives
+// back the slots of the others. What an unanswered dispatch has committed nobody knows,
+// nor whether an event that was dispatched before was so by an earlier try of this one:
+// the ledger is asked.
+func (b *births) begin(ctx context.Context, event *inbox.Event, expected []birth, dispatched outbox.Dispatched, err error) {
+	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced
+	for _, x := range expected {
+		at := slices.IndexFunc(dispatched.Started, func(e ledger.Effect) bool { return e.EffectID == x.claim.ID })
+		switch {
+		case at >= 0:
+			effect := dispatched.Started[at]
+			effect.EventReceivedAt = event.ReceivedAt
+			b.run(ctx, x, func(ctx context.Context) { b.attempt(ctx, x, effect) })
+		case unsure:
+			b.run(ctx, x, func(ctx context.Context) { b.ask(ctx, x, err != nil) })
+		default:
+			x.lane.endBirth()
+		}
+	}
+}
+
+// run is one attempt. Its context is that of the job it came from, but for its end.
+func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
+	detach := context.AfterFunc(b.life, cancel)
+	if b.life.Err() != nil {
+		cancel() // at once
+	}
+	b.running.Go(func() {
+		defer x.lane.endBirth()
+		defer cancel()
+		defer detach()
+		defer func() {
+			if v := recover(); v != nil { // its job takes over when the lease has ended
+				b.attempts.telemetry.logger.ErrorContext(ctx, "attempt panicked",
+					slog.String(logkey.Destination, x.lane.Name),
+					slog.String(logkey.EffectKey, x.claim.ID.IdempotencyKey()),
+					slog.String(logkey.Err, oneLine(newPanicError(v).Error())),
+					slog.String(logkey.Stack, string(debug.Stack())))
+			}
+		}()
+		attempt(ctx)
+	})
+}
+
+// attempt is the first attempt of an effect that was born. One that a stop ends before
+// its call gives the effect back.
+func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
+	err := failpoint.Hit("effect.born")
+	if err == nil {
+		err = ctx.Err()
+	}
+	t := task{id: effect.EffectID, jobID: effect.JobID}
+	b.attempts.perform(ctx, x.lane, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
+}
+
+// ask asks for a claim that may be committed, until there is an answer or its lease
+// would have ended: nobody was called for it. pending says that the effect may come yet.
+func (b *births) ask(ctx context.Context, x birth, pending bool) {
+	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
+	defer cancel()
+	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second}).Until(asking) {
+		switch made := b.attempts.runClaim(ctx, x.lane, task{id: x.claim.ID}, x.claim).(type) {
+		case unanswered:
+		case denied:
+			if !pending || made.Status != ledger.ClaimMissing {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// stop lets nothing begin any more, and what runs end within d.
+func (b *births) stop(d time.Duration) (ended func()) {
+	b.stopped.Store(true)
+	timer := time.AfterFunc(d, b.end)
+	return func() {
+		timer.Stop()
+		b.end()
+	}
+}

@@ -1,0 +1,328 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// bearing is a Worker that attempts effects as soon as they are dispatched.
+func (b *bundle) bearing(t *testing.T) *Worker {
+	t.Helper()
+	w := b.worker(t)
+	w.births.off = false
+	return w
+}
+
+const effectDone = `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`
+
+func TestAnEffectIsAttemptedByWhoDispatchedIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	type call struct{ body, key, contentType string }
+	calls := make(chan call, 10)
+	b.to(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		calls <- call{body: string(body), key: r.Header.Get("Idempotency-Key"), contentType: r.Header.Get("Content-Type")}
+	})
+	w := b.bearing(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, effectDone)
+	stop(t, w)
+	id := identity.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
+	require.Equal(t, call{body: `{"id":"evt_1","amount":5}`, key: id.IdempotencyKey(), contentType: "application/json"}, <-calls)
+	require.Empty(t, calls)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'yes'`))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.effect.attempts", map[string]any{"outcome": "done", "destination": "app", "first_attempt": true}))
+	lines := b.lines(t, "effect attempted")
+	require.Len(t, lines, 1)
+	require.NotZero(t, lines[0]["job_id"])
+	require.Empty(t, w.lanes["app"].slots)
+	require.Zero(t, w.lanes["app"].births.Load())
+}
+
+// What a life of an effect writes: with births its row has a version less, and the row of
+// its job two.
+func TestWhatABirthSpares(t *testing.T) {
+	t.Parallel()
+	const events = 20
+	for _, c := range []struct {
+		byJobs  bool
+		effects int // changes of their rows
+		jobs    int // changes of their jobs' rows, and of those of the events
+		deleted int
+	}{
+		{byJobs: true, effects: 2 * events, jobs: 4 * events},
+		{byJobs: false, effects: events, jobs: 2 * events, deleted: events},
+	} {
+		b := setup(t)
+		b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Concurrency = 2 * events })
+		w := b.bearing(t)
+		w.births.off = c.byJobs
+		b.start(t, w)
+		for i := range events {
+			b.accept(t, fmt.Sprint("evt_", i), false)
+		}
+		require.Eventually(t, func() bool { return b.count(t, effectDone) == events }, 30*time.Second, time.Millisecond)
+		stop(t, w)
+		written := func(what, table string) int {
+			return b.count(t, `SELECT `+what+` FROM pg_stat_user_tables WHERE schemaname = 'hooklatch' AND relname = $1`, table)
+		}
+		b.pool.Reset() // a server process tells what it did when it ends
+		require.Eventually(t, func() bool {
+			return written("n_tup_upd", "effects") >= c.effects && written("n_tup_del", "river_job") >= c.deleted
+		}, 30*time.Second, 10*time.Millisecond)
+		require.Equal(t, c.effects, written("n_tup_upd", "effects"))
+		require.Equal(t, c.deleted, written("n_tup_del", "river_job"))
+		// Upkeep has jobs too.
+		require.InDelta(t, c.jobs, written("n_tup_upd", "river_job"), events/2)
+	}
+}
+
+func TestTheNextAttemptOfABornEffectIsAJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	events := b.start(t, b.bearing(t))
+	b.accept(t, "evt_1", false)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
+	require.Equal(t, "done", outputOf(t, job).Outcome)
+	require.Len(t, job.Errors, 1)
+	require.Equal(t, 2, job.Attempt)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2 AND job_id = $1`, job.ID))
+}
+
+// born dispatches an event as a process does that dies before its call.
+func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, []birth, outbox.Dispatched) {
+	t.Helper()
+	b.accept(t, id, false)
+	event := b.event(t, id)
+	effects, err := w.routes.Load().Plan(t.Context(), event)
+	require.NoError(t, err)
+	expected := w.births.expect(event, effects)
+	require.Len(t, expected, 1)
+	dispatched, err := b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: event, Effects: effects})
+	require.NoError(t, err)
+	require.Len(t, dispatched.Started, 1)
+	return event, expected, dispatched
+}
+
+func TestTheJobOfABornEffectTakesOverFromADeadProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	b.born(t, b.bearing(t), "evt_1")
+	events := b.start(t, b.worker(t))
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started' AND attempt = 1`), "its lease lasts")
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now()`)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = now() WHERE kind = 'effect' AND state = 'scheduled'`)
+	require.NoError(t, err)
+	require.Equal(t, "done", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)).Outcome)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 2 AND maybe_applied_since = first_attempt_at`))
+}
+
+// The answer to the COMMIT was lost: the next try finds the event dispatched, and
+// nobody was called yet.
+func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.bearing(t)
+	event, expected, _ := b.born(t, w, "evt_1")
+	w.births.begin(t.Context(), event, expected, outbox.Dispatched{}, nil)
+	w.running.Wait()
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+	// It is committed after its dispatch was given up.
+	b.accept(t, "evt_late", false)
+	event = b.event(t, "evt_late")
+	effects, err := w.routes.Load().Plan(t.Context(), event)
+	require.NoError(t, err)
+	w.births.begin(t.Context(), event, w.births.expect(event, effects), outbox.Dispatched{}, commit.ErrUnavailable)
+	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: event, Effects: effects})
+	require.NoError(t, err)
+	w.running.Wait()
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
+
+	// Another process has it.
+	event, expected, dispatched := b.born(t, w, "evt_2")
+	other := w.births.expect(&inbox.Event{Generation: 1}, []ledger.NewEffect{{EffectID: dispatched.Created[0], Destination: "app"}})
+	w.births.begin(t.Context(), event, other, outbox.Dispatched{}, nil)
+	w.running.Wait()
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started' AND attempt = 1`))
+	w.births.begin(t.Context(), event, expected, dispatched, nil)
+	w.running.Wait()
+	require.Equal(t, 3, b.count(t, effectDone))
+	require.Empty(t, w.lanes["app"].slots)
+}
+
+func TestStopWaitsForWhatWasBorn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	called, release := make(chan struct{}), make(chan struct{})
+	b.to(t, func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-release
+	})
+	w := b.bearing(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	<-called
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`)
+	ended := make(chan error)
+	go func() { ended <- w.Stop(context.Background()) }()
+	require.Eventually(t, w.births.stopped.Load, 10*time.Second, time.Millisecond)
+	select {
+	case err := <-ended:
+		t.Fatalf("stopped with an attempt under way: %v", err)
+	default:
+	}
+	close(release)
+	require.NoError(t, <-ended)
+	require.Equal(t, 1, b.count(t, effectDone))
+}
+
+// After the soft stop the outcome is recorded all the same, and says nothing about the
+// destination.
+func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	called, release := make(chan struct{}), make(chan struct{})
+	b.to(t, func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-release
+	}, func(d *DestinationOptions) { d.Breaker.Failures = 1 })
+	t.Cleanup(func() { close(release) })
+	b.opts.SoftStop = time.Millisecond
+	w := b.bearing(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	<-called
+	stop(t, w)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'available'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'closed'`))
+}
+
+// What was born too late for a call is given back: it is in no doubt, and another
+// process has not to wait for its lease.
+func TestAStopBeforeTheCallGivesBackWhatWasBorn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) { t.Error("called") })
+	w := b.bearing(t)
+	event, expected, dispatched := b.born(t, w, "evt_1")
+	w.births.end()
+	w.births.begin(t.Context(), event, expected, dispatched, nil)
+	w.running.Wait()
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending' AND attempt = 1 AND maybe_applied_since IS NULL`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'available'`))
+}
+
+// inPostgres is a destination in the same Postgres.
+type inPostgres struct{ fakeSender }
+
+func (inPostgres) Run(context.Context, pgx.Tx, *ledger.Effect) (destination.Outcome, error) {
+	return destination.Outcome{}, nil
+}
+
+func TestWhatIsNotBorn(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(b *births, event *inbox.Event, e *ledger.NewEffect){
+		"at_most_once":       func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Policy = ledger.AtMostOnce },
+		"in an order":        func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.OrderKey = "one" },
+		"with latest_by":     func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.LatestKey = "one" },
+		"refetched":          func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Request.Late = true },
+		"parked":             func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Parked = "a template failed" },
+		"rated":              func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Destination = "rated" },
+		"a statement":        func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Destination = "books" },
+		"of another process": func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Destination = "nobody" },
+		"of a replay":        func(_ *births, event *inbox.Event, _ *ledger.NewEffect) { event.Generation = 2 },
+		"while stopping":     func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.stop(time.Hour) },
+		"behind a backlog":   func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].noteWait(time.Minute) },
+		"while a job waits":  func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].waiting.Add(1) },
+		"in a lane that is full": func(b *births, _ *inbox.Event, _ *ledger.NewEffect) {
+			for len(b.lanes["app"].slots) < cap(b.lanes["app"].slots) {
+				b.lanes["app"].slots <- struct{}{}
+			}
+		},
+	} {
+		lanes := map[string]*lane{
+			"app":   newLane(DestinationOptions{Name: "app", Concurrency: 4, Sender: fakeSender("http")}, nil),
+			"rated": newLane(DestinationOptions{Name: "rated", Concurrency: 4, Rate: 100, Sender: fakeSender("http")}, nil),
+			"books": newLane(DestinationOptions{Name: "books", Concurrency: 4, Sender: inPostgres{fakeSender("sql")}}, nil),
+		}
+		b := newBirths(nil, lanes, new(sync.WaitGroup))
+		event, e := &inbox.Event{Generation: 1}, ledger.NewEffect{EffectID: identity.EffectID{Key: "1"}, Destination: "app"}
+		require.Len(t, b.expect(event, []ledger.NewEffect{e}), 1)
+		taken := len(lanes["app"].slots)
+		change(b, event, &e)
+		taken = max(taken, len(lanes["app"].slots))
+		effects := []ledger.NewEffect{e}
+		require.Empty(t, b.expect(event, effects), name)
+		require.Nil(t, effects[0].Claim, name)
+		require.Len(t, lanes["app"].slots, taken, name)
+		b.end()
+	}
+}
+
+// River starts as many runs as there are slots, without knowing of what was born: a job
+// that finds no slot waits for one, and has the next.
+func TestJobsAndBirthsShareALane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(DestinationOptions{Concurrency: 2}, nil)
+		require.True(t, l.beginBirth(time.Now()))
+		require.NoError(t, l.enter(t.Context()))
+		require.False(t, l.beginBirth(time.Now()), "no slot is free")
+		entered := make(chan error, 1)
+		go func() { entered <- l.enter(t.Context()) }()
+		synctest.Wait()
+		require.Empty(t, entered)
+		var snooze *river.JobSnoozeError
+		require.ErrorAs(t, l.enter(t.Context()), &snooze, "the job in excess is not River's mistake")
+		l.endBirth()
+		require.NoError(t, <-entered)
+		l.leave(false)
+		require.True(t, l.beginBirth(time.Now()))
+		began := time.Now()
+		require.ErrorAs(t, l.enter(t.Context()), &snooze)
+		require.Equal(t, noSlotSnooze, time.Since(began), "it waited in vain")
+		l.noteWait(lateAfter)
+		l.endBirth()
+		require.True(t, l.beginBirth(time.Now()))
+		l.noteWait(lateAfter + 1)
+		l.endBirth()
+		require.False(t, l.beginBirth(time.Now()), "others wait in the queue")
+		time.Sleep(lateFor) //nolint:forbidigo // synctest's clock
+		require.True(t, l.beginBirth(time.Now()))
+	})
+}
