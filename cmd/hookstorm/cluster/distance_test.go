@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -17,72 +16,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema"
 )
-
-// far is a line that takes its time, and any number of bytes at once: those that are
-// under way do not wait for each other, as they do at a fault of the proxy.
-type far struct {
-	t        *testing.T
-	delay    time.Duration
-	listener net.Listener
-	running  sync.WaitGroup
-}
-
-func newFar(t *testing.T, delay time.Duration) *far {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	f := &far{t: t, delay: delay, listener: listener}
-	t.Cleanup(f.running.Wait)
-	t.Cleanup(func() { _ = listener.Close() })
-	return f
-}
-
-// to leads all connections to a server, and returns where they begin.
-func (f *far) to(server string) string {
-	f.running.Go(func() {
-		for {
-			client, err := f.listener.Accept()
-			if err != nil {
-				return
-			}
-			upstream, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			f.running.Go(func() { f.carry(client, upstream) })
-			f.running.Go(func() { f.carry(upstream, client) })
-		}
-	})
-	return f.listener.Addr().String()
-}
-
-// carry ends with either side.
-func (f *far) carry(from, to net.Conn) {
-	type piece struct {
-		due   time.Time
-		bytes []byte
-	}
-	underway := make(chan piece, 1<<16)
-	f.running.Go(func() {
-		defer func() { _, _ = to.Close(), from.Close() }()
-		for p := range underway {
-			time.Sleep(time.Until(p.due))
-			if _, err := to.Write(p.bytes); err != nil {
-				return
-			}
-		}
-	})
-	defer close(underway)
-	for {
-		buffer := make([]byte, 16<<10)
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		underway <- piece{due: time.Now().Add(f.delay), bytes: buffer[:n]}
-	}
-}
 
 // gateway is what the gateway of one process has of the outbox.
 func gateway(t *testing.T, url string) *outbox.Outbox {
@@ -109,7 +42,10 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 		deliveries = 150 // of each, one after the other by each of its clients
 		clients    = 2
 	)
-	c := start(t, cluster.Options{Standby: true, Synchronous: true, Upstream: newFar(t, roundTrip/2).to})
+	far, err := cluster.NewDistance(roundTrip / 2)
+	require.NoError(t, err)
+	t.Cleanup(far.Close) // after the servers
+	c := start(t, cluster.Options{Standby: true, Synchronous: true, Upstream: far.Upstream})
 	database := c.Primary("postgres")
 	pool, err := pgxpool.New(t.Context(), database)
 	require.NoError(t, err)
