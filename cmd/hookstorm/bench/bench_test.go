@@ -31,10 +31,14 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 	r, err := bench.Run(ctx, bench.Options{Module: root, Quick: true, Rounds: 1, Events: 200, Backlog: 100, Rate: 100, Only: small, Out: &log, Command: "hookstorm bench"})
 	require.NoError(t, err, log.String())
 
-	require.Len(t, r.Goals, 16, "every goal of these is measured")
+	goals := 0
 	for _, goal := range r.Goals {
-		require.Positive(t, goal.Max, goal.Name)
+		if goal.Measured {
+			goals++
+			require.Positive(t, goal.Max, goal.Name)
+		}
 	}
+	require.Equal(t, 16, goals, "every goal of these is measured")
 	var page strings.Builder
 	require.NoError(t, r.Print(&page))
 	for _, want := range []string{

@@ -14,13 +14,14 @@ type Report struct {
 	Postgres string        `json:"postgres"`
 	Settings []Setting     `json:"settings"` // of every Postgres
 	Commit   string        `json:"commit"`
+	Previous string        `json:"previous,omitempty"` // commit that this one is measured beside
 	Command  string        `json:"command"`
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
 	Rounds   int           `json:"rounds"`
 	Quick    bool          `json:"quick"` // everything was small: the figures are worth little
 	Series   []Series      `json:"series"`
-	Goals    []Outcome     `json:"goals"` // those that were measured
+	Goals    []Outcome     `json:"goals"` // all of them
 }
 
 // Setting is one of Postgres.
@@ -55,6 +56,10 @@ const (
 	SectionOrder       = "Order of effects, its heads delivered one after another"
 	SectionUpkeep      = "Whole life while upkeep runs"
 	SectionGrowth      = "Accept right after a checkpoint, dedup rows of years"
+	SectionYears       = "Whole life right after a checkpoint, events and effects of years"
+	SectionStandby     = "Accept, synchronous standby 5 ms away"
+	SectionWaiting     = "Whole life while another destination is paused"
+	SectionResumed     = "That destination, resumed"
 )
 
 // Who was measured.
@@ -74,6 +79,11 @@ const (
 	ManyWaiting   = "many waiting"
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
+
+	BesideWaiting  = "beside what waits"
+	FourGateways   = "Hooklatch, 4 gateways"
+	ThisTree       = "this tree"
+	PreviousCommit = "previous commit"
 )
 
 // Quantity is what a value says.
@@ -99,12 +109,23 @@ const (
 	Connections      Quantity = "connections"
 	Memory           Quantity = "memory of the gateway"
 	MemoryPeak       Quantity = "memory at most"
+	RateBeginning    Quantity = "rate at the beginning"
+	RateEnd          Quantity = "rate at the end"
+	ReconcileTime    Quantity = "longest reconcile"
+	TemporaryFiles   Quantity = "temporary files"
+	CommitTime       Quantity = "one notifying commit"
+	CommitsAtOnce    Quantity = "commits at once"
+	EventsOfCommit   Quantity = "events of a commit"
+	RowsKept         Quantity = "rows kept"
+	DeliveryKept     Quantity = "delivery kept"
 )
 
 // units are those of the quantities: per event where nothing else is said.
 var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
+	RateBeginning: "/s", RateEnd: "/s", ReconcileTime: "s", TemporaryFiles: "", CommitTime: "ms", CommitsAtOnce: "x", EventsOfCommit: "",
+	RowsKept: "B", DeliveryKept: "B",
 }
 
 // Add adds the value of a round.

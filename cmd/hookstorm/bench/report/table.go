@@ -33,6 +33,9 @@ func (r *Report) heading(page *strings.Builder) {
 		}
 		fmt.Fprintf(page, "Postgres %s, one for each: %s.\n", r.Postgres, strings.Join(settings, ", "))
 	}
+	if r.Previous != "" {
+		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)
+	}
 	fmt.Fprintf(page, "Command: `%s`. Medians of %s with min..max; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
 	if r.Quick {
 		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
@@ -91,7 +94,7 @@ func (r *Report) table(section string) [][]string {
 	return rows
 }
 
-// goals has a row for each goal that was measured.
+// goals has a row for each goal, also for those that were not measured.
 func (r *Report) goals() [][]string {
 	rows := [][]string{{"", "goal", "result", "gap"}}
 	for _, o := range r.Goals {
@@ -99,15 +102,17 @@ func (r *Report) goals() [][]string {
 		if o.AtLeast {
 			bound = "at least "
 		}
-		rows = append(rows, []string{
-			o.Name, bound + number(o.Want) + o.unit(), number(o.Median) + o.unit() + " (" + number(o.Min) + ".." + number(o.Max) + ")", o.gap(),
-		})
+		result := "-"
+		if o.Measured {
+			result = number(o.Median) + o.unit() + " (" + number(o.Min) + ".." + number(o.Max) + ")"
+		}
+		rows = append(rows, []string{o.Name, bound + number(o.Want) + o.unit(), result, o.gap()})
 	}
 	return rows
 }
 
 func (o Outcome) unit() string {
-	if o.Unit == "x" || o.Unit == "/s" {
+	if o.Unit == "x" || o.Unit == "/s" || o.Unit == "" {
 		return o.Unit
 	}
 	return " " + o.Unit
@@ -115,7 +120,10 @@ func (o Outcome) unit() string {
 
 // gap is by which factor a goal was missed.
 func (o Outcome) gap() string {
-	if o.Met {
+	switch {
+	case !o.Measured:
+		return "not measured"
+	case o.Met:
 		return "reached"
 	}
 	factor := o.Median / o.Want
@@ -142,6 +150,8 @@ func spread(values []float64) string {
 // number has three digits that count, and thousands told apart.
 func number(value float64) string {
 	switch abs := math.Abs(value); {
+	case abs == 0:
+		return "0"
 	case abs >= 1000:
 		whole := fmt.Sprintf("%d", int64(math.Round(value)))
 		for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {

@@ -1,0 +1,99 @@
+package report
+
+import "slices"
+
+// fasterNaive is the variant of the naive pattern that we are compared with.
+func (r *Report) fasterNaive() string {
+	if median(r.values(SectionAccept, Naive, Rate)) > median(r.values(SectionAccept, NaiveWithoutGIN, Rate)) {
+		return Naive
+	}
+	return NaiveWithoutGIN
+}
+
+// sum adds quantities of each round.
+func (r *Report) sum(section, who string, quantities ...Quantity) []float64 {
+	var sums []float64
+	for i, quantity := range quantities {
+		values := r.values(section, who, quantity)
+		if i == 0 {
+			sums = make([]float64, len(values))
+		}
+		if len(values) != len(sums) {
+			return nil
+		}
+		for j, value := range values {
+			sums[j] += value
+		}
+	}
+	return sums
+}
+
+// ratio divides what was measured in the same round.
+func ratio(of, by []float64) []float64 {
+	var ratios []float64
+	for i := range min(len(of), len(by)) {
+		if by[i] == 0 {
+			return nil
+		}
+		ratios = append(ratios, of[i]/by[i])
+	}
+	return ratios
+}
+
+func minus(of []float64, less float64) []float64 {
+	var left []float64
+	for _, value := range of {
+		left = append(left, value-less)
+	}
+	return left
+}
+
+// Outcome is a goal and what came of it.
+type Outcome struct {
+	Name    string  `json:"name"`
+	Unit    string  `json:"unit"`
+	Want    float64 `json:"want"`
+	AtLeast bool    `json:"at_least"`
+	From    string  `json:"from"`
+	// Measured: this run has the scenarios it is made of. Without them the values
+	// are 0.
+	Measured bool    `json:"measured"`
+	Median   float64 `json:"median"`
+	Min      float64 `json:"min"`
+	Max      float64 `json:"max"`
+	Met      bool    `json:"met"`
+	// Broken: not even the loose bound of a quick run holds.
+	Broken bool `json:"broken"`
+}
+
+// Judge holds the measurements against the goals, each of them.
+func (r *Report) Judge() {
+	r.Goals = nil
+	for _, goal := range Goals() {
+		o := Outcome{Name: goal.Name, Unit: goal.Unit, Want: goal.Want, AtLeast: goal.AtLeast, From: goal.From}
+		if values := goal.of(r); len(values) > 0 {
+			o.Measured, o.Median, o.Min, o.Max = true, median(values), slices.Min(values), slices.Max(values)
+			o.Met = reaches(o.Median, goal.Want, goal.AtLeast)
+			o.Broken = r.Quick && goal.Loose != 0 && !reaches(o.Median, goal.Loose, goal.AtLeast)
+		}
+		r.Goals = append(r.Goals, o)
+	}
+}
+
+func reaches(value, bound float64, atLeast bool) bool {
+	if atLeast {
+		return value >= bound
+	}
+	return value <= bound
+}
+
+// Broken are the goals of which not even the loose bound of a quick run holds.
+func (r *Report) Broken() []Outcome {
+	var broken []Outcome
+	for _, o := range r.Goals {
+		if o.Broken {
+			broken = append(broken, o)
+		}
+	}
+	return broken
+}
