@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+)
+
+const (
+	// standbyRoundTrip is how far away the standby is: in another zone.
+	standbyRoundTrip = 5 * time.Millisecond
+	// standbyGateways is how many accept.
+	standbyGateways = 4
+	// notifications are the commits that are timed one after another.
+	notifications = 40
+)
+
+// standbyTurn accepts with four gateways while every commit waits for a standby that
+// is 5 ms away.
+func standbyTurn(ctx context.Context, b *bench) (err error) {
+	far, err := cluster.NewDistance(standbyRoundTrip / 2)
+	if err != nil {
+		return err
+	}
+	defer far.Close() // after the servers
+	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{
+		// A standby that is far behind must find the WAL still.
+		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
+	for range b.opts.Rounds {
+		if err := b.acceptFar(ctx, server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+//go:embed query/last_accepted.sql
+var lastAcceptedSQL string
+
+//go:embed query/commits.sql
+var commitsSQL string
+
+// acceptFar measures how four gateways accept, and how many of their commits are under
+// way at once: one that notifies waits for the one before.
+func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
+	name, err := server.copy(ctx, original)
+	if err != nil {
+		return err
+	}
+	four := accepting
+	four.roles = slices.Repeat([]string{roleGateway}, standbyGateways)
+	s, err := b.enterOn(ctx, four, server, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	alone, err := notifyingCommit(ctx, s.watch)
+	if err != nil {
+		return err
+	}
+	client, err := s.dial(ctx, load.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if _, err := client.Closed(ctx, b.sizes.warm); err != nil {
+		return fmt.Errorf("warm up: %w", err)
+	}
+	var last int64
+	if err := s.watch.QueryRow(ctx, lastAcceptedSQL).Scan(&last); err != nil {
+		return fmt.Errorf("find the last event: %w", err)
+	}
+	before, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := client.Closed(ctx, b.sizes.accept)
+	if err != nil {
+		return err
+	}
+	b.timings(report.SectionStandby, report.FourGateways, run)
+	if err := s.costs(ctx, report.SectionStandby, report.FourGateways, run.Events, before); err != nil {
+		return err
+	}
+	var commits int
+	if err := s.watch.QueryRow(ctx, commitsSQL, last).Scan(&commits); err != nil {
+		return fmt.Errorf("count the commits: %w", err)
+	}
+	add := func(q report.Quantity, value float64) { b.report.Add(report.SectionStandby, report.FourGateways, q, value) }
+	add(report.CommitTime, milliseconds(alone))
+	add(report.EventsOfCommit, float64(run.Events)/float64(commits))
+	add(report.CommitsAtOnce, float64(commits)*alone.Seconds()/run.Ended.Sub(run.Began).Seconds())
+	return nil
+}
+
+// notifyingCommit is how long a commit takes that notifies, and that nothing else
+// disturbs.
+func notifyingCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
+	var took []time.Duration
+	for range notifications {
+		began := time.Now()
+		// Without a record of its own there would be nothing to wait for.
+		if _, err := conn.Exec(ctx, "SELECT pg_notify('hookstorm', ''), pg_logical_emit_message(true, 'hookstorm', '')"); err != nil {
+			return 0, fmt.Errorf("time a commit: %w", err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
