@@ -32,6 +32,9 @@ Scenarios:
 			if opts.Module, err = moduleRoot(); err != nil {
 				return err
 			}
+			if opts.Self, err = os.Executable(); err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
 			opts.Out, opts.Command = s.stderr, "go run ./cmd/hookstorm "+commandLine(cmd)
 			report, err := bench.Run(cmd.Context(), opts)
 			if report == nil {
@@ -59,10 +62,12 @@ Scenarios:
 	flags := cmd.Flags()
 	flags.StringSliceVar(&opts.Only, "only", nil, "scenarios to measure (default: those that take turns)")
 	flags.BoolVar(&opts.Quick, "quick", false, "make everything small: it shows that everything works, and its figures are worth little")
-	flags.IntVar(&opts.Rounds, "rounds", 0, fmt.Sprintf("how often each scenario has its turn (default %d, 2 with --quick)", bench.DefaultRounds))
+	flags.IntVar(&opts.Rounds, "rounds", 0, fmt.Sprintf("how often each scenario has its turn (default %d, 1 with --quick)", bench.DefaultRounds))
 	flags.IntVar(&opts.Events, "events", 0, fmt.Sprintf("events of a whole life (default %d)", bench.DefaultEvents))
 	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events made while the receiver is down (default %d)", bench.DefaultBacklog))
 	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events a second (default %d)", bench.DefaultRate))
+	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects of years (default %d)", bench.DefaultRows))
+	flags.StringVar(&opts.Previous, "previous", "", "`commit` that the scenario years measures this tree beside")
 	flags.StringVar(&json, "json", "", "`file` to write the report to, as JSON")
 	flags.StringVar(&svg, "svg", "", "`file` to write a picture to")
 	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: docs/performance.md")

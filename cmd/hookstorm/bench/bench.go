@@ -27,9 +27,11 @@ type bench struct {
 	history  *history.Writer // of processes; nobody reads it
 	binaries binaries
 	receiver *receiver
-	servers  map[string]*postgres // by the contender they are for
-	started  int                  // processes so far
-	round    int
+	servers  map[schemaKind]*postgres
+	started  int // processes so far
+	// configured is how many files of configuration there are.
+	configured int
+	round      int
 }
 
 // Run measures what the options name. What was measured until then is returned also
@@ -40,8 +42,8 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 		return nil, err
 	}
 	b := &bench{
-		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[string]*postgres{},
-		report: &report.Report{Command: opts.Command, Began: time.Now().UTC(), Rounds: opts.Rounds, Quick: opts.Quick, Machine: meter.Machine()},
+		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[schemaKind]*postgres{},
+		report: &report.Report{Command: opts.Command, Began: time.Now().UTC(), Rounds: opts.Rounds, Quick: opts.Quick, Machine: meter.Machine(), Rows: opts.Rows},
 	}
 	if b.dir, err = os.MkdirTemp("", "hookstorm-bench-*"); err != nil {
 		return nil, fmt.Errorf("make a directory for the run: %w", err)
@@ -61,6 +63,10 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	return b.report, b.measure(ctx)
 }
 
+// rowPatience is how long a scenario that fills tables may take for each of their
+// rows.
+const rowPatience = 400 * time.Microsecond
+
 // measure gives every scenario its turns: those that take turns in each round, then
 // the others, which compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
@@ -75,7 +81,7 @@ func (b *bench) measure(ctx context.Context) error {
 	}
 	for _, s := range alone {
 		b.sayf("%s: %s", s.Name, s.What)
-		if err := b.turn(ctx, s, b.sizes.patience*time.Duration(b.opts.Rounds)); err != nil {
+		if err := b.turn(ctx, s, b.sizes.patience*time.Duration(b.opts.Rounds)+rowPatience*time.Duration(b.opts.Rows)); err != nil {
 			return err
 		}
 	}
@@ -106,16 +112,17 @@ func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) er
 	return nil
 }
 
-// server is the Postgres of a contender, which starts with its first turn.
-func (b *bench) server(ctx context.Context, name string, kind schemaKind) (*postgres, error) {
-	if p := b.servers[name]; p != nil {
+// server is the Postgres of those contenders that have this schema, of which one has
+// its turn at a time. It starts with the first.
+func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) {
+	if p := b.servers[kind]; p != nil {
 		return p, nil
 	}
 	p, err := startPostgres(ctx, kind, cluster.Options{})
 	if err != nil {
 		return nil, err
 	}
-	b.servers[name] = p
+	b.servers[kind] = p
 	if b.report.Postgres == "" {
 		if b.report.Postgres, b.report.Settings, err = p.say(ctx); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ const (
 	DefaultEvents  = 50_000
 	DefaultBacklog = 20_000
 	DefaultRate    = 1000
+	DefaultRows    = 10_000_000
 )
 
 // Options configure a run. Zero values are the defaults.
@@ -23,13 +24,16 @@ type Options struct {
 	// Module is the root of the source tree that the programs are built from.
 	// Required.
 	Module string
+	// Self is the program that runs the bench, whose command `bench server` starts
+	// what Hooklatch is compared with. Empty: it is built from the tree, too.
+	Self string
 	// Only names the scenarios, of Scenarios. Nil: those that take turns, which are
 	// what everything else is compared with.
 	Only []string
 	// Quick makes everything small: it shows that everything works, and its figures
 	// are worth little.
 	Quick bool
-	// Rounds are how often each scenario has its turn. Defaults to DefaultRounds, 2
+	// Rounds are how often each scenario has its turn. Defaults to DefaultRounds, 1
 	// with Quick.
 	Rounds int
 	// Events are those of a whole life. Defaults to DefaultEvents.
@@ -39,6 +43,12 @@ type Options struct {
 	Backlog int
 	// Rate is that of constant arrival, in events a second. Defaults to DefaultRate.
 	Rate float64
+	// Rows are the events and effects of years that growth and years make, ten times
+	// what waits for the destination that waiting pauses, and five times what is
+	// finished there. Defaults to DefaultRows, 20,000 with Quick.
+	Rows int
+	// Previous is a commit that years measures this tree beside. Empty: none.
+	Previous string
 	// Out gets what a person reads along. Defaults to nothing.
 	Out io.Writer
 	// Command repeats this run; it stands in the report.
@@ -58,7 +68,7 @@ type sizes struct {
 
 	connections int // that bring nothing
 	data        int // lives in the tables of cold, and those measured there
-	grown       int // dedup rows of growth
+	years       int // lives right after a checkpoint
 	few, many   int // that wait in an order
 	heads       int // of an order, that are delivered
 }
@@ -68,10 +78,12 @@ func (o Options) withDefaults() Options {
 		o.Out = io.Discard
 	}
 	if o.Quick {
-		o.Rounds, o.Events, o.Backlog, o.Rate = cmp.Or(o.Rounds, 2), cmp.Or(o.Events, 1000), cmp.Or(o.Backlog, 500), cmp.Or(o.Rate, 200)
+		o.Rounds, o.Events, o.Backlog, o.Rate = cmp.Or(o.Rounds, 1), cmp.Or(o.Events, 1000), cmp.Or(o.Backlog, 500), cmp.Or(o.Rate, 200)
+		o.Rows = cmp.Or(o.Rows, 20_000)
 	}
 	o.Rounds, o.Events = cmp.Or(o.Rounds, DefaultRounds), cmp.Or(o.Events, DefaultEvents)
 	o.Backlog, o.Rate = cmp.Or(o.Backlog, DefaultBacklog), cmp.Or(o.Rate, DefaultRate)
+	o.Rows = cmp.Or(o.Rows, DefaultRows)
 	if len(o.Only) == 0 {
 		for _, s := range Scenarios() {
 			if s.Turns {
@@ -85,13 +97,13 @@ func (o Options) withDefaults() Options {
 func (o Options) sizes() sizes {
 	if o.Quick {
 		return sizes{
-			accept: 1500, single: 50, open: time.Second, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleTime: 2 * time.Second,
-			patience: 2 * time.Minute, connections: 500, data: 500, grown: 20_000, few: 10, many: 300, heads: 100,
+			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleTime: 2 * time.Second,
+			patience: 2 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
 		}
 	}
 	return sizes{
 		accept: 20_000, single: 500, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleTime: 10 * time.Second,
-		patience: 15 * time.Minute, connections: 10_000, data: 20_000, grown: 10_000_000, few: 10, many: 50_000, heads: 200,
+		patience: 15 * time.Minute, connections: 10_000, data: 20_000, years: 5000, few: 10, many: 50_000, heads: 200,
 	}
 }
 
@@ -101,6 +113,8 @@ func (o Options) validate() error {
 		return errors.New("the root of the source tree is required")
 	case o.Rounds < 1 || o.Events < 10 || o.Backlog < 10:
 		return errors.New("there must be at least 1 round, 10 events and a backlog of 10")
+	case o.Rows < 1000:
+		return errors.New("there must be at least 1,000 rows of years")
 	case o.Rate <= 0:
 		return fmt.Errorf("a rate of %g events a second is none", o.Rate)
 	}

@@ -38,6 +38,7 @@ var printed = []string{
 type schemaKind string
 
 const (
+	schemaNone            schemaKind = "none" // a program migrates it
 	schemaHooklatch       schemaKind = "hooklatch"
 	schemaNaive           schemaKind = "naive"
 	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
@@ -80,6 +81,9 @@ func startPostgres(ctx context.Context, kind schemaKind, change cluster.Options)
 	if _, err := p.conn.Exec(ctx, "CREATE DATABASE "+original); err != nil {
 		return nil, fmt.Errorf("make a database: %w", err)
 	}
+	if kind == schemaNone {
+		return p, nil
+	}
 	return p, p.prepare(ctx, kind)
 }
 
@@ -113,22 +117,26 @@ func (p *postgres) stop(ctx context.Context) error {
 func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	p.made++
 	name := fmt.Sprintf("round_%d", p.made)
-	for _, statement := range []string{"CREATE DATABASE " + name + " TEMPLATE " + of, "CHECKPOINT"} {
-		if _, err := p.conn.Exec(ctx, statement); err != nil {
-			return "", fmt.Errorf("%s: %w", statement, err)
-		}
+	if _, err := p.conn.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+of); err != nil {
+		return "", fmt.Errorf("copy the database %s: %w", of, err)
 	}
-	return name, nil
+	return name, p.checkpoint(ctx)
+}
+
+// checkpoint makes the next change of each page write an image of it, and frees WAL.
+func (p *postgres) checkpoint(ctx context.Context) error {
+	if _, err := p.conn.Exec(ctx, "CHECKPOINT"); err != nil {
+		return fmt.Errorf("make a checkpoint: %w", err)
+	}
+	return nil
 }
 
 // drop removes a database, and with a checkpoint the WAL that it took.
 func (p *postgres) drop(ctx context.Context, name string) error {
-	for _, statement := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "CHECKPOINT"} {
-		if _, err := p.conn.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
+	if _, err := p.conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		return fmt.Errorf("drop the database %s: %w", name, err)
 	}
-	return nil
+	return p.checkpoint(ctx)
 }
 
 // say is what the server says of its settings.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -23,6 +24,7 @@ const readyTimeout = 2 * time.Minute
 // binaries are what the processes are started from.
 type binaries struct {
 	hooklatch string
+	previous  string // of another commit
 	hookstorm string // the servers that Hooklatch is measured against
 }
 
@@ -33,6 +35,9 @@ func (b *bench) build(ctx context.Context) (err error) {
 	}
 	if b.binaries.hooklatch, err = programs.Build(ctx, programs.BuildOptions{Dir: b.opts.Module, Out: filepath.Join(b.dir, "hooklatch")}); err != nil {
 		return err
+	}
+	if b.binaries.hookstorm = b.opts.Self; b.opts.Self != "" {
+		return nil
 	}
 	b.binaries.hookstorm, err = programs.Build(ctx, programs.BuildOptions{
 		Dir: b.opts.Module, Out: filepath.Join(b.dir, "hookstorm"), Package: "./cmd/hookstorm",
@@ -90,9 +95,6 @@ func (b *bench) launchContender(ctx context.Context, databaseURL string) (*proce
 //go:embed hooklatch.yaml.tmpl
 var configurationText string
 
-// orderedSource is an endpoint whose events have one order, all of them.
-const orderedSource = "ordered"
-
 // configuration is what the file of a process says.
 type configuration struct {
 	DatabaseURL   secret.Value
@@ -100,33 +102,81 @@ type configuration struct {
 	AdminListen   string
 	ReceiverURL   string
 	Source        string
-	OrderedSource string
 	Provider      string
 	Secret        secret.Value
+	Second        string // see subject
+	OrderBy       string
+	Previous      bool // it does not know what can be configured since
+}
+
+// configure writes the file of a process.
+func (b *bench) configure(who subject, databaseURL, gateway, admin string) (path string, err error) {
+	text, err := template.New("hooklatch.yaml").Parse(configurationText)
+	if err != nil {
+		return "", fmt.Errorf("parse the template of the configuration: %w", err)
+	}
+	var file strings.Builder
+	if err := text.Execute(&file, configuration{
+		DatabaseURL: secret.New(databaseURL), GatewayListen: gateway, AdminListen: admin, ReceiverURL: "http://" + b.receiver.address + "/app",
+		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, Previous: who.previous,
+	}); err != nil {
+		return "", fmt.Errorf("write the configuration: %w", err)
+	}
+	b.configured++
+	path = filepath.Join(b.dir, fmt.Sprintf("hooklatch-%d.yaml", b.configured))
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		return "", fmt.Errorf("write the configuration: %w", err)
+	}
+	return path, nil
+}
+
+// binaryOf is the program of a subject.
+func (b *bench) binaryOf(who subject) string {
+	if who.previous {
+		return b.binaries.previous
+	}
+	return b.binaries.hooklatch
 }
 
 // launchHooklatch starts the real program as gateway or worker.
-func (b *bench) launchHooklatch(ctx context.Context, role, databaseURL string) (*process, error) {
+func (b *bench) launchHooklatch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
 	free, err := programs.FreeAddresses(2)
 	if err != nil {
 		return nil, err
 	}
-	text, err := template.New("hooklatch.yaml").Parse(configurationText)
+	path, err := b.configure(who, databaseURL, free[0], free[1])
 	if err != nil {
-		return nil, fmt.Errorf("parse the template of the configuration: %w", err)
-	}
-	var file strings.Builder
-	if err := text.Execute(&file, configuration{
-		DatabaseURL: secret.New(databaseURL), GatewayListen: free[0], AdminListen: free[1], ReceiverURL: "http://" + b.receiver.address + "/app",
-		Source: load.Source, OrderedSource: orderedSource, Provider: load.Provider, Secret: load.Secret(),
-	}); err != nil {
-		return nil, fmt.Errorf("write the configuration: %w", err)
-	}
-	path := filepath.Join(b.dir, fmt.Sprintf("%s-%d.yaml", role, b.started+1))
-	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
-		return nil, fmt.Errorf("write the configuration: %w", err)
+		return nil, err
 	}
 	return b.launch(ctx, &process{role: role, events: free[0]}, programs.Options{
-		Binary: b.binaries.hooklatch, Args: []string{role, "--config", path}, ReadyURL: "http://" + free[1] + "/readyz",
+		Binary: b.binaryOf(who), Args: []string{role, "--config", path}, ReadyURL: "http://" + free[1] + "/readyz",
 	})
+}
+
+// command runs a command of the program to its end.
+func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) error {
+	path, err := b.configure(who, databaseURL, "127.0.0.1:8080", "127.0.0.1:8081") // nobody listens
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, b.binaryOf(who), append(args, "--config", path)...)
+	cmd.Env = programs.Environment()
+	if printed, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("hooklatch %s: %w\n%s", strings.Join(args, " "), err, printed)
+	}
+	return nil
+}
+
+// buildPrevious builds the commit that this tree is measured beside.
+func (b *bench) buildPrevious(ctx context.Context) (err error) {
+	dir, remove, err := programs.Worktree(ctx, b.opts.Module, b.opts.Previous)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	if b.report.Previous, err = programs.Commit(ctx, dir); err != nil {
+		return err
+	}
+	b.binaries.previous, err = programs.Build(ctx, programs.BuildOptions{Dir: dir, Out: filepath.Join(b.dir, "hooklatch.previous")})
+	return err
 }

@@ -19,13 +19,9 @@ func backlogTurn(ctx context.Context, b *bench) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
 	defer client.Close()
-	earlier, _, err := s.done(ctx)
-	if err != nil {
-		return err
-	}
 	b.receiver.down()
 	n := b.opts.Backlog
-	_, sendErr := client.Closed(ctx, n)
+	run, sendErr := client.Closed(ctx, n)
 	if sendErr == nil {
 		sendErr = s.awaitDispatched(ctx)
 	}
@@ -40,12 +36,12 @@ func backlogTurn(ctx context.Context, b *bench) (err error) {
 	if err := s.awaitQuiet(ctx); err != nil {
 		return err
 	}
-	done, _, err := s.done(ctx)
+	done, _, err := s.done(ctx, run.Began)
 	if err != nil {
 		return err
 	}
-	if done-earlier != n {
-		return fmt.Errorf("%d of %d effects were done", done-earlier, n)
+	if done != n {
+		return fmt.Errorf("%d of %d effects were done", done, n)
 	}
 	came, _ := b.receiver.seen()
 	b.report.Add(report.SectionBacklog, report.WholeLife, report.Rate, middle(came))
@@ -55,7 +51,10 @@ func backlogTurn(ctx context.Context, b *bench) (err error) {
 
 // middle is the rate over the middle 80 %, without the probes at the beginning and
 // those that come again at the end.
-func middle(came []time.Time) float64 {
-	from, to := len(came)/10, len(came)*9/10
+func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
+
+// between is the rate from one share of all deliveries to another.
+func between(came []time.Time, begin, end float64) float64 {
+	from, to := int(begin*float64(len(came))), int(end*float64(len(came)))
 	return float64(to-from) / came[to].Sub(came[from]).Seconds()
 }

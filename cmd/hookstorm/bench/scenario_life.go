@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 
@@ -18,7 +19,30 @@ func lifeTurn(ctx context.Context, b *bench) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
 	defer client.Close()
-	return s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife)
+	before, err := s.deliveriesSize(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife); err != nil {
+		return err
+	}
+	after, err := s.deliveriesSize(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.Add(report.SectionLife, report.WholeLife, report.DeliveryKept, float64(after-before)/float64(b.opts.Events))
+	return nil
+}
+
+//go:embed query/deliveries_size.sql
+var deliveriesSizeSQL string
+
+// deliveriesSize is what bodies and headers take with their index, in bytes.
+func (s *stage) deliveriesSize(ctx context.Context) (n int64, err error) {
+	if err := s.watch.QueryRow(ctx, deliveriesSizeSQL).Scan(&n); err != nil {
+		return 0, fmt.Errorf("measure the deliveries: %w", err)
+	}
+	return n, nil
 }
 
 // enterLife starts gateway and worker and lets some events live, so that everything
@@ -63,10 +87,6 @@ func (s *stage) warmUp(ctx context.Context) (_ *load.Client, err error) {
 // live measures n lives.
 func (s *stage) live(ctx context.Context, client *load.Client, n int, section, who string) error {
 	b := s.bench
-	earlier, _, err := s.done(ctx)
-	if err != nil {
-		return err
-	}
 	before, err := s.account(ctx)
 	if err != nil {
 		return err
@@ -82,12 +102,12 @@ func (s *stage) live(ctx context.Context, client *load.Client, n int, section, w
 	if err := s.awaitQuiet(ctx); err != nil {
 		return err
 	}
-	done, last, err := s.done(ctx)
+	done, last, err := s.done(ctx, run.Began)
 	if err != nil {
 		return err
 	}
-	if done-earlier != n {
-		return fmt.Errorf("%d of %d effects were done", done-earlier, n)
+	if done != n {
+		return fmt.Errorf("%d of %d effects were done", done, n)
 	}
 	b.report.Add(section, who, report.Rate, float64(n)/last.Sub(run.Began).Seconds())
 	b.report.Add(section, who, report.Accepted, run.Rate())

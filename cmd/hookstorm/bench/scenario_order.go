@@ -27,13 +27,13 @@ func orderTurn(ctx context.Context, b *bench) error {
 // deliverHeads makes an order of effects while the receiver is down, and takes the
 // time from one delivery to the next once it is back.
 func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err error) {
-	s, warm, err := b.enterLife(ctx, living)
+	s, warm, err := b.enterLife(ctx, ordering)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
 	warm.Close()
-	client, err := s.dial(ctx, load.Options{Source: orderedSource})
+	client, err := s.dial(ctx, load.Options{Source: ordering.second})
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,8 @@ func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err 
 	if sendErr == nil {
 		sendErr = s.awaitDispatched(ctx)
 	}
-	if err := errors.Join(sendErr, b.receiver.up(ctx)); err != nil {
+	before, accountErr := s.account(ctx)
+	if err := errors.Join(sendErr, accountErr, b.receiver.up(ctx)); err != nil {
 		return err
 	}
 	heads := min(waiting, b.sizes.heads)
@@ -60,5 +61,5 @@ func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err 
 	}
 	slices.Sort(pauses) // the first ones wait for the breaker to close
 	b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
-	return nil
+	return s.costs(ctx, report.SectionOrder, who, heads, before)
 }

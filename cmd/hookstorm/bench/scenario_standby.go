@@ -100,7 +100,9 @@ func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
 	if err := s.watch.QueryRow(ctx, commitsSQL, last).Scan(&commits); err != nil {
 		return fmt.Errorf("count the commits: %w", err)
 	}
-	add := func(q report.Quantity, value float64) { b.report.Add(report.SectionStandby, report.FourGateways, q, value) }
+	add := func(q report.Quantity, value float64) {
+		b.report.Add(report.SectionStandby, report.FourGateways, q, value)
+	}
 	add(report.CommitTime, milliseconds(alone))
 	add(report.EventsOfCommit, float64(run.Events)/float64(commits))
 	add(report.CommitsAtOnce, float64(commits)*alone.Seconds()/run.Ended.Sub(run.Began).Seconds())

@@ -18,6 +18,12 @@ type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
 	roles  []string   // of its processes
+	// second names another source, route and destination besides the one of load.
+	// Empty: there is none.
+	second  string
+	orderBy string // of the second route
+	// previous: it is another commit's program.
+	previous bool
 }
 
 // The subjects.
@@ -27,16 +33,25 @@ var (
 	naiveWithoutGIN = subject{name: report.NaiveWithoutGIN, schema: schemaNaiveWithoutGIN, roles: []string{roleServer}}
 	accepting       = subject{name: report.Hooklatch, schema: schemaHooklatch, roles: []string{roleGateway}}
 	living          = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}}
+	// Its second source has one order, of all events.
+	ordering = subject{
+		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
+	}
+	// Its second destination is paused.
+	pausing = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused"}
 )
 
 // stage is a subject at work, for one turn: processes on a new database.
 type stage struct {
 	bench     *bench
+	who       subject
 	server    *postgres // nil without a database
 	database  string
 	keep      bool      // the database outlives the turn
 	watch     *pgx.Conn // to the database; its own costs are left out
 	processes []*process
+	// left tells whether something is left to do.
+	left string
 }
 
 // pollPause is between looks at what is left to do.
@@ -48,7 +63,7 @@ func (b *bench) enter(ctx context.Context, who subject) (*stage, error) {
 	if who.schema == "" {
 		return b.enterOn(ctx, who, nil, "")
 	}
-	server, err := b.server(ctx, who.name, who.schema)
+	server, err := b.server(ctx, who.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +76,7 @@ func (b *bench) enter(ctx context.Context, who subject) (*stage, error) {
 
 // enterOn starts the processes of a subject on a database, which leave drops.
 func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, database string) (_ *stage, err error) {
-	s := &stage{bench: b, server: server, database: database}
+	s := &stage{bench: b, who: who, server: server, database: database, left: unfinishedSQL}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.leave(context.WithoutCancel(ctx)))
@@ -70,8 +85,8 @@ func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, data
 	url := ""
 	if server != nil {
 		url = server.cluster.Primary(database)
-		if s.watch, err = pgx.Connect(ctx, url); err != nil {
-			return nil, fmt.Errorf("connect: %w", err)
+		if s.watch, err = watch(ctx, url); err != nil {
+			return nil, err
 		}
 	}
 	for _, role := range who.roles {
@@ -79,7 +94,7 @@ func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, data
 		if role == roleServer {
 			p, err = b.launchContender(ctx, url)
 		} else {
-			p, err = b.launchHooklatch(ctx, role, url)
+			p, err = b.launchHooklatch(ctx, who, role, url)
 		}
 		if err != nil {
 			return nil, err
@@ -88,6 +103,27 @@ func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, data
 	}
 	b.receiver.forget()
 	return s, nil
+}
+
+// watch connects to a database to look on, in one process: what others of its own
+// would use could not be left out.
+func watch(ctx context.Context, url string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the URL of the database cannot be read") // the error would quote it
+	}
+	config.RuntimeParams["max_parallel_workers_per_gather"] = "0"
+	config.RuntimeParams["enable_seqscan"] = "off" // it looks often, and the tables may be large
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return conn, nil
+}
+
+// command runs a command of the program beside its processes.
+func (s *stage) command(ctx context.Context, args ...string) error {
+	return s.bench.command(ctx, s.who, s.server.cluster.Primary(s.database), args...)
 }
 
 // leave ends the processes and drops the database, unless it is to be kept.
@@ -115,15 +151,27 @@ func (s *stage) dial(ctx context.Context, o load.Options) (*load.Client, error) 
 	return load.Dial(ctx, o)
 }
 
+// one has one event of a source accepted.
+func (s *stage) one(ctx context.Context, source string) (id string, err error) {
+	client, err := s.dial(ctx, load.Options{Connections: 1, Source: source})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	id, _, err = client.One(ctx)
+	return id, err
+}
+
 //go:embed query/unfinished.sql
 var unfinishedSQL string
 
 //go:embed query/undispatched.sql
 var undispatchedSQL string
 
-// awaitQuiet waits until nothing is left to do: no event, no effect, no job.
+// awaitQuiet waits until nothing is left to do: no event, no effect, no job, as far
+// as the stage looks.
 func (s *stage) awaitQuiet(ctx context.Context) error {
-	return s.awaitFalse(ctx, unfinishedSQL, "wait until nothing is left to do")
+	return s.awaitFalse(ctx, s.left, "wait until nothing is left to do")
 }
 
 // awaitDispatched waits until every event has its effect.
@@ -152,9 +200,10 @@ func (s *stage) awaitFalse(ctx context.Context, sql, what string) error {
 //go:embed query/done.sql
 var doneSQL string
 
-// done is how many effects were done, and when the last one was.
-func (s *stage) done(ctx context.Context) (n int, last time.Time, err error) {
-	if err := s.watch.QueryRow(ctx, doneSQL).Scan(&n, &last); err != nil {
+// done is how many of the effects that were made since then are done, and when the
+// last one was.
+func (s *stage) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
+	if err := s.watch.QueryRow(ctx, doneSQL, since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the effects that were done: %w", err)
 	}
 	return n, last, nil

@@ -19,6 +19,7 @@ type Report struct {
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
 	Rounds   int           `json:"rounds"`
+	Rows     int           `json:"rows"`  // of years, where a scenario makes them
 	Quick    bool          `json:"quick"` // everything was small: the figures are worth little
 	Series   []Series      `json:"series"`
 	Goals    []Outcome     `json:"goals"` // all of them

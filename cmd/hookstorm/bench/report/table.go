@@ -37,9 +37,19 @@ func (r *Report) heading(page *strings.Builder) {
 		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)
 	}
 	fmt.Fprintf(page, "Command: `%s`. Medians of %s with min..max; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
+	if r.filled() {
+		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished.\n", number(float64(r.Rows)))
+	}
 	if r.Quick {
 		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
 	}
+}
+
+// filled tells whether tables were filled with rows of years.
+func (r *Report) filled() bool {
+	return slices.ContainsFunc(r.sections(), func(section string) bool {
+		return section == SectionGrowth || section == SectionYears || section == SectionWaiting
+	})
 }
 
 func counted(n int, what string) string {
