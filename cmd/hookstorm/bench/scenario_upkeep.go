@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,11 +12,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
+
+//go:embed query/ended_job.sql
+var endedJobSQL string
 
 // upkeepPause is between two runs of upkeep, which are a minute apart in earnest.
 const upkeepPause = 500 * time.Millisecond
@@ -47,21 +52,60 @@ func (b *bench) liveBesideUpkeep(ctx context.Context, upkeep bool) (err error) {
 	if !upkeep {
 		return s.live(ctx, client, b.sizes.data, report.SectionUpkeep, report.WithoutUpkeep)
 	}
-	pool, err := pgxpool.New(ctx, s.server.cluster.Primary(s.database))
+	jobs, end, err := s.jobs(ctx)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return err
 	}
-	defer pool.Close()
-	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler), Schema: string(schema.Default)})
-	if err != nil {
-		return fmt.Errorf("River client: %w", err)
-	}
-	ordering, stop := context.WithCancel(ctx)
+	defer end()
+	inserting, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- orderUpkeep(ordering, jobs) }()
+	go func() { ended <- orderUpkeep(inserting, jobs) }()
 	err = s.live(ctx, client, b.sizes.data, report.SectionUpkeep, report.WithUpkeep)
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// jobs is a client that inserts into the queues of the stage, until end.
+func (s *stage) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
+	pool, err := pgxpool.New(ctx, s.server.cluster.Primary(s.database))
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler), Schema: string(schema.Default)})
+	if err != nil {
+		pool.Close()
+		return nil, nil, fmt.Errorf("River client: %w", err)
+	}
+	return jobs, pool.Close, nil
+}
+
+// reconcile has a worker reconcile, and returns how long that took.
+func (s *stage) reconcile(ctx context.Context) (time.Duration, error) {
+	jobs, end, err := s.jobs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	inserted, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1})
+	if err != nil {
+		return 0, fmt.Errorf("order reconcile: %w", err)
+	}
+	for {
+		var state string
+		var seconds float64
+		err := s.watch.QueryRow(ctx, endedJobSQL, inserted.Job.ID).Scan(&state, &seconds)
+		switch {
+		case err == nil && state == string(rivertype.JobStateCompleted):
+			return time.Duration(seconds * float64(time.Second)), nil
+		case err == nil:
+			return 0, fmt.Errorf("reconcile is %s after %.1f s", state, seconds)
+		case !errors.Is(err, pgx.ErrNoRows):
+			return 0, fmt.Errorf("look at reconcile: %w", err)
+		}
+		if err := sleep(ctx, pollPause); err != nil {
+			return 0, fmt.Errorf("wait for reconcile: %w", err)
+		}
+	}
 }
 
 // reconcile is the upkeep that looks at everything that is not finished.

@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+)
+
+//go:embed query/unfinished_of_app.sql
+var unfinishedOfAppSQL string
+
+//go:embed query/temporary_files.sql
+var temporaryFilesSQL string
+
+// waitingTurn lives beside a destination that is paused and for which very much
+// waits, in tables in which as much again is finished twice, and beside nothing. Then
+// that destination is resumed.
+func waitingTurn(ctx context.Context, b *bench) (err error) {
+	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
+	full, err := b.fillWaiting(ctx, server)
+	if err != nil {
+		return fmt.Errorf("fill the tables: %w", err)
+	}
+	before, err := server.temporaryFiles(ctx, full)
+	if err != nil {
+		return err
+	}
+	for round := range b.opts.Rounds {
+		turns := []bool{false, true}
+		if round%2 == 1 {
+			turns = []bool{true, false}
+		}
+		for _, beside := range turns {
+			if err := b.liveBesideWaiting(ctx, server, full, beside); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.resume(ctx, server, full); err != nil {
+		return err
+	}
+	after, err := server.temporaryFiles(ctx, full) // all processes have ended and said what they made
+	if err != nil {
+		return err
+	}
+	b.report.Add(report.SectionResumed, report.WholeLife, report.TemporaryFiles, float64(after-before))
+	return nil
+}
+
+// temporaryFiles is how many statements in a database had to make.
+func (p *postgres) temporaryFiles(ctx context.Context, database string) (n int64, err error) {
+	if err := p.conn.QueryRow(ctx, temporaryFilesSQL, database).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the temporary files: %w", err)
+	}
+	return n, nil
+}
+
+// waiting is how many effects wait for the destination that is paused; twice as many
+// are finished.
+func (b *bench) waiting() int { return b.opts.Rows / 10 }
+
+// fillWaiting makes a database of what waits and what is finished, and returns its
+// name.
+func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, error) {
+	name, err := server.copy(ctx, original)
+	if err != nil {
+		return "", err
+	}
+	pending, done, err := b.liveOnce(ctx, server, name)
+	if err != nil {
+		return "", err
+	}
+	n := b.waiting()
+	b.sayf("make %d effects that wait and %d that are finished", n, 2*n)
+	return name, b.fillTables(ctx, server, name,
+		fill{event: pending, tables: allTables(), first: filledFirst, lives: n},
+		fill{event: done, tables: keptTables(), first: filledFirst + n, lives: 2 * n, every: time.Second},
+	)
+}
+
+// liveOnce lets one effect wait for the destination that is paused, and another one be
+// done. It returns their events.
+func (b *bench) liveOnce(ctx context.Context, server *postgres, database string) (pending, done string, err error) {
+	s, err := b.enterOn(ctx, pausing, server, database)
+	if err != nil {
+		return "", "", err
+	}
+	s.keep, s.left = true, unfinishedOfAppSQL
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	if err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
+		return "", "", err
+	}
+	if pending, err = s.one(ctx, pausing.second); err != nil {
+		return "", "", err
+	}
+	if err := s.awaitDispatched(ctx); err != nil {
+		return "", "", err
+	}
+	if done, err = s.one(ctx, load.Source); err != nil {
+		return "", "", err
+	}
+	if err := b.receiver.awaitEvent(ctx, done); err != nil {
+		return "", "", err
+	}
+	return pending, done, s.awaitQuiet(ctx)
+}
+
+func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) (err error) {
+	name, who := full, report.BesideWaiting
+	if !beside {
+		who = report.Empty
+		if name, err = server.copy(ctx, original); err != nil {
+			return err
+		}
+	} else if err := server.checkpoint(ctx); err != nil {
+		return err
+	}
+	s, err := b.enterOn(ctx, pausing, server, name)
+	if err != nil {
+		return err
+	}
+	s.keep, s.left = beside, unfinishedOfAppSQL
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	client, err := s.warmUp(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return s.live(ctx, client, b.sizes.data, report.SectionWaiting, who)
+}
+
+// resume resumes the destination and drains all that waits for it. Reconcile runs
+// before and while it drains.
+func (b *bench) resume(ctx context.Context, server *postgres, full string) (err error) {
+	s, err := b.enterOn(ctx, pausing, server, full)
+	if err != nil {
+		return err
+	}
+	s.keep = true
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	paused, err := s.reconcile(ctx)
+	if err != nil {
+		return err
+	}
+	n := b.waiting() + 1 // the one that the others are copies of
+	before, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	resumed := time.Now()
+	if err := s.command(ctx, "destinations", "resume", pausing.second); err != nil {
+		return err
+	}
+	if err := b.receiver.await(ctx, 1); err != nil {
+		return err
+	}
+	draining, err := s.reconcile(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.receiver.await(ctx, n); err != nil {
+		return err
+	}
+	if err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	came, _ := b.receiver.seen()
+	add := func(q report.Quantity, value float64) {
+		b.report.Add(report.SectionResumed, report.WholeLife, q, value)
+	}
+	add(report.FirstDelivery, came[0].Sub(resumed).Seconds())
+	add(report.RateBeginning, between(came, 0.02, 0.12))
+	add(report.RateEnd, between(came, 0.88, 0.98))
+	add(report.ReconcileTime, max(paused, draining).Seconds())
+	return s.costs(ctx, report.SectionResumed, report.WholeLife, n, before)
+}
