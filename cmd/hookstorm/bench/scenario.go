@@ -29,6 +29,7 @@ func Scenarios() []Scenario {
 		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, bodiesTurn},
 		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, coldTurn},
 		{"growth", "Hooklatch accepts beside 10,000,000 dedup rows, of random and of time-ordered ids", false, growthTurn},
+		{"years", "WAL of lives right after a checkpoint, 10,000,000 events and effects behind them, beside --previous", false, yearsTurn},
 		{"order", "deliveries of an order with 10 and with 50,000 effects waiting in it", false, orderTurn},
 		{"waiting", "whole lives beside 1,000,000 effects of a paused destination and 2,000,000 finished ones; then it is resumed", false, waitingTurn},
 		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, standbyTurn},

@@ -1,0 +1,12 @@
+package meter
+
+import "golang.org/x/sys/unix"
+
+// FreeDisk is what the disk of a directory has left, in bytes.
+func FreeDisk(dir string) (free int64, known bool) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, false
+	}
+	return int64(disk.Bavail) * disk.Bsize, true //nolint:gosec // no disk has 2^63 bytes
+}

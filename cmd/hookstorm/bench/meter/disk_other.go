@@ -1,0 +1,6 @@
+//go:build !linux
+
+package meter
+
+// FreeDisk is not known here.
+func FreeDisk(string) (free int64, known bool) { return 0, false }

@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+)
+
+// roomOfLife is the most that the rows of a life take in any version, with the WAL
+// beside them, in bytes.
+const roomOfLife = 3300
+
+// yearsTurn measures whole lives right after a checkpoint, in tables of years: there
+// each random key costs the image of a page. The program of another commit has its
+// turn first, with its own tables; both are not on the disk at the same time.
+func yearsTurn(ctx context.Context, b *bench) error {
+	current := living
+	current.name = report.ThisTree
+	subjects := []subject{current}
+	if b.opts.Previous != "" {
+		b.sayf("build %s", b.opts.Previous)
+		if err := b.buildPrevious(ctx); err != nil {
+			return err
+		}
+		previous := living
+		previous.name, previous.previous = report.PreviousCommit, true
+		subjects = []subject{previous, current}
+	}
+	for _, who := range subjects {
+		if err := b.liveAfterYears(ctx, who); err != nil {
+			return fmt.Errorf("%s: %w", who.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
+	server, err := startPostgres(ctx, schemaNone, cluster.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
+	if err := server.hasRoom(ctx, int64(b.opts.Rows)*roomOfLife); err != nil {
+		return err
+	}
+	if err := b.command(ctx, who, server.cluster.Primary(original), "migrate", "up"); err != nil {
+		return err
+	}
+	event, err := b.liveOn(ctx, who, server, original)
+	if err != nil {
+		return err
+	}
+	b.sayf("make %d lives of %s", b.opts.Rows, who.name)
+	before, err := server.size(ctx, original)
+	if err != nil {
+		return err
+	}
+	if err := b.fillTables(ctx, server, original, fill{
+		event: event, tables: keptTables(), first: filledFirst, lives: b.opts.Rows, every: yearsOfRows / time.Duration(b.opts.Rows),
+	}); err != nil {
+		return err
+	}
+	after, err := server.size(ctx, original)
+	if err != nil {
+		return err
+	}
+	b.report.Add(report.SectionYears, who.name, report.RowsKept, float64(after-before)/float64(b.opts.Rows))
+	return b.liveAfterCheckpoints(ctx, who, server)
+}
+
+// liveAfterCheckpoints measures lives, each round of them right after a checkpoint.
+func (b *bench) liveAfterCheckpoints(ctx context.Context, who subject, server *postgres) (err error) {
+	s, err := b.enterOn(ctx, who, server, original)
+	if err != nil {
+		return err
+	}
+	s.keep = true
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	client, err := s.warmUp(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for range b.opts.Rounds {
+		b.receiver.forget()
+		if err := server.checkpoint(ctx); err != nil {
+			return err
+		}
+		if err := s.live(ctx, client, b.sizes.years, report.SectionYears, who.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size is that of a database with its indexes, in bytes.
+func (p *postgres) size(ctx context.Context, database string) (n int64, err error) {
+	if err := p.conn.QueryRow(ctx, "SELECT pg_database_size($1)", database).Scan(&n); err != nil {
+		return 0, fmt.Errorf("measure the database: %w", err)
+	}
+	return n, nil
+}
+
+// hasRoom fails when the disk of the server has less room than is needed: other
+// programs need the disk too.
+func (p *postgres) hasRoom(ctx context.Context, need int64) error {
+	var dir string
+	if err := p.conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {
+		return fmt.Errorf("find the directory of the server: %w", err)
+	}
+	free, known := meter.FreeDisk(dir)
+	if known && free < need {
+		return fmt.Errorf("the rows need up to %d GB, and %s has %d GB left: make fewer with --rows", need/1e9, dir, free/1e9)
+	}
+	return nil
+}
