@@ -48,7 +48,7 @@ Scenarios:
 				err = report.WritePicture(svg)
 			}
 			if err == nil && publish != "" {
-				err = report.Publish(publish)
+				err = report.Publish(publish, svg)
 			}
 			if err != nil {
 				return err

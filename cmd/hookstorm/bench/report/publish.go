@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
@@ -15,13 +16,33 @@ var Place = page.Place{
 	End:   "<!-- end of figures -->",
 }
 
-// Publish writes the report into a page, in the place of the one that stands there.
-func (r *Report) Publish(path string) error {
+// SizingPlace is where the sizing stands, which is computed from them.
+var SizingPlace = page.Place{
+	Begin: "<!-- sizing: written by hookstorm bench --publish -->",
+	End:   "<!-- end of sizing -->",
+}
+
+// Publish writes the report into a page, in the place of the one that stands there,
+// with a picture when there is one.
+func (r *Report) Publish(path, picture string) error {
 	var text strings.Builder
 	if err := r.Print(&text); err != nil {
 		return err
 	}
-	return Place.Fill(path, "\n"+text.String()+"\n")
+	if picture != "" {
+		from, err := filepath.Rel(filepath.Dir(path), picture)
+		if err != nil {
+			return fmt.Errorf("find the picture from the page: %w", err)
+		}
+		fmt.Fprintf(&text, "\n![Rates, and the CPU of an event](%s)\n", filepath.ToSlash(from))
+	}
+	if err := Place.Fill(path, "\n"+text.String()+"\n"); err != nil {
+		return err
+	}
+	if sizing := r.Sizing(); sizing != "" {
+		return SizingPlace.Fill(path, "\n"+sizing+"\n")
+	}
+	return nil
 }
 
 // WriteJSON writes the report into a file.

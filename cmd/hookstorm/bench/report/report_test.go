@@ -94,17 +94,41 @@ func TestThePictureIsXMLWithABarForEach(t *testing.T) {
 	require.Contains(t, picture.String(), "prefers-color-scheme:dark")
 }
 
-// docs/performance.md has the place that the command writes.
-func TestThePageHasAPlaceForTheFigures(t *testing.T) {
+// docs/performance.md has the places that the command writes.
+func TestThePageHasPlacesForTheFigures(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/performance.md")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "performance.md")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	require.NoError(t, measured().Publish(path))
+	require.NoError(t, lived().Publish(path, filepath.Join(filepath.Dir(path), "pictures", "rates.svg")))
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(written), "| at least 2.20x ")
+	for _, want := range []string{"| at least 2.20x ", "](pictures/rates.svg)", "| 10,000,000   | 347/s "} {
+		require.Contains(t, string(written), want)
+	}
 	before, _, _ := strings.Cut(string(text), report.Place.Begin)
 	require.True(t, strings.HasPrefix(string(written), before))
+}
+
+// lived is measured with whole lives, and with rows of years.
+func lived() *report.Report {
+	r := measured()
+	r.Rows = 10_000_000
+	for quantity, value := range map[report.Quantity]float64{
+		report.CPUServer: 100, report.CPUWorker: 300, report.CPUPostgres: 600, report.WAL: 5000, report.DeliveryKept: 1500,
+	} {
+		r.Add(report.SectionLife, report.WholeLife, quantity, value)
+	}
+	r.Add(report.SectionYears, report.ThisTree, report.RowsKept, 1500)
+	r.Add(report.SectionYears, report.ThisTree, report.WAL, 15_000)
+	return r
+}
+
+func TestSizingIsComputedFromTheMeasurements(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, measured().Sizing(), "without whole lives there is none")
+	// 10,000,000 a day are 347 in a second of the busiest hour. Each takes a millisecond
+	// of CPU, and 90 x 1,500 + 30 x 1,500 bytes.
+	require.Contains(t, lived().Sizing(), "| 10,000,000   | 347/s        | 0.58  | 1.80 TB | 50.0 GB   | 150 GB                  |")
 }

@@ -1,0 +1,57 @@
+package report
+
+import "fmt"
+
+// What the sizing supposes; docs/performance.md says why.
+const (
+	// peak is how much busier the busiest hour is than the average one.
+	peak = 3
+	// busy is the share of the cores that may be at work in it.
+	busy = 0.6
+	// dedupDays and payloadDays are retention.dedup and retention.payloads, as they
+	// are by default.
+	dedupDays, payloadDays = 90, 30
+)
+
+// eventsADay are the rows of the sizing.
+func eventsADay() []float64 { return []float64{100_000, 1_000_000, 10_000_000, 50_000_000} }
+
+// Sizing is what so many events a day need, each with one effect, computed from what
+// was measured: a table in Markdown. Empty: the run has no whole lives.
+func (r *Report) Sizing() string {
+	cpu := median(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres))
+	wal := median(r.values(SectionLife, WholeLife, WAL))
+	if cpu == 0 || wal == 0 {
+		return ""
+	}
+	delivery := median(r.values(SectionLife, WholeLife, DeliveryKept))
+	rows, walOfYears := median(r.values(SectionYears, ThisTree, RowsKept)), median(r.values(SectionYears, ThisTree, WAL))
+	table := [][]string{{"events a day", "busiest hour", "cores", "disk", "WAL a day", "WAL a day, large tables"}}
+	for _, n := range eventsADay() {
+		rate := peak * n / (24 * 60 * 60)
+		kept := 0.0
+		if rows > 0 {
+			kept = n * (rows*dedupDays + delivery*payloadDays)
+		}
+		table = append(table, []string{number(n), number(rate) + "/s", number(rate * cpu / 1e6 / busy), amount(kept), amount(n * wal), amount(n * walOfYears)})
+	}
+	said := fmt.Sprintf("From the figures above: %s us of CPU and %s B of WAL for a life, %s B for the delivery", number(cpu), number(wal), number(delivery))
+	if rows > 0 {
+		said += fmt.Sprintf(", %s B for the rows that are kept of a life, %s B of WAL for one right after a checkpoint in tables of %s lives",
+			number(rows), number(walOfYears), number(float64(r.Rows)))
+	}
+	return said + ".\n\n" + grid(table)
+}
+
+// amount is a number of bytes for people; "-" for what is not known.
+func amount(bytes float64) string {
+	switch {
+	case bytes == 0:
+		return "-"
+	case bytes >= 1e12:
+		return number(bytes/1e12) + " TB"
+	case bytes >= 1e9:
+		return number(bytes/1e9) + " GB"
+	}
+	return number(bytes/1e6) + " MB"
+}
