@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -81,13 +83,13 @@ func (b *bench) launch(ctx context.Context, p *process, o programs.Options) (*pr
 
 // launchContender starts a server that Hooklatch is measured against. Without a
 // database it is the limit.
-func (b *bench) launchContender(ctx context.Context, databaseURL string) (*process, error) {
+func (b *bench) launchContender(ctx context.Context, who subject, databaseURL string) (*process, error) {
 	free, err := programs.FreeAddresses(1)
 	if err != nil {
 		return nil, err
 	}
 	return b.launch(ctx, &process{role: roleServer, events: free[0]}, programs.Options{
-		Binary: b.binaries.hookstorm, Args: []string{"bench", "server", "--listen", free[0]},
+		Binary: b.binaries.hookstorm, Args: []string{"bench", "server", "--listen", free[0], "--conns", strconv.Itoa(cmp.Or(who.conns, contender.DefaultConns))},
 		Env: []string{contender.DatabaseEnv + "=" + databaseURL}, ReadyURL: "http://" + free[0] + "/readyz",
 	})
 }

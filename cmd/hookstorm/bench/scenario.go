@@ -25,6 +25,7 @@ func Scenarios() []Scenario {
 		{"idle", "single events of an idle system, and what it does without any", true, idleTurn},
 		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, duplicatesTurn},
 		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, gatewaysTurn},
+		{"pools", "naive with pools of 8 to 64 connections", false, poolsTurn},
 		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, connectionsTurn},
 		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, bodiesTurn},
 		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, coldTurn},

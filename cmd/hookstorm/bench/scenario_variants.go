@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
@@ -31,6 +32,21 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 			many := accepting
 			many.roles = slices.Repeat([]string{roleGateway}, n)
 			if err := b.acceptAs(ctx, many, load.Options{}, report.SectionGateways, fmt.Sprintf("%d", n), b.sizes.accept); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// poolsTurn measures which pool is the best for what Hooklatch is compared with: it is
+// to be no straw man.
+func poolsTurn(ctx context.Context, b *bench) error {
+	for range b.opts.Rounds {
+		for _, n := range []int{8, 16, 32, contender.DefaultConns, 64} {
+			pooled := naiveWithoutGIN
+			pooled.conns = n
+			if err := b.acceptAs(ctx, pooled, load.Options{}, report.SectionPools, fmt.Sprintf("%d", n), b.sizes.accept); err != nil {
 				return err
 			}
 		}

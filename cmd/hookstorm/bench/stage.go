@@ -18,6 +18,7 @@ type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
 	roles  []string   // of its processes
+	conns  int        // of a contender to its database; 0: as many as it has by itself
 	// second names another source, route and destination besides the one of load.
 	// Empty: there is none.
 	second  string
@@ -92,7 +93,7 @@ func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, data
 	for _, role := range who.roles {
 		var p *process
 		if role == roleServer {
-			p, err = b.launchContender(ctx, url)
+			p, err = b.launchContender(ctx, who, url)
 		} else {
 			p, err = b.launchHooklatch(ctx, who, role, url)
 		}

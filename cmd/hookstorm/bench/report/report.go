@@ -51,6 +51,7 @@ const (
 
 	SectionDuplicates  = "Accept, events that came before"
 	SectionGateways    = "Accept, gateways on one Postgres"
+	SectionPools       = "Naive accept, without GIN indexes, by connections of its pool"
 	SectionConnections = "Open connections that bring nothing"
 	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
 	SectionCold        = "Whole life, tables never analysed"
