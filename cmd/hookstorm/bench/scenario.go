@@ -34,6 +34,7 @@ func Scenarios() []Scenario {
 		{"order", "deliveries of an order with 10 and with 50,000 effects waiting in it", false, orderTurn},
 		{"waiting", "whole lives beside 1,000,000 effects of a paused destination and 2,000,000 finished ones; then it is resumed", false, waitingTurn},
 		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, standbyTurn},
+		{"profile", "where Postgres' time goes in a whole life; needs pg_stat_statements", false, profileTurn},
 		{"upkeep", "whole lives while upkeep runs twice a second, beside lives without", false, upkeepTurn},
 	}
 }

@@ -61,6 +61,8 @@ const (
 	SectionYears       = "Whole life right after a checkpoint, events and effects of years"
 	SectionStandby     = "Accept, synchronous standby 5 ms away"
 	SectionWaiting     = "Whole life while another destination is paused"
+	SectionProfiled    = "Whole life, statements counted"
+	SectionProfile     = "Where Postgres' time goes in a whole life"
 	SectionResumed     = "That destination, resumed"
 )
 
@@ -118,6 +120,9 @@ const (
 	CommitTime       Quantity = "one notifying commit"
 	CommitsAtOnce    Quantity = "commits at once"
 	EventsOfCommit   Quantity = "events of a commit"
+	Calls            Quantity = "calls"
+	StatementTime    Quantity = "time of statements"
+	Buffers          Quantity = "buffers"
 	RowsKept         Quantity = "rows kept"
 	DeliveryKept     Quantity = "delivery kept"
 )
@@ -127,7 +132,7 @@ var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
 	RateBeginning: "/s", RateEnd: "/s", ReconcileTime: "s", TemporaryFiles: "", CommitTime: "ms", CommitsAtOnce: "x", EventsOfCommit: "",
-	RowsKept: "B", DeliveryKept: "B",
+	Calls: "", StatementTime: "us", Buffers: "", RowsKept: "B", DeliveryKept: "B",
 }
 
 // Add adds the value of a round.

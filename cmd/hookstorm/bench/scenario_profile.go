@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+)
+
+//go:embed query/statements.sql
+var statementsSQL string
+
+// profiled is how many kinds of statement a profile has.
+const profiled = 15
+
+// profileTurn says where Postgres' time goes in a whole life. The server counts each
+// statement, which costs something: its rates are not those of other scenarios.
+func profileTurn(ctx context.Context, b *bench) (err error) {
+	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
+		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
+	name, err := server.copy(ctx, original)
+	if err != nil {
+		return err
+	}
+	s, err := b.enterOn(ctx, living, server, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	client, err := s.warmUp(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for _, statement := range []string{"CREATE EXTENSION pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
+		if _, err := s.watch.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	if err := s.live(ctx, client, b.sizes.data, report.SectionProfiled, report.WholeLife); err != nil {
+		return err
+	}
+	costs, err := s.statements(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range costs[:min(profiled, len(costs))] {
+		perLife := func(q report.Quantity, sum float64) {
+			b.report.Add(report.SectionProfile, c.what, q, sum/float64(b.sizes.data))
+		}
+		perLife(report.Calls, c.calls)
+		perLife(report.StatementTime, 1000*c.milliseconds)
+		perLife(report.Buffers, c.buffers)
+		perLife(report.WAL, c.wal)
+	}
+	return nil
+}
+
+// statementCost is what the statements of one kind took.
+type statementCost struct {
+	what                              string
+	calls, milliseconds, buffers, wal float64
+}
+
+// statements are the kinds of statement that others ran, what took longest first.
+func (s *stage) statements(ctx context.Context) ([]statementCost, error) {
+	rows, err := s.watch.Query(ctx, statementsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("ask for statements: %w", err)
+	}
+	byKind := map[string]*statementCost{}
+	var text string
+	var one statementCost
+	if _, err := pgx.ForEachRow(rows, []any{&text, &one.calls, &one.milliseconds, &one.buffers, &one.wal}, func() error {
+		if looksOn(text) {
+			return nil
+		}
+		what := kindOf(text)
+		sum := byKind[what]
+		if sum == nil {
+			sum = &statementCost{what: what}
+			byKind[what] = sum
+		}
+		sum.calls, sum.milliseconds = sum.calls+one.calls, sum.milliseconds+one.milliseconds
+		sum.buffers, sum.wal = sum.buffers+one.buffers, sum.wal+one.wal
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read statements: %w", err)
+	}
+	var costs []statementCost
+	for _, sum := range byKind {
+		costs = append(costs, *sum)
+	}
+	slices.SortFunc(costs, func(a, b statementCost) int {
+		if a.milliseconds > b.milliseconds {
+			return -1
+		}
+		return 1
+	})
+	return costs, nil
+}
+
+// looksOn tells whether a statement is one of ours. The server has put numbers in the
+// place of constants.
+func looksOn(text string) bool {
+	for _, own := range []string{unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_stat_statements_reset()"} {
+		before, _, _ := strings.Cut(own, "'")
+		if strings.HasPrefix(text, strings.TrimSpace(before)) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	writes = regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) +(?:(?:"?hooklatch"?)\.)?"?(\w+)"?`)
+	reads  = regexp.MustCompile(`FROM +(?:(?:"?hooklatch"?)\.)?"?(\w+)"?`)
+)
+
+// kindOf says what a statement does: which tables it writes, or else the first that it
+// reads.
+func kindOf(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	var said []string
+	for _, found := range writes.FindAllStringSubmatch(text, -1) {
+		if found[2] == "SET" || found[2] == "SKIP" || found[2] == "OF" { // ON CONFLICT DO UPDATE SET, FOR UPDATE SKIP LOCKED
+			continue
+		}
+		if what := strings.Fields(found[1])[0] + " " + found[2]; !slices.Contains(said, what) {
+			said = append(said, what)
+		}
+	}
+	if len(said) > 0 {
+		return strings.Join(said, ", ")
+	}
+	if found := reads.FindStringSubmatch(text); found != nil {
+		return "reads " + found[1]
+	}
+	first, _, _ := strings.Cut(text, " ")
+	return first
+}
