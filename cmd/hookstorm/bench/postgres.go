@@ -81,10 +81,10 @@ func startPostgres(ctx context.Context, kind schemaKind, change cluster.Options)
 	if _, err := p.conn.Exec(ctx, "CREATE DATABASE "+original); err != nil {
 		return nil, fmt.Errorf("make a database: %w", err)
 	}
-	if kind == schemaNone {
-		return p, nil
+	if kind != schemaNone {
+		err = p.prepare(ctx, kind)
 	}
-	return p, p.prepare(ctx, kind)
+	return p, err
 }
 
 func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
@@ -31,7 +32,7 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 		for _, n := range []int{1, 2, 4} {
 			many := accepting
 			many.roles = slices.Repeat([]string{roleGateway}, n)
-			if err := b.acceptAs(ctx, many, load.Options{}, report.SectionGateways, fmt.Sprintf("%d", n), b.sizes.accept); err != nil {
+			if err := b.acceptAs(ctx, many, load.Options{}, report.SectionGateways, strconv.Itoa(n), b.sizes.accept); err != nil {
 				return err
 			}
 		}
@@ -46,7 +47,7 @@ func poolsTurn(ctx context.Context, b *bench) error {
 		for _, n := range []int{8, 16, 32, contender.DefaultConns, 64} {
 			pooled := naiveWithoutGIN
 			pooled.conns = n
-			if err := b.acceptAs(ctx, pooled, load.Options{}, report.SectionPools, fmt.Sprintf("%d", n), b.sizes.accept); err != nil {
+			if err := b.acceptAs(ctx, pooled, load.Options{}, report.SectionPools, strconv.Itoa(n), b.sizes.accept); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -163,7 +164,7 @@ func number(value float64) string {
 	case abs == 0:
 		return "0"
 	case abs >= 1000:
-		whole := fmt.Sprintf("%d", int64(math.Round(value)))
+		whole := strconv.FormatInt(int64(math.Round(value)), 10)
 		for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 			whole = whole[:i] + "," + whole[i:]
 		}
