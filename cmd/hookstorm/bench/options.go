@@ -63,6 +63,7 @@ type sizes struct {
 	warm      int           // events before anything is measured
 	idle      int           // single events of an idle system
 	idleEvery time.Duration
+	idleAfter time.Duration // before that: a connection that rests may tell what it did 10 s later
 	idleTime  time.Duration // without any event
 	patience  time.Duration // longest turn of a scenario
 
@@ -97,12 +98,12 @@ func (o Options) withDefaults() Options {
 func (o Options) sizes() sizes {
 	if o.Quick {
 		return sizes{
-			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleTime: 2 * time.Second,
+			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleAfter: time.Second, idleTime: 2 * time.Second,
 			patience: 2 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
 		}
 	}
 	return sizes{
-		accept: 20_000, single: 500, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleTime: 10 * time.Second,
+		accept: 20_000, single: 500, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleAfter: 11 * time.Second, idleTime: 10 * time.Second,
 		patience: 15 * time.Minute, connections: 10_000, data: 20_000, years: 5000, few: 10, many: 50_000, heads: 200,
 	}
 }

@@ -54,7 +54,7 @@ var transactionsSQL string
 // rest measures what the processes do while nothing comes. What they did right
 // before is not told at once, so it begins a moment later.
 func (s *stage) rest(ctx context.Context) error {
-	if err := sleep(ctx, time.Second); err != nil {
+	if err := sleep(ctx, s.bench.sizes.idleAfter); err != nil {
 		return err
 	}
 	count := func() (n int64, err error) {
