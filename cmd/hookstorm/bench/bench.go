@@ -118,15 +118,23 @@ func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) 
 	if p := b.servers[kind]; p != nil {
 		return p, nil
 	}
-	p, err := startPostgres(ctx, kind, cluster.Options{})
+	p, err := b.startPostgres(ctx, kind, cluster.Options{})
 	if err != nil {
 		return nil, err
 	}
 	b.servers[kind] = p
-	if b.report.Postgres == "" {
-		if b.report.Postgres, b.report.Settings, err = p.say(ctx); err != nil {
-			return nil, err
-		}
+	return p, nil
+}
+
+// startPostgres starts a server, and writes down what the first of the run says of
+// itself.
+func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
+	p, err := startPostgres(ctx, kind, change)
+	if err != nil || b.report.Postgres != "" {
+		return p, err
+	}
+	if b.report.Postgres, b.report.Settings, err = p.say(ctx); err != nil {
+		return nil, errors.Join(err, p.stop(context.WithoutCancel(ctx)))
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ import (
 // coldTurn lives on tables that nobody ever analysed, with autovacuum off, beside an
 // analysed copy of the same tables.
 func coldTurn(ctx context.Context, b *bench) (err error) {
-	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{"autovacuum": "off"}})
+	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{"autovacuum": "off"}})
 	if err != nil {
 		return err
 	}

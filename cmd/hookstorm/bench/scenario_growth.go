@@ -15,7 +15,7 @@ import (
 // ids that grow with time, and without any. Each turn begins with a checkpoint, so
 // that the WAL has the image of each page that is touched.
 func growthTurn(ctx context.Context, b *bench) (err error) {
-	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{})
+	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
 		return err
 	}

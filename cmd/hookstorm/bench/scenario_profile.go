@@ -24,7 +24,7 @@ const profiled = 15
 // profileTurn says where Postgres' time goes in a whole life. The server counts each
 // statement, which costs something: its rates are not those of other scenarios.
 func profileTurn(ctx context.Context, b *bench) (err error) {
-	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
+	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
 	}})
 	if err != nil {
@@ -116,7 +116,10 @@ func (s *stage) statements(ctx context.Context) ([]statementCost, error) {
 // looksOn tells whether a statement is one of ours. The server has put numbers in the
 // place of constants.
 func looksOn(text string) bool {
-	for _, own := range []string{unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_stat_statements_reset()"} {
+	for _, own := range []string{
+		unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_wal_lsn_diff(", "SELECT coalesce(sum(fpi_size)",
+		"CREATE EXTENSION", "SELECT pg_stat_statements_reset()",
+	} {
 		before, _, _ := strings.Cut(own, "'")
 		if strings.HasPrefix(text, strings.TrimSpace(before)) {
 			return true
@@ -128,10 +131,11 @@ func looksOn(text string) bool {
 var (
 	writes = regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) +(?:(?:"?hooklatch"?)\.)?"?(\w+)"?`)
 	reads  = regexp.MustCompile(`FROM +(?:(?:"?hooklatch"?)\.)?"?(\w+)"?`)
+	begins = regexp.MustCompile(`WITH (?:RECURSIVE )?(\w+)`)
 )
 
 // kindOf says what a statement does: which tables it writes, or else the first that it
-// reads.
+// reads; and the name of its first part, by which those of River are told apart.
 func kindOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var said []string
@@ -143,12 +147,16 @@ func kindOf(text string) string {
 			said = append(said, what)
 		}
 	}
-	if len(said) > 0 {
-		return strings.Join(said, ", ")
+	kind := strings.Join(said, ", ")
+	if kind == "" {
+		if found := reads.FindStringSubmatch(text); found != nil {
+			kind = "reads " + found[1]
+		} else {
+			kind, _, _ = strings.Cut(text, " ")
+		}
 	}
-	if found := reads.FindStringSubmatch(text); found != nil {
-		return "reads " + found[1]
+	if part := begins.FindStringSubmatch(text); part != nil {
+		kind += " (" + part[1] + ")"
 	}
-	first, _, _ := strings.Cut(text, " ")
-	return first
+	return kind
 }

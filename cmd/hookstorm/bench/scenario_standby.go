@@ -32,7 +32,7 @@ func standbyTurn(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer far.Close() // after the servers
-	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{
+	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{
 		// A standby that is far behind must find the WAL still.
 		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
 	})

@@ -22,7 +22,7 @@ var temporaryFilesSQL string
 // waits, in tables in which as much again is finished twice, and beside nothing. Then
 // that destination is resumed.
 func waitingTurn(ctx context.Context, b *bench) (err error) {
-	server, err := startPostgres(ctx, schemaHooklatch, cluster.Options{})
+	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
 		return err
 	}

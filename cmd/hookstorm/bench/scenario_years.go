@@ -40,7 +40,7 @@ func yearsTurn(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
-	server, err := startPostgres(ctx, schemaNone, cluster.Options{})
+	server, err := b.startPostgres(ctx, schemaNone, cluster.Options{})
 	if err != nil {
 		return err
 	}
