@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -27,6 +29,10 @@ const (
 // batch is how many rows a step asks for at once: as few as may well be.
 const batch = fewRows / turns
 
+// inOrder is after how many events the next order begins. There are 16: the first of
+// each have few behind them when plans are made, and many when these are used.
+const inOrder = 32
+
 // steps runs what the program runs, on events that no steps before had.
 func (b *plannedBundle) steps(t *testing.T) {
 	t.Helper()
@@ -46,6 +52,7 @@ func (b *plannedBundle) steps(t *testing.T) {
 	b.stepsOfAccepting(t, fmt.Sprintf("new_%d_", pass))
 	b.stepsOfDispatching(t, event)
 	b.stepsOfPerforming(t, effect)
+	b.stepsOfWaiting(t)
 	b.stepsOfOrders(t, event, effect)
 	b.stepsOfReading(t, event, effect)
 }
@@ -113,18 +120,28 @@ func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int)
 
 func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int) identity.EffectID) {
 	t.Helper()
-	perform := func(turn int) {
-		var claimed [batch]ledger.Effect
+	var answers [batch]ledger.Claimed
+	claim := func(turn int, lease time.Duration) {
 		b.step(t, batch, func(ctx context.Context) error {
-			return atOnce(batch, func(i int) error {
-				c, err := b.Ledger().Claim(ctx, claimOf(effect(turn, i)))
-				claimed[i] = c.Effect
-				if err != nil || c.Status == ledger.ClaimGranted {
-					return err
-				}
-				return fmt.Errorf("claim of %s: %s", effect(turn, i), c.Status)
+			return atOnce(batch, func(i int) (err error) {
+				c := claimOf(effect(turn, i))
+				c.Lease = lease
+				answers[i], err = b.Ledger().Claim(ctx, c)
+				return err
 			})
 		})
+	}
+	perform := func(turn int, otherwise ledger.ClaimStatus, granted int) {
+		claim(turn, lease)
+		var claimed []ledger.Effect
+		for _, a := range answers {
+			if a.Status == ledger.ClaimGranted {
+				claimed = append(claimed, a.Effect)
+			} else {
+				require.Equal(t, otherwise, a.Status, a.Effect.EffectID)
+			}
+		}
+		require.Len(t, claimed, granted)
 		if turn == turnLate {
 			b.step(t, 1, func(ctx context.Context) error {
 				_, err := b.Ledger().FixRequest(ctx, claimed[0], ledger.Request{Method: "POST", Body: []byte(`{}`)})
@@ -132,16 +149,49 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 			})
 		}
 		settle := func(ctx context.Context) error {
-			return atOnce(batch, func(i int) error {
+			return atOnce(len(claimed), func(i int) error {
 				_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: claimed[i], Verdict: ledger.VerdictDone})
 				return err
 			})
 		}
-		b.step(t, batch, settle)
-		b.step(t, batch, settle) // again: they are settled
+		b.step(t, len(claimed), settle)
+		b.step(t, len(claimed), settle) // again: they are settled
 	}
-	perform(turnPending)
-	perform(turnLate)
+	claim(turnPending, time.Microsecond) // and lost
+	perform(turnPending, "", batch)
+	perform(turnLate, "", batch)
+	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
+}
+
+// stepsOfWaiting look for what is due: a probe for the oldest, Reconcile for what lacks
+// its job.
+func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
+	t.Helper()
+	for _, destination := range []string{"app", "app1"} { // app1 has none
+		b.step(t, 1, func(ctx context.Context) error {
+			_, found, err := b.Ledger().OldestDue(ctx, destination)
+			if err == nil && found != (destination == "app") {
+				err = fmt.Errorf("due of %s: %t", destination, found)
+			}
+			return err
+		})
+	}
+	b.step(t, 1, func(ctx context.Context) error {
+		if err := b.Fleet().Trip(ctx, "app2", "no", 0); err != nil {
+			return err
+		}
+		if begun, err := b.Fleet().BeginProbe(ctx, "app2", time.Minute); err != nil || !begun {
+			return fmt.Errorf("probe begun: %t, %w", begun, err)
+		}
+		if err := b.Fleet().ProbeFailed(ctx, "app2", "no", 0); err != nil {
+			return err
+		}
+		return b.Fleet().CloseBreaker(ctx, "app2")
+	})
+	b.step(t, reconcileLook, func(ctx context.Context) error {
+		_, err := b.reconcile(ctx, 0)
+		return err
+	})
 }
 
 func (b *plannedBundle) stepsOfOrders(t *testing.T, event func(turn, i int) identity.EventRef, effect func(turn, i int) identity.EffectID) {

@@ -12,8 +12,9 @@ SELECT
     i, 'evt_' || i AS id, i % 8 AS turn, md5('delivery' || i)::uuid AS delivery_id,
     -- One after the other, an hour ago if that was today: there is a partition for it.
     GREATEST(now() - interval '1 hour', date_trunc('day', now(), 'UTC')) + i * interval '1 microsecond' AS received_at,
-    -- What is undispatched came last: it keeps no order waiting.
-    i + CASE WHEN i % 8 IN (0, 6) THEN 1000000000 ELSE 0 END AS accept_seq
+    -- What is in an order came first: no event keeps it waiting that is undispatched, or
+    -- will be when it is replayed or released.
+    i + CASE WHEN i % 8 = 4 THEN 0 ELSE 1000000000 END AS accept_seq
 FROM generate_series(:first, :last) AS i;
 
 INSERT INTO hooklatch.processed_events (
@@ -37,7 +38,7 @@ SELECT
     'stripe', id, 'invoice.paid', accept_seq, 'POST', '{}',
     CASE turn WHEN 2 THEN 'done' WHEN 3 THEN 'failed' ELSE 'pending' END, CASE WHEN turn IN (2, 3) THEN 1 ELSE 0 END, received_at, received_at,
     CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END,
-    CASE turn WHEN 4 THEN 'order_' || (i - 1) / 32 ELSE '' END, CASE turn WHEN 7 THEN 'late' ELSE 'done' END
+    CASE turn WHEN 4 THEN 'order_' || (i - 1) / 32 % 16 ELSE '' END, CASE turn WHEN 7 THEN 'late' ELSE 'done' END
 FROM filled
 WHERE turn NOT IN (0, 5, 6);
 
@@ -54,7 +55,7 @@ FROM filled
 JOIN hooklatch.effects AS e ON e.key = filled.id
 WHERE turn IN (2, 3);
 
--- Every eighth event lacks its job, one in a hundred of them.
+-- Every eighth event lacks its job, one in a hundred of them. The first of an order has one.
 INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue, state)
 SELECT 'dispatch', jsonb_build_object('source', 'stripe', 'event_id', id), 25, 'dispatch', 'available'
 FROM filled
@@ -62,7 +63,9 @@ WHERE turn = 0 OR turn = 6 AND i % 800 <> 6;
 INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue, state)
 SELECT 'effect', jsonb_build_object('scope', 'route:stripe:everything', 'key', id, 'generation', 1, 'destination', 'app'), 25, 'dst_app', 'available'
 FROM filled
-WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4;
+WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4 AND i <= 16 * 32;
 
 DROP TABLE filled;
+-- What is accepted later comes after all of them.
+SELECT setval('hooklatch.accept_seq', 2000000000);
 RESET session_replication_role;
