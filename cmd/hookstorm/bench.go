@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -36,24 +37,24 @@ Scenarios:
 				return fmt.Errorf("find this program: %w", err)
 			}
 			opts.Out, opts.Command = s.stderr, "go run ./cmd/hookstorm "+commandLine(cmd)
-			report, err := bench.Run(cmd.Context(), opts)
-			if report == nil {
+			measured, err := bench.Run(cmd.Context(), opts)
+			if measured == nil {
 				return err
 			}
-			err = errors.Join(err, report.Print(s.stdout)) // also what was measured before it failed
+			err = errors.Join(err, measured.Print(s.stdout)) // also what was measured before it failed
 			if err == nil && json != "" {
-				err = report.WriteJSON(json)
+				err = measured.WriteJSON(json)
 			}
 			if err == nil && svg != "" {
-				err = report.WritePicture(svg)
+				err = measured.WritePicture(svg)
 			}
 			if err == nil && publish != "" {
-				err = report.Publish(publish, svg)
+				err = measured.Publish(publish, svg)
 			}
 			if err != nil {
 				return err
 			}
-			if broken := report.Broken(); len(broken) > 0 {
+			if broken := measured.Broken(); len(broken) > 0 {
 				return fmt.Errorf("%s: not even the loose bound of a quick run holds", broken[0].Name)
 			}
 			return nil
@@ -71,7 +72,45 @@ Scenarios:
 	flags.StringVar(&json, "json", "", "`file` to write the report to, as JSON")
 	flags.StringVar(&svg, "svg", "", "`file` to write a picture to")
 	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: docs/performance.md")
-	cmd.AddCommand(newBenchServer(s))
+	cmd.AddCommand(newBenchServer(s), newBenchMerge(s))
+	return cmd
+}
+
+// newBenchMerge is the command that puts the runs of several scenarios together.
+func newBenchMerge(s streams) *cobra.Command {
+	var svg, publish string
+	cmd := &cobra.Command{
+		Use:   "merge FILE...",
+		Short: "Put reports together that --json wrote of one commit, each with other scenarios",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var reports []*report.Report
+			for _, path := range args {
+				read, err := report.Read(path)
+				if err != nil {
+					return err
+				}
+				reports = append(reports, read)
+			}
+			all := reports[0]
+			if err := all.Merge(reports[1:]...); err != nil {
+				return err
+			}
+			if svg != "" {
+				if err := all.WritePicture(svg); err != nil {
+					return err
+				}
+			}
+			if publish != "" {
+				if err := all.Publish(publish, svg); err != nil {
+					return err
+				}
+			}
+			return all.Print(s.stdout)
+		},
+	}
+	cmd.Flags().StringVar(&svg, "svg", "", "`file` to write a picture to")
+	cmd.Flags().StringVar(&publish, "publish", "", "`page` whose figures are to be those of these runs: docs/performance.md")
 	return cmd
 }
 

@@ -132,3 +132,22 @@ func TestSizingIsComputedFromTheMeasurements(t *testing.T) {
 	// of CPU, and 90 x 1,500 + 30 x 1,500 bytes.
 	require.Contains(t, lived().Sizing(), "| 10,000,000   | 347/s        | 0.58  | 1.80 TB | 50.0 GB   | 150 GB                  |")
 }
+
+func TestReportsOfOneCommitArePutTogether(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "report.json")
+	other := &report.Report{Machine: "2 CPUs", Command: "hookstorm bench --only years"}
+	other.Add(report.SectionYears, report.ThisTree, report.WAL, 15_000)
+	other.Add(report.SectionYears, report.PreviousCommit, report.WAL, 60_000)
+	require.NoError(t, other.WriteJSON(path))
+	read, err := report.Read(path)
+	require.NoError(t, err)
+
+	all := measured()
+	require.NoError(t, all.Merge(read))
+	var text strings.Builder
+	require.NoError(t, all.Print(&text))
+	require.Contains(t, text.String(), "| 0.25x (0.25..0.25) ")
+	require.ErrorContains(t, all.Merge(read), "two reports have the section")
+	require.ErrorContains(t, all.Merge(&report.Report{Machine: "2 CPUs", Commit: "abc"}), "say nothing together")
+}
