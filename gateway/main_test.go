@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 	"io"
 	"log/slog"
 	"net/http"
@@ -120,6 +121,8 @@ func signer() *provider.Provider {
 		},
 	}
 }
+
+func newMAC() hash.Hash { return hmac.New(sha256.New, []byte(testSecret)) }
 
 func sign(key string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(key))

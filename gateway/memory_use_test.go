@@ -1,0 +1,123 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// The memory that a gateway may use, with what the runtime keeps beside the heap.
+const (
+	maxForLargeBodies     = 300_000_000 // 64 connections with bodies of 1 MB
+	maxForIdleConnections = 200_000_000 // 10,000 of them
+)
+
+// held is how much memory the process has from the system.
+func held() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys) - int64(m.HeapReleased)
+}
+
+// watch returns how much more memory the process had, at most, than in the beginning.
+func watch(t *testing.T) (most func() int64) {
+	t.Helper()
+	runtime.GC()
+	before, done, peak := held(), make(chan struct{}), make(chan int64)
+	go func() {
+		highest := before
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			highest = max(highest, held())
+			select {
+			case <-tick.C:
+			case <-done:
+				peak <- highest - before
+				return
+			}
+		}
+	}()
+	return func() int64 {
+		close(done)
+		return <-peak
+	}
+}
+
+func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it counts what the process holds
+	o, err := outbox.New(outbox.Options{Pool: pgtest.New(t), AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	b := setup(t, func(opts *gateway.Options) {
+		opts.Accepter, opts.Now = o, time.Now
+		opts.MaxUnprovenPerAddress = opts.MaxInFlight
+		opts.MaxBody = 2 * mib
+		opts.Logger = slog.New(slog.DiscardHandler)
+		opts.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	const connections, each = 64, 4
+	padding := strings.Repeat("x", 1_000_000)
+	most := watch(t)
+	var all sync.WaitGroup
+	for c := range connections {
+		conn := b.dial(t)
+		all.Go(func() {
+			answers := bufio.NewReader(conn)
+			for i := range each {
+				head := fmt.Sprintf(`{"id":"%d_%d","type":"x","padding":"`, c, i)
+				if err := postPieces(conn, answers, head, padding, `"}`); err != nil {
+					t.Errorf("connection %d: %v", c, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	used := most()
+	t.Logf("%d MB for %d connections with bodies of 1 MB", used/1_000_000, connections)
+	require.Less(t, used, int64(maxForLargeBodies))
+	require.NoError(t, o.Stop(context.Background()))
+}
+
+// postPieces posts a body in pieces, without another copy of it in this process.
+func postPieces(conn net.Conn, answers *bufio.Reader, pieces ...string) error {
+	mac, size := newMAC(), 0
+	for _, piece := range pieces {
+		_, _ = io.WriteString(mac, piece)
+		size += len(piece)
+	}
+	_, err := fmt.Fprintf(conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %x\r\nContent-Length: %d\r\n\r\n", mac.Sum(nil), size)
+	for _, piece := range pieces {
+		if err == nil {
+			_, err = io.WriteString(conn, piece)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	response, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s", response.Status)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}

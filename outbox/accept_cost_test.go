@@ -1,0 +1,80 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// What one accepted event may cost, a fifth above what it costs today. Both count
+// what no noise of a machine changes.
+const (
+	maxAllocsPerEvent = 125
+	// maxWALBesideBody is what goes to the log for an event beside the bytes of its
+	// body: three rows with their headers, eight entries of indexes, and no image of
+	// a page.
+	maxWALBesideBody = 2200
+)
+
+// costly is a delivery as Stripe makes it, under a trace.
+func costly() Delivery {
+	d := benchDelivery()
+	d.Events = []Incoming{{ID: identity.EventID("evt_" + uuid.NewString()), Type: "invoice.paid", OccurredAt: d.Events[0].OccurredAt}}
+	d.Traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	d.Headers = map[string][]string{
+		"Accept": {"*/*; q=0.5, application/xml"}, "Cache-Control": {"no-cache"},
+		"Content-Length": {"1010"}, "Content-Type": {"application/json; charset=utf-8"},
+		"Stripe-Signature": {"t=1795000000,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"},
+		"User-Agent":       {"Stripe/1.0 (+https://stripe.com/docs/webhooks)"},
+	}
+	return d
+}
+
+// acceptTogether accepts as many events at once as one transaction takes.
+func (b *bundle) acceptTogether(t *testing.T) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range together {
+		all.Go(func() {
+			if _, err := b.Accept(context.Background(), costly()); err != nil {
+				t.Errorf("accept: %v", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+const together = 64
+
+func TestAcceptAllocatesLittle(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	b := onPool(t, pgtest.New(t), func(opts *Options) { opts.Committers = 1 })
+	b.acceptTogether(t) // prepares the statements
+	perEvent := testing.AllocsPerRun(20, func() { b.acceptTogether(t) }) / together
+	t.Logf("%.0f allocations for an accepted event", perEvent)
+	require.LessOrEqual(t, perEvent, float64(maxAllocsPerEvent))
+}
+
+func TestAcceptWritesLittleWAL(t *testing.T) {
+	t.Parallel()
+	b := onPool(t, pgtest.New(t, pgtest.Own())) // the log of a server is that of all its databases
+	const rounds = 20
+	logged := func() (bytes int) {
+		return b.count(t, `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`)
+	}
+	for range rounds {
+		b.acceptTogether(t)
+	}
+	before := logged()
+	for range rounds {
+		b.acceptTogether(t)
+	}
+	beside := (logged()-before)/(rounds*together) - len(benchBody)
+	t.Logf("%d bytes of WAL for an accepted event, beside its body", beside)
+	require.LessOrEqual(t, beside, maxWALBesideBody)
+}
