@@ -55,13 +55,17 @@ func (c *conn) serve() {
 	if err != nil || startup == nil {
 		return // nobody to tell: the client went away, or spoke another protocol
 	}
-	switch c.proxy.turnsAway(c) {
-	case Refuse:
-		c.reset()
-		return
-	case Cap:
-		c.say("53300", "sorry, too many clients already")
-		return
+	// A request to cancel is of a connection that is there. Postgres hears it however
+	// many there are, and pgx sends one for each connection that it gives up.
+	if !startup.Cancels() {
+		switch c.proxy.turnsAway(c) {
+		case Refuse:
+			c.reset()
+			return
+		case Cap:
+			c.say("53300", "sorry, too many clients already")
+			return
+		}
 	}
 	if err := c.connect(); err != nil {
 		c.reset() // as when nobody listens

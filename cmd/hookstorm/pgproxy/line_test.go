@@ -119,6 +119,8 @@ func TestRefusedAndCappedConnections(t *testing.T) {
 	<-refused.Done()
 
 	capped := b.arm(t, pgproxy.Fault{Kind: pgproxy.Cap, Who: pgproxy.Who{Listener: "one"}, Connections: 1})
+	require.NoError(t, first.PgConn().CancelRequest(t.Context()))
+	require.Zero(t, capped.Count(), "a request to cancel is no connection more")
 	_, err = pgx.Connect(t.Context(), b.url(t, "one"))
 	requireCode(t, "53300", err)
 	require.Equal(t, 1, capped.Count())
