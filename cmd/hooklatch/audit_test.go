@@ -26,6 +26,8 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	must(t, s.args("effects", "retry", key, "--as", "alice", "--reason", "it was not")...)
 	must(t, s.args("effects", "park", key, "--as", "alice")...)
 	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more")...)
+	// Its effect was reopened with the replay, and could be attempted before the dispatch.
+	require.Eventually(t, func() bool { return s.isDispatched(t, "stripe", "evt_1") }, patience, tick)
 	must(t, s.args("destinations", "resume", "app")...)
 	s.waitDone(t, "stripe", "evt_1")
 

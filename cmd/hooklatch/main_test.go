@@ -224,10 +224,15 @@ func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
 }
 
 // waitDone waits until an event is dispatched and its effects are done.
+func (s *system) isDispatched(t *testing.T, source, eventID string) bool {
+	t.Helper()
+	return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID)
+}
+
 func (s *system) waitDone(t *testing.T, source, eventID string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID) &&
+		return s.isDispatched(t, source, eventID) &&
 			s.counts(t, 0, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND event_id = $2 AND state <> 'done'`, source, eventID)
 	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
 }
