@@ -236,7 +236,13 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 		f.Limit = page
 		b.step(t, page, func(ctx context.Context) error { _, err := b.Ledger().Effects(ctx, f); return err })
 	}
-	b.step(t, page, func(ctx context.Context) error {
+	for _, f := range []inbox.ReplayFilter{{}, {Type: "rare"}} {
+		b.step(t, b.of.rows, func(ctx context.Context) error { // which it looks at
+			_, err := b.PreviewReplay(ctx, f, nil)
+			return err
+		})
+	}
+	b.step(t, b.of.rows, func(ctx context.Context) error {
 		_, err := b.CountHeld(ctx, inbox.HeldFilter{Source: "stripe"})
 		return err
 	})

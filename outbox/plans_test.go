@@ -191,7 +191,7 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 	b.steps(t)
 	for _, name := range slices.Sorted(maps.Keys(b.ran)) {
 		c := b.ran[name]
-		t.Logf("%-20s %-24s %8.1f", when, name, c.pages)
+		t.Logf("%-20s %-24s %8.2f", when, name, c.pages)
 		most, bounded := p.bounds[name]
 		if !bounded {
 			t.Errorf("%s: testdata/plans/bounds.txt does not say how many pages %s may read", when, name)

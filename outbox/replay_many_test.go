@@ -97,6 +97,34 @@ func TestReplayManyIsCancelled(t *testing.T) {
 	require.Equal(t, pageful+10, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
+// More events lie between two of a replay than one statement looks at.
+func TestReplayManyFindsWhatIsFarApart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skipped(t, "stripe", 1)
+	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
+		INSERT INTO hooklatch.processed_events (
+			source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome
+		)
+		SELECT 'github', 'evt_' || i, nextval('hooklatch.accept_seq'), md5('evt_' || i)::uuid, 'github', 'push', now(), md5('evt_' || i)::uuid, '', 'dispatch', 'dispatched'
+		FROM generate_series(1, 41000) AS i;
+		RESET session_replication_role`)
+	require.NoError(t, err)
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: b.accepted(t, "stripe", "evt_last")})
+	require.NoError(t, err)
+	preview, err := b.PreviewReplay(t.Context(), inbox.ReplayFilter{Source: "stripe"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), preview.Selected)
+	require.Len(t, preview.Sample, 2)
+	everything, err := b.PreviewReplay(t.Context(), inbox.ReplayFilter{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(41_002), everything.Selected)
+	done, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{Source: "stripe"}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), done.Replayed)
+	require.EqualValues(t, "evt_last", done.Last.EventID)
+}
+
 func TestReplayManyKeepsItsPace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -117,19 +117,16 @@ func (i *Inbox) decideMany(ctx context.Context, f HeldFilter, by ledger.Operator
 	}
 	var done int64
 	for after := int64(0); after < last; {
-		page, err := i.replayable(ctx, f.replayable(), after, last)
+		page, next, err := i.replayable(ctx, f.replayable(), after, last)
 		if err != nil {
 			return done, err
 		}
-		if len(page) == 0 {
-			break
-		}
-		for _, next := range page {
+		after = next
+		for _, ref := range page {
 			if err := context.Cause(ctx); err != nil {
 				return done, fmt.Errorf("decide about held events: %w", err)
 			}
-			after = next.acceptSeq
-			err := decide(ctx, next.ref, by, f)
+			err := decide(ctx, ref, by, f)
 			switch {
 			case err == nil:
 				done++

@@ -8,17 +8,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
-
-// replayPage is how many events a replay reads at once.
-const replayPage = 200
 
 // replaySample is how many events a preview shows.
 const replaySample = 5
@@ -34,27 +29,6 @@ type ReplayFilter struct {
 	// Match decides by what is in the event, its body included. An event for
 	// which it fails is left out.
 	Match func(*Event) (bool, error)
-}
-
-// replayable are the events of a filter, Match aside.
-type replayable struct {
-	Source       identity.Source
-	EventType    string
-	Outcome      Outcome
-	Since, Until *time.Time
-}
-
-func (f ReplayFilter) replayable() replayable {
-	return replayable{
-		Source: f.Source, EventType: f.Type, Outcome: f.State, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
-	}
-}
-
-type replayablePage struct {
-	replayable
-
-	After, Last int64
-	Limit       int
 }
 
 // ReplayPace bounds a replay of many events.
@@ -132,13 +106,6 @@ func (i *Inbox) PreviewReplay(ctx context.Context, f ReplayFilter, progress func
 	return v, nil
 }
 
-func (i *Inbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
-	if err := i.sql.CountReplayable.With(f.replayable()).QueryRow(ctx, i.readPool).Scan(&count, &last); err != nil {
-		return 0, 0, fmt.Errorf("count events to replay: %w", err)
-	}
-	return count, last, nil
-}
-
 // ReplayMany replays the events of f in the order they were accepted, each in a
 // transaction of its own as Replay does, until all are through or ctx is done.
 // Events accepted after it began are left out, and so are those that somebody
@@ -181,53 +148,4 @@ func (i *Inbox) ReplayMany(ctx context.Context, f ReplayFilter, by ledger.Operat
 		return nil
 	})
 	return done, err
-}
-
-// eachReplayable calls do for the events of f up to last, in the order they were
-// accepted: whether Match says yes, or why it could not say.
-func (i *Inbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
-	for after := int64(0); after < last; {
-		page, err := i.replayable(ctx, f, after, last)
-		if err != nil {
-			return err
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, next := range page {
-			after = next.acceptSeq
-			yes := true
-			var unclear error
-			if f.Match != nil {
-				if yes, unclear, err = i.Matching(f.Match)(ctx, next.ref); err != nil {
-					return err
-				}
-			}
-			if err := do(next.ref, yes, unclear); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-type replayableEvent struct {
-	ref       identity.EventRef
-	acceptSeq int64
-}
-
-func (i *Inbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) ([]replayableEvent, error) {
-	rows, err := i.sql.Replayable.With(replayablePage{replayable: f.replayable(), After: after, Last: last, Limit: replayPage}).Query(ctx, i.readPool)
-	if err != nil {
-		return nil, fmt.Errorf("find events to replay: %w", err)
-	}
-	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (replayableEvent, error) {
-		var e replayableEvent
-		err := row.Scan(&e.ref.Source, &e.ref.EventID, &e.acceptSeq)
-		return e, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find events to replay: %w", err)
-	}
-	return page, nil
 }

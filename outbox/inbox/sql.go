@@ -16,12 +16,13 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	CountReplayable statement.Of[replayable]
+	CountReplayable statement.Of[replayableSlice]
 	DropEvent       statement.Of[dropEvent]
 	Event           statement.Of[identity.EventRef]
 	EventReplays    statement.Of[identity.EventRef]
 	Events          statement.Of[askedEvents]
 	ListEvents      statement.Of[listEvents]
+	NewestEvent     statement.Bound
 	ReleaseEvent    statement.Of[identity.EventRef]
 	ReplayEvent     statement.Of[replayEvent]
 	Replayable      statement.Of[replayablePage]
