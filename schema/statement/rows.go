@@ -46,11 +46,13 @@ func rowsIn(tokens []token) (r rows, length int, err error) {
 	return rows{}, 0, nil
 }
 
-// unnested is the table as Postgres takes it.
+// unnested is the table as Postgres takes it. The arrays are unnested side by side in
+// a list of columns: in FROM each of them would fill a store of its own first.
 func (r rows) unnested(c *compiled) string {
-	arrays := make([]string, len(r.columns))
+	columns := make([]string, len(r.columns))
 	for i, column := range r.columns {
-		arrays[i] = c.number(param{name: r.param + "." + column, column: r.types[i]}) + "::" + r.types[i] + "[]"
+		number := c.number(param{name: r.param + "." + column, column: r.types[i]})
+		columns[i] = "unnest(" + number + "::" + r.types[i] + "[]) AS " + column
 	}
-	return fmt.Sprintf("unnest(%s) AS %s (%s)", strings.Join(arrays, ", "), r.alias, strings.Join(r.columns, ", "))
+	return fmt.Sprintf("(SELECT %s) AS %s", strings.Join(columns, ", "), r.alias)
 }
