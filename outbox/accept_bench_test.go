@@ -146,7 +146,7 @@ func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 			return err
 		}
 		return b.Outbox.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{{
-			Event: identity.EventRef{Source: "naive", EventID: in.ID}, EventType: in.Type, ReceivedAt: receivedAt, Queue: riverjob.QueueDispatch,
+			Event: identity.EventRef{Source: "naive", EventID: in.ID}, EventType: in.Type, Queue: riverjob.QueueDispatch,
 		}})
 	})
 }

@@ -89,7 +89,6 @@ func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *accept
 		jobs = append(jobs, riverjob.DispatchJob{
 			Event:       e.EventRef,
 			EventType:   e.EventType,
-			ReceivedAt:  rows.receivedAt[i],
 			Queue:       e.Queue,
 			Traceparent: e.Traceparent,
 		})

@@ -112,8 +112,7 @@ func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, source undispa
 	}
 	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (riverjob.DispatchJob, error) {
 		var j riverjob.DispatchJob
-		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
-		j.Since = j.ReceivedAt
+		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Since, &j.Queue, &j.Traceparent)
 		return j, err
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func (i *Inbox) release(ctx context.Context, ref identity.EventRef, by ledger.Op
 	what := ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String(), Filter: filter}
 	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		j := riverjob.DispatchJob{Event: ref}
-		err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent)
+		err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.Queue, &j.Traceparent)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ledger.Consequence{}, i.whyNotHeld(ctx, tx, ref)
 		}

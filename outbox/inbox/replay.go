@@ -54,7 +54,7 @@ func (i *Inbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by
 	var r Replayed
 	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason)}
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
-		Scan(&j.EventType, &j.ReceivedAt, &j.Queue, &j.Traceparent, &r.Generation)
+		Scan(&j.EventType, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, i.whyNotReplayed(ctx, tx, ref)
 	}

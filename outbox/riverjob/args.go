@@ -2,11 +2,7 @@
 // arguments and queues of its jobs, and their insertion.
 package riverjob
 
-import (
-	"time"
-
-	"github.com/hooklatch/hooklatch/outbox/identity"
-)
+import "github.com/hooklatch/hooklatch/outbox/identity"
 
 // The kinds of our jobs. They never change: a River leader discards stuck jobs
 // of kinds it does not know.
@@ -21,9 +17,8 @@ const MaxDispatchAttempts = 25
 
 // DispatchArgs are the arguments of a dispatch job: a reference, never a payload.
 type DispatchArgs struct {
-	EventID    identity.EventID `json:"event_id"`
-	ReceivedAt time.Time        `json:"received_at"`
-	Source     identity.Source  `json:"source"`
+	EventID identity.EventID `json:"event_id"`
+	Source  identity.Source  `json:"source"`
 }
 
 // Kind implements river.JobArgs.

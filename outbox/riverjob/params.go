@@ -32,7 +32,6 @@ type metadata struct {
 type DispatchJob struct {
 	Event       identity.EventRef
 	EventType   string
-	ReceivedAt  time.Time
 	Queue       string
 	Traceparent string
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
@@ -63,7 +62,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	return jobRow{
 		Kind:  KindDispatch,
 		Queue: j.Queue,
-		Args:  encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID, ReceivedAt: j.ReceivedAt}),
+		Args:  encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID}),
 		Metadata: encode(metadata{
 			DedupKey:    j.Event.EventID,
 			EventURL:    in.eventURL(j.Event),

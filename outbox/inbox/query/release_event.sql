@@ -8,4 +8,4 @@ SET
 WHERE source = :source
     AND event_id = :event_id
     AND outcome IN ('held', 'dropped')
-RETURNING event_type, received_at, queue, traceparent
+RETURNING event_type, queue, traceparent

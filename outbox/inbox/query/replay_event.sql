@@ -18,7 +18,7 @@ WITH before AS (
     WHERE {{same_event locked=before}}
         AND before.outcome IN ('dispatched', 'skipped', 'failed')
     RETURNING
-        p.source, p.event_id, p.generation, p.event_type, p.received_at, p.queue, p.traceparent,
+        p.source, p.event_id, p.generation, p.event_type, p.queue, p.traceparent,
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error
 ), recorded AS (
     INSERT INTO hooklatch.event_replays (
@@ -27,5 +27,5 @@ WITH before AS (
     SELECT source, event_id, generation, :new_keys, :requested_by, :reason, previous_outcome, previous_at, previous_error
     FROM replayed
 )
-SELECT event_type, received_at, queue, traceparent, generation
+SELECT event_type, queue, traceparent, generation
 FROM replayed
