@@ -28,19 +28,23 @@ type arrival struct {
 	Delivery
 
 	deliveryID    uuid.UUID
-	acceptanceIDs []uuid.UUID // one for each event
-	hashes        [][]byte    // one for each event: SHA-256 of its part of the body
-	headers       []byte      // JSON
-	queue         string      // of the dispatch jobs
+	acceptanceIDs []uuid.UUID             // one for each event
+	hashes        [][]byte                // one for each event: SHA-256 of its part of the body
+	headers       []byte                  // JSON
+	queue         string                  // of the dispatch jobs
+	jobs          []riverjob.DispatchText // one for each event
 }
 
-func newArrival(d Delivery) (arrival, error) {
+func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 	if planted.Is(planted.BodyHashAsKey) {
 		d.ContentWindow = 365 * 24 * time.Hour
 	}
 	a := arrival{Delivery: d, queue: riverjob.QueueDispatch}
 	if d.Handlers {
 		a.queue = riverjob.HandlersQueue(d.Source)
+	}
+	if !riverjob.IsQueueName(a.queue) {
+		return arrival{}, fmt.Errorf("%q is not the name of a queue", a.queue)
 	}
 	for _, in := range d.Events {
 		if err := in.validate(); err != nil {
@@ -57,12 +61,17 @@ func newArrival(d Delivery) (arrival, error) {
 	a.ContentType = safetext.Storable(d.ContentType)
 	a.acceptanceIDs = make([]uuid.UUID, len(d.Events))
 	a.hashes = make([][]byte, len(d.Events))
+	a.jobs = make([]riverjob.DispatchText, len(d.Events))
+	a.Traceparent = safetext.Storable(d.Traceparent)
 	for i, in := range d.Events {
 		if a.acceptanceIDs[i], err = uuid.NewV7(); err != nil {
 			return arrival{}, fmt.Errorf("make acceptance id: %w", err)
 		}
 		sum := sha256.Sum256(in.part(d.Body))
 		a.hashes[i] = sum[:]
+		a.jobs[i] = o.jobs.Describe(riverjob.DispatchJob{
+			Event: identity.EventRef{Source: d.Source, EventID: in.ID}, EventType: in.Type, Traceparent: a.Traceparent,
+		})
 	}
 	return a, nil
 }
@@ -82,7 +91,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		d.release()
 		return Acceptance{}, nil
 	}
-	a, err := newArrival(d)
+	a, err := o.newArrival(d)
 	if err != nil {
 		d.release()
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
@@ -106,7 +115,7 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 	if len(d.Events) == 0 {
 		return Acceptance{}, nil
 	}
-	a, err := newArrival(d)
+	a, err := o.newArrival(d)
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
@@ -152,11 +161,8 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := o.insertDispatchJobs(ctx, tx, rows); err != nil {
+	if err := o.tellOfJobs(ctx, tx, rows); err != nil {
 		return nil, err
-	}
-	if err := failpoint.Hit("accept.jobs_inserted"); err != nil {
-		return nil, fmt.Errorf("%w: %w", commit.ErrTryAgain, err)
 	}
 	acceptances := make([]Acceptance, len(batch))
 	for i, a := range batch {
@@ -208,7 +214,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 	return out
 }
 
-// insertEvents stores what is new and fills in when it was received.
+// insertEvents stores what is new, with its jobs, and fills in when it was received.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
 	deliveries := make([]deliveryRow, len(batch))
 	for i, a := range batch {
@@ -217,7 +223,9 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 			deliveries[i].Body = []byte{} // NULL is not an empty body
 		}
 	}
-	accept := o.sql.Accept.With(acceptArgs{Events: rows.events, Deliveries: deliveries})
+	accept := o.sql.Accept.With(acceptArgs{
+		Events: rows.events, Deliveries: deliveries, Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
+	})
 	result, err := accept.Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)

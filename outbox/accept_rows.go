@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -33,7 +35,10 @@ type eventRow struct {
 	ReplaySuspect bool
 	RetryNumber   int
 	RetryReason   string
-	Held          bool // by a replay guard: no job
+	Held          bool   // by a replay guard: no job
+	JobArgs       string // empty: no job
+	JobMetadata   string
+	JobTags       string
 }
 
 // deliveryRow is what events came in.
@@ -46,8 +51,10 @@ type deliveryRow struct {
 }
 
 type acceptArgs struct {
-	Events     []eventRow
-	Deliveries []deliveryRow
+	Events      []eventRow
+	Deliveries  []deliveryRow
+	Kind        string // of the jobs
+	MaxAttempts int
 }
 
 // acceptRows are the distinct events of a batch, in order of arrival.
@@ -59,6 +66,11 @@ type acceptRows struct {
 // add appends event i of a and returns its index.
 func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
+	held := replay.action == ReplayHold
+	job := a.jobs[i]
+	if held || jobsApart() {
+		job = riverjob.DispatchText{}
+	}
 	r.events = append(r.events, eventRow{
 		EventRef:      identity.EventRef{Source: a.Source, EventID: in.ID},
 		AcceptanceID:  a.acceptanceIDs[i],
@@ -69,29 +81,42 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 		DeliveryID:    a.deliveryID,
 		Item:          safetext.Storable(in.Item),
 		PayloadHash:   a.hashes[i],
-		Traceparent:   safetext.Storable(a.Traceparent),
+		Traceparent:   a.Traceparent,
 		Queue:         a.queue,
 		ReplaySuspect: replay.action != "",
 		RetryNumber:   a.RetryNumber,
 		RetryReason:   safetext.Excerpt(a.RetryReason, maxReasonLen),
-		Held:          replay.action == ReplayHold,
+		Held:          held,
+		JobArgs:       job.Args,
+		JobMetadata:   job.Metadata,
+		JobTags:       job.Tags,
 	})
 	return len(r.events) - 1
 }
 
-// insertDispatchJobs inserts one job for each event that is new and not held.
-func (o *Outbox) insertDispatchJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
-	jobs := make([]riverjob.DispatchJob, 0, len(rows.events))
+// jobsApart are the planted bugs for which the jobs cannot be in the statement that
+// stores their events.
+func jobsApart() bool {
+	return planted.Is(planted.JobOutsideTransaction) || planted.Is(planted.DedupOwnTransaction)
+}
+
+// tellOfJobs has the workers told of the jobs of what is new and not held.
+func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
+	var queues []string
+	var jobs []riverjob.DispatchJob
 	for i, e := range rows.events {
 		if rows.receivedAt[i].IsZero() || e.Held {
 			continue
 		}
-		jobs = append(jobs, riverjob.DispatchJob{
-			Event:       e.EventRef,
-			EventType:   e.EventType,
-			Queue:       e.Queue,
-			Traceparent: e.Traceparent,
-		})
+		if !slices.Contains(queues, e.Queue) {
+			queues = append(queues, e.Queue)
+		}
+		if jobsApart() {
+			jobs = append(jobs, riverjob.DispatchJob{Event: e.EventRef, EventType: e.EventType, Queue: e.Queue, Traceparent: e.Traceparent})
+		}
 	}
-	return o.jobs.InsertDispatches(ctx, tx, jobs)
+	if jobsApart() {
+		return o.jobs.InsertDispatches(ctx, tx, jobs)
+	}
+	return o.jobs.Tell(ctx, tx, queues)
 }

@@ -110,7 +110,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 		"accept": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
 			var batch []arrival
 			for _, i := range places {
-				a, err := newArrival(delivery("stripe", lineKey(i)))
+				a, err := b.newArrival(delivery("stripe", lineKey(i)))
 				if err != nil {
 					return func(context.Context, pgx.Tx) error { return err }
 				}
@@ -145,7 +145,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 				for _, i := range places {
 					d := delivery("stripe", lineKey(i))
 					d.Body, d.ContentWindow = []byte(lineKey(i)), time.Hour
-					a, err := newArrival(d)
+					a, err := b.newArrival(d)
 					if err != nil {
 						return err
 					}

@@ -34,7 +34,7 @@ func TestReleaseHasNoFailpoints(t *testing.T) {
 	text, err := os.ReadFile(program)
 	require.NoError(t, err)
 	for _, word := range []string{
-		"HOOKLATCH_FAILPOINT", "HOOKLATCH_CLOCK", "gateway.body_read", "accept.jobs_inserted", "effect.request_sent", "worker.draining", "before_commit",
+		"HOOKLATCH_FAILPOINT", "HOOKLATCH_CLOCK", "gateway.body_read", "accept.events_inserted", "effect.request_sent", "worker.draining", "before_commit",
 	} {
 		require.False(t, bytes.Contains(text, []byte(word)), "the program contains %q", word)
 	}

@@ -20,7 +20,7 @@ func exchangesOf(bug Bug) []exchange {
 	case SelectThenInsert:
 		return []exchange{
 			{"accept.sql", "    FROM arriving\n", "    FROM arriving AS a\n    WHERE NOT EXISTS (SELECT FROM hooklatch.processed_events AS p WHERE p.source = a.source AND p.event_id = a.event_id)\n"},
-			{"accept.sql", "DO NOTHING", "DO UPDATE SET acceptance_id = EXCLUDED.acceptance_id, delivery_id = EXCLUDED.delivery_id, received_at = EXCLUDED.received_at, payload_hash = EXCLUDED.payload_hash"},
+			{"accept.sql", "DO NOTHING", "DO UPDATE SET accept_seq = EXCLUDED.accept_seq, acceptance_id = EXCLUDED.acceptance_id, delivery_id = EXCLUDED.delivery_id, received_at = EXCLUDED.received_at, payload_hash = EXCLUDED.payload_hash"},
 		}
 	case DedupOwnTransaction:
 		// The statement runs twice: what the first time committed finds its payload the second.

@@ -1,12 +1,13 @@
 -- T1: stores the events that are new, in the order of their keys so that two
--- batches with the same keys cannot deadlock, and the deliveries they came in.
--- No row for a key means that it was accepted before.
+-- batches with the same keys cannot deadlock, the deliveries they came in, and a job
+-- for each that has one to run. No row for a key means that it was accepted before.
 WITH arriving AS MATERIALIZED (
     -- Numbered in order of arrival, before the insert sorts them.
     SELECT nextval('hooklatch.accept_seq') AS accept_seq, a.*
     FROM :events AS a (
         source text, event_id text, acceptance_id uuid, provider text, event_type text, api_version text, occurred_at timestamptz,
-        delivery_id uuid, item text, payload_hash bytea, traceparent text, queue text, replay_suspect boolean, retry_number integer, retry_reason text, held boolean
+        delivery_id uuid, item text, payload_hash bytea, traceparent text, queue text, replay_suspect boolean, retry_number integer, retry_reason text, held boolean,
+        job_args text, job_metadata text, job_tags text
     )
 ), accepted AS (
     INSERT INTO hooklatch.processed_events (
@@ -20,12 +21,21 @@ WITH arriving AS MATERIALIZED (
     FROM arriving
     ORDER BY source COLLATE "C", event_id COLLATE "C"
     ON CONFLICT (source, event_id) DO NOTHING
-    RETURNING source, event_id, received_at, delivery_id
+    RETURNING accept_seq, source, event_id, received_at, delivery_id
 ), stored AS (
     INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
     SELECT d.delivery_id, d.source, d.headers, d.content_type, d.body
     FROM :deliveries AS d (delivery_id uuid, source text, headers jsonb, content_type text, body bytea)
     WHERE d.delivery_id IN (SELECT delivery_id FROM accepted)
+), enqueued AS (
+    -- As River's client inserts jobs, except that times are the database's and nobody is
+    -- notified.
+    INSERT INTO hooklatch.river_job (kind, queue, args, metadata, max_attempts, tags)
+    SELECT :kind, a.queue, a.job_args::jsonb, a.job_metadata::jsonb, :max_attempts, string_to_array(a.job_tags, ',')::varchar(255)[]
+    FROM accepted
+    JOIN arriving AS a USING (accept_seq)
+    WHERE a.job_args <> ''
+    ORDER BY accept_seq
 )
 SELECT source, event_id, received_at
 FROM accepted

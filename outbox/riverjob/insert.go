@@ -115,7 +115,7 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	if _, err := in.sql.InsertJobs.With(insertJobs{Jobs: rows}).Exec(ctx, db); err != nil {
 		return fmt.Errorf("insert jobs: %w", err)
 	}
-	return in.tell(ctx, tx, queues)
+	return in.Tell(ctx, tx, queues)
 }
 
 // toWake are the queues that get jobs which may run at once.
@@ -138,9 +138,9 @@ func toWake(rows []jobRow) ([]string, error) {
 // ending is a transaction that says when it was committed: those of package commit.
 type ending interface{ AfterCommit(f func()) }
 
-// tell has River's clients told of the queues, once the transaction is committed. One
-// whose end we do not hear of has to do it itself, if none did just now.
-func (in *Inserter) tell(ctx context.Context, tx pgx.Tx, queues []string) error {
+// Tell has River's clients told of queues that got jobs, once the transaction is
+// committed. One whose end we do not hear of has to do it itself, if none did just now.
+func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 {
 		return nil
 	}

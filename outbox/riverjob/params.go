@@ -58,18 +58,36 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-func (in *Inserter) dispatch(j DispatchJob) jobRow {
-	return jobRow{
-		Kind:  KindDispatch,
-		Queue: j.Queue,
-		Args:  encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID}),
-		Metadata: encode(metadata{
+// DispatchText is what a dispatch job says of its event, for a statement that inserts
+// it together with the event.
+type DispatchText struct {
+	Args     string // JSON
+	Metadata string // JSON
+	Tags     string // separated by commas, which none contains
+}
+
+// Describe says what the job says of its event.
+func (in *Inserter) Describe(j DispatchJob) DispatchText {
+	return DispatchText{
+		Args: string(encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID})),
+		Metadata: string(encode(metadata{
 			DedupKey:    j.Event.EventID,
 			EventURL:    in.eventURL(j.Event),
 			Traceparent: j.Traceparent,
-		}),
+		})),
+		Tags: tags("src-"+string(j.Event.Source), "type-"+j.EventType),
+	}
+}
+
+func (in *Inserter) dispatch(j DispatchJob) jobRow {
+	text := in.Describe(j)
+	return jobRow{
+		Kind:        KindDispatch,
+		Queue:       j.Queue,
+		Args:        []byte(text.Args),
+		Metadata:    []byte(text.Metadata),
 		MaxAttempts: MaxDispatchAttempts,
-		Tags:        tags("src-"+string(j.Event.Source), "type-"+j.EventType),
+		Tags:        text.Tags,
 		Since:       known(j.Since),
 	}
 }

@@ -6,7 +6,6 @@ func LeftOut() map[string]string {
 	const noEffect = "it changes no event and no effect"
 	return map[string]string{
 		"accept.events_inserted": "nobody sees what a transaction did before its COMMIT: it is accept.begin",
-		"accept.jobs_inserted":   "nobody sees what a transaction did before its COMMIT: it is accept.before_commit",
 		"dispatch_with_handlers": "it is dispatch, with the handlers' writes after the fence; a run that gets no answer ends as one that was killed",
 		"event.drop":             "an event that a replay guard holds is in no worker's hands",
 		"event.release":          "it is how a held event is accepted: from then on it is like any other",
