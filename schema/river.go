@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +62,7 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx, last int) ([]Step, er
 	}
 	if restored {
 		if _, err := m.sql.RiverIndexesDrop.Exec(ctx, tx); err != nil {
-			return nil, fmt.Errorf("drop River's GIN indexes again: %w", err)
+			return nil, fmt.Errorf("drop River's indexes again: %w", err)
 		}
 	}
 	return riverSteps(result), nil
@@ -82,14 +83,15 @@ func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, 
 		return false, err
 	}
 	if _, err := m.sql.RiverIndexesRestore.Exec(ctx, tx); err != nil {
-		return false, fmt.Errorf("restore River's GIN indexes: %w", err)
+		return false, fmt.Errorf("restore River's indexes: %w", err)
 	}
 	return true, nil
 }
 
-func namesRiverIndexes(sql string) bool {
-	return strings.Contains(sql, "river_job_args_index") || strings.Contains(sql, "river_job_metadata_index")
-}
+// droppedRiverIndexes are those that our migrations drop.
+var droppedRiverIndexes = regexp.MustCompile(`\b(river_job_args_index|river_job_kind|river_job_metadata_index)\b`)
+
+func namesRiverIndexes(sql string) bool { return droppedRiverIndexes.MatchString(sql) }
 
 // downRiver removes River's tables.
 func (m *Migrator) downRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {

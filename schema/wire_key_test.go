@@ -27,7 +27,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	pool := pgtest.New(t)
 	migrator := newMigrator(t, pool, "")
 	requireWireKeyIndex(t, pool)
-	_, err := migrator.Down(t.Context(), 2) // 0017, and what came after
+	_, err := migrator.Down(t.Context(), 3) // 0017, and what came after
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, pool, wireKeyUnique))
 	require.Zero(t, count(t, pool, wireKeyValid))

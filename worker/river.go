@@ -31,11 +31,10 @@ const (
 	discardedRetention = 7 * 24 * time.Hour
 )
 
-// reindexed are River's indexes without its two GIN indexes, which our
-// migration drops.
+// reindexed are River's indexes without those that our migrations drop: its two GIN
+// indexes and that of kinds.
 func reindexed() []string {
 	return []string{
-		"river_job_kind",
 		"river_job_pkey",
 		"river_job_prioritized_fetching_index",
 		"river_job_state_and_finalized_at_index",
