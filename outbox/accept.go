@@ -216,16 +216,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 
 // insertEvents stores what is new, with its jobs, and fills in when it was received.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
-	deliveries := make([]deliveryRow, len(batch))
-	for i, a := range batch {
-		deliveries[i] = deliveryRow{DeliveryID: a.deliveryID, Source: a.Source, Headers: a.headers, ContentType: a.ContentType, Body: a.Body}
-		if a.Body == nil {
-			deliveries[i].Body = []byte{} // NULL is not an empty body
-		}
-	}
-	accept := o.sql.Accept.With(acceptArgs{
-		Events: rows.events, Deliveries: deliveries, Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
-	})
+	accept := o.storing(rows, batch)
 	result, err := accept.Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // maxReasonLen bounds what a provider may say about its retry.
@@ -57,6 +58,17 @@ type acceptArgs struct {
 	MaxAttempts int
 }
 
+// acceptOneArgs are those of a batch with one event.
+type acceptOneArgs struct {
+	eventRow
+
+	Headers     []byte
+	ContentType string
+	Body        []byte
+	Kind        string // of the job
+	MaxAttempts int
+}
+
 // acceptRows are the distinct events of a batch, in order of arrival.
 type acceptRows struct {
 	events     []eventRow
@@ -92,6 +104,30 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 		JobTags:       job.Tags,
 	})
 	return len(r.events) - 1
+}
+
+// storing is the statement that stores the events of a batch, with their deliveries and
+// jobs.
+func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
+	deliveries := make([]deliveryRow, len(batch))
+	for i, a := range batch {
+		deliveries[i] = deliveryRow{DeliveryID: a.deliveryID, Source: a.Source, Headers: a.headers, ContentType: a.ContentType, Body: a.Body}
+		if a.Body == nil {
+			deliveries[i].Body = []byte{} // NULL is not an empty body
+		}
+	}
+	// Planted bugs are in the statement for many.
+	exchanged := planted.Is(planted.SelectThenInsert) || planted.Is(planted.DedupOwnTransaction)
+	if len(deliveries) == 1 && len(rows.events) == 1 && !exchanged {
+		d := deliveries[0]
+		return o.sql.AcceptOne.With(acceptOneArgs{
+			eventRow: rows.events[0], Headers: d.Headers, ContentType: d.ContentType, Body: d.Body,
+			Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
+		})
+	}
+	return o.sql.Accept.With(acceptArgs{
+		Events: rows.events, Deliveries: deliveries, Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
+	})
 }
 
 // jobsApart are the planted bugs for which the jobs cannot be in the statement that

@@ -77,11 +77,42 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, other.New(), "keys are scoped to their source")
 
+	for _, added := range []int{2, 0} { // several events go by a statement of their own
+		several, err := b.Accept(t.Context(), delivery("stripe", "evt_2", "evt_3"))
+		require.NoError(t, err)
+		require.Equal(t, added, several.New())
+	}
+
 	require.NoError(t, b.Stop(t.Context())) // flushes the counts of duplicates
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.deliveries`), "a duplicate stores no body")
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.deliveries`), "a duplicate stores no body")
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 	require.Equal(t, 1, b.count(t, `SELECT duplicates FROM hooklatch.processed_events WHERE source = 'stripe' AND body_differs AND last_duplicate_at IS NOT NULL`))
+}
+
+// An event that comes alone goes by a statement of its own.
+func TestEventThatComesAloneIsStoredAsAmongOthers(t *testing.T) {
+	t.Parallel()
+	stored := func(others ...string) (rows []string) {
+		b := setup(t)
+		d := delivery("stripe", append([]string{"evt_1"}, others...)...)
+		d.RetryNumber, d.RetryReason = 3, "timeout"
+		d.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		d.Events[0].APIVersion, d.Events[0].Item, d.Events[0].OccurredAt = "2026-11", "/0", time.Unix(1_795_000_000, 0)
+		_, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+		for _, query := range []string{
+			`SELECT to_jsonb(p) - ARRAY['acceptance_id', 'delivery_id', 'received_at'] FROM hooklatch.processed_events AS p WHERE event_id = 'evt_1'`,
+			`SELECT to_jsonb(d) - ARRAY['delivery_id', 'received_at'] FROM hooklatch.deliveries AS d`,
+			`SELECT to_jsonb(j) - ARRAY['created_at', 'scheduled_at'] FROM hooklatch.river_job AS j WHERE args ->> 'event_id' = 'evt_1'`,
+		} {
+			var row string
+			require.NoError(t, b.pool.QueryRow(t.Context(), query).Scan(&row))
+			rows = append(rows, row)
+		}
+		return rows
+	}
+	require.Equal(t, stored("evt_2", "evt_3"), stored())
 }
 
 func TestAcceptHalfKnownDelivery(t *testing.T) {

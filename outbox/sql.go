@@ -16,6 +16,7 @@ var queries embed.FS
 // statements are the texts of query/*.sql.
 type statements struct {
 	Accept              statement.Of[acceptArgs]
+	AcceptOne           statement.Of[acceptOneArgs]
 	CanCommit           statement.Bound
 	ContentGuard        statement.Of[contentGuard]
 	ContentGuards       statement.Of[contentGuards]

@@ -1,0 +1,29 @@
+-- T1 for a delivery of one event that shares its transaction with no other: what
+-- accept.sql does, without arrays to unnest and rows to sort and join, which take half
+-- of its time when there is one of them.
+WITH accepted AS (
+    INSERT INTO hooklatch.processed_events (
+        accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
+        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, outcome
+    )
+    VALUES (
+        nextval('hooklatch.accept_seq'), :source, :event_id, :acceptance_id, :provider, :event_type, :api_version, :occurred_at,
+        :delivery_id, :item, :payload_hash, :traceparent, :queue, :replay_suspect, :retry_number, :retry_reason,
+        CASE WHEN :held::boolean THEN 'held' ELSE 'received' END
+    )
+    ON CONFLICT (source, event_id) DO NOTHING
+    RETURNING source, event_id, received_at, delivery_id, queue
+), stored AS (
+    INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
+    SELECT delivery_id, source, :headers::jsonb, :content_type::text, :body::bytea
+    FROM accepted
+), enqueued AS (
+    INSERT INTO hooklatch.river_job (kind, queue, args, metadata, max_attempts, tags)
+    SELECT
+        :kind, queue, NULLIF(:job_args::text, '')::jsonb, NULLIF(:job_metadata::text, '')::jsonb, -- cast before WHERE is asked
+        :max_attempts, string_to_array(:job_tags::text, ',')::varchar(255)[]
+    FROM accepted
+    WHERE :job_args::text <> ''
+)
+SELECT source, event_id, received_at
+FROM accepted
