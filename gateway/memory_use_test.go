@@ -24,8 +24,8 @@ import (
 
 // The memory that a gateway may use, with what the runtime keeps beside the heap.
 const (
-	maxForLargeBodies     = 300_000_000 // 64 connections with bodies of 1 MB
-	maxForIdleConnections = 200_000_000 // 10,000 of them
+	maxForLargeBodies    = 300_000_000 // 64 connections with bodies of 1 MB; 210 MB today
+	maxForIdleConnection = 20_000      // each
 )
 
 // held is how much memory the process has from the system.
@@ -92,6 +92,28 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it c
 	t.Logf("%d MB for %d connections with bodies of 1 MB", used/1_000_000, connections)
 	require.Less(t, used, int64(maxForLargeBodies))
 	require.NoError(t, o.Stop(context.Background()))
+}
+
+// Both ends of the connections are in this process: the bound holds for them together.
+func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:paralleltest // it counts what the process holds
+	b := setup(t, func(opts *gateway.Options) {
+		opts.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	const connections = 2000
+	most := watch(t)
+	for range connections {
+		b.dial(t)
+	}
+	// They are accepted in turn: who is answered was the last of them.
+	last := b.dial(t)
+	_, err := io.WriteString(last, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(last), nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	used := most() / connections
+	t.Logf("%d bytes for a connection that brings nothing", used)
+	require.Less(t, used, int64(maxForIdleConnection))
 }
 
 // postPieces posts a body in pieces, without another copy of it in this process.
