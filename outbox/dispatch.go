@@ -26,6 +26,9 @@ type Dispatch struct {
 	// Traceparent is the W3C trace context of the span that dispatches: its
 	// effects follow from it. Empty: they follow from the event's own.
 	Traceparent string
+	// JobID is the job whose run makes the plan, if it has no more to do: it is deleted
+	// with the fence. 0: it is left to River, which completes it.
+	JobID int64
 }
 
 // Dispatched is what became of a Dispatch.
@@ -186,6 +189,7 @@ type fencedRow struct {
 	Generation int
 	Outcome    inbox.Outcome
 	ConfigHash string
+	JobID      int64
 }
 
 type fenceArgs struct{ Planned []fencedRow }
@@ -201,7 +205,7 @@ func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[id
 		}
 		seen[d.Event.EventRef] = true
 		planned = append(planned, fencedRow{
-			EventRef: d.Event.EventRef, Generation: d.Event.Generation, Outcome: d.outcome(), ConfigHash: d.ConfigHash,
+			EventRef: d.Event.EventRef, Generation: d.Event.Generation, Outcome: d.outcome(), ConfigHash: d.ConfigHash, JobID: d.JobID,
 		})
 	}
 	rows, err := o.sql.Fence.With(fenceArgs{Planned: planned}).Query(ctx, tx)

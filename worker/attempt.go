@@ -13,6 +13,8 @@ type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
+	// endsJob: the job is of no more use if its effect is done at its first attempt.
+	endsJob bool
 }
 
 // attempt is what came of a task: unanswered, denied or ended. Each is a value
@@ -67,6 +69,7 @@ func (c call) settlement(l *lane, t task, ownFault bool) ledger.Settlement {
 		GiveUp:          usedUp || c.outcome.NeedsPerson,
 		Unauthorized:    isUnauthorized(c.outcome.Status),
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,
+		EndsJob:         t.endsJob && c.effect.Attempt == 1,
 	}
 }
 

@@ -63,13 +63,13 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// worker makes a Worker that is not started yet, and makes every attempt by a job:
-// birth_test.go has the others.
+// worker makes a Worker that is not started yet, makes every attempt by a job, and keeps
+// all jobs: birth_test.go and ended_jobs_test.go have the others.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
 	require.NoError(t, err)
-	w.noStagger, w.births.off = true, true
+	w.noStagger, w.births.off, w.keepsJobs = true, true, true
 	return w
 }
 

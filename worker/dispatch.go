@@ -164,12 +164,18 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
+	if run.first() && !d.keepsJobs {
+		planned.JobID = run.job.ID
+	}
 	expected := d.births.expect(event, planned.Effects)
 	defer func() { d.births.begin(ctx, event, expected, dispatched, err) }()
 	if dispatched, err = d.outbox.Dispatch(ctx, planned); err != nil {
 		return outbox.Dispatched{}, err
 	}
 	d.logParked(ctx, run, planned, dispatched)
+	if planned.JobID > 0 && dispatched.Fenced {
+		return dispatched, nil // the job is gone
+	}
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }
 

@@ -21,6 +21,8 @@
 //
 // How a run ends in River:
 //
+//	gone        the first attempt did the effect, the first run dispatched the event:
+//	            the transaction that says so deletes the job
 //	completed   the effect is done, or was done before, or gets a new job when its
 //	            turn comes; the event is dispatched
 //	retryable   the attempt failed and another follows, when the ledger says

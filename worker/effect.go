@@ -75,7 +75,7 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	if err := l.enter(ctx); err != nil {
 		return w.waitForRoom(ctx, l, job.ID, err)
 	}
-	made := w.attempts.run(ctx, l, task{id: job.Args.ID(), jobID: job.ID})
+	made := w.attempts.run(ctx, l, task{id: job.Args.ID(), jobID: job.ID, endsJob: !w.keepsJobs})
 	l.leave(!made.granted())
 	switch made := made.(type) {
 	case unanswered:
@@ -174,6 +174,9 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *lane, job *river.Jo
 	if e.settled.Late {
 		// Another attempt is in charge of effect and job: leave both alive.
 		return river.JobSnooze(l.lease())
+	}
+	if e.settled.State == ledger.EffectDone && e.effect.Attempt == 1 && !w.keepsJobs {
+		return nil // its settlement has deleted the job
 	}
 	out := output{
 		Outcome:    string(e.settled.State),

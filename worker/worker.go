@@ -43,6 +43,7 @@ type Worker struct {
 	foreign      sync.Map // sources and destinations of other processes that were logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
+	keepsJobs    bool // also those that did what they were for at once; tests look at them
 
 	mu       sync.Mutex // guards what follows
 	started  bool

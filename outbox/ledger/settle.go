@@ -36,6 +36,9 @@ type Settlement struct {
 	// under this one and replays it. The ledger records which key each attempt
 	// carried. It means nothing when the effect is done or refused.
 	RotateKey bool
+	// EndsJob tells that the run of the job that made the attempt has no more to do once
+	// the effect is done: the job is deleted. Otherwise River completes it.
+	EndsJob bool
 }
 
 // Settled is what the ledger made of a Settlement.
@@ -129,6 +132,7 @@ type endedRow struct {
 	RotateKey       bool
 	Unauthorized    bool
 	JobWaits        bool
+	JobEnds         bool
 }
 
 type settleArgs struct{ Ended []endedRow }
@@ -157,6 +161,7 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			RotateKey:       s.RotateKey,
 			Unauthorized:    s.Unauthorized,
 			JobWaits:        s.Effect.jobWaits,
+			JobEnds:         s.EndsJob && state == EffectDone,
 		})
 	}
 	rows, err := l.sql.Settle.With(settleArgs{Ended: ended}).Query(ctx, tx)

@@ -31,7 +31,7 @@ func exchangesOf(bug Bug) []exchange {
 		}
 	case DispatchWithoutFence:
 		return []exchange{
-			{"fence.sql", "    AND locked.now_generation = locked.generation\n    AND locked.now_outcome = 'received'\n", ""},
+			{"fence.sql", "        AND locked.now_generation = locked.generation\n        AND locked.now_outcome = 'received'\n", ""},
 		}
 	case CompensatingDelete:
 		return []exchange{{

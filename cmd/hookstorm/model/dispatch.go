@@ -23,6 +23,15 @@ func (m *machine) dispatching(s *State, w int) {
 			func(n *State) { m.dispatch(n, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
 		if event.isOpenFor(s.Workers[w].Plan) {
+			// A run that is not its job's first leaves it to River, and one that somebody
+			// else has locked: the case above.
+			m.transaction(s, actor, "dispatch", does+", and ends its own", func(n *State) {
+				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
+				m.dispatch(n, e, n.Workers[w].Plan)
+				if passes {
+					n.endRunning(w)
+				}
+			}, func(n *State) { n.Workers[w].ends(false) })
 			m.bearing(s, w)
 		}
 		// The last attempt to plan the event failed.
@@ -51,15 +60,20 @@ func (m *machine) bearing(s *State, w int) {
 		}
 		n.Workers[w] = worker
 	}
-	m.transactionOr(s, workerOf(w), free, "dispatch", "passes the fence and commits the effect, claimed by itself, with its job in reserve", func(n *State) {
+	const does = "passes the fence and commits the effect, claimed by itself, with its job in reserve"
+	bear := func(n *State) {
 		m.dispatch(n, e, n.Workers[w].Plan)
 		m.grant(n, w, f, false)
-	}, func(n *State) {
-		if job, row := n.Workers[w].Job, n.Workers[w].Row; row != rows && n.Jobs[job][row] == running {
-			n.drop(int(job), int(row))
-		}
+	}
+	unsure := func(n *State) { goesOn(n, workerUnsure) }
+	m.transactionOr(s, workerOf(w), free, "dispatch", does, bear, func(n *State) {
+		n.endRunning(w)
 		goesOn(n, workerGranted)
-	}, func(n *State) { goesOn(n, workerUnsure) })
+	}, unsure)
+	m.transactionOr(s, workerOf(w), free, "dispatch", does+", and ends its own", func(n *State) {
+		bear(n)
+		n.endRunning(w)
+	}, func(n *State) { goesOn(n, workerGranted) }, unsure)
 }
 
 // isOpenFor is the fence.

@@ -93,6 +93,10 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	if worker := n.Workers[w]; worker.Born && worker.Row != rows && !row.State.unfinished() && n.Jobs[worker.Job][worker.Row] == waiting {
 		n.drop(int(worker.Job), int(worker.Row))
 	}
+	// A job whose effect is done at its first attempt ends with it.
+	if worker := n.Workers[w]; !worker.Born && !worker.Probe && row.State == done && row.Attempts == 1 {
+		n.endRunning(w)
+	}
 	return true
 }
 

@@ -142,6 +142,13 @@ func (s *State) drop(job, row int) {
 	}
 }
 
+// endRunning ends the row of a worker's run, if it is running, for whichever run.
+func (s *State) endRunning(w int) {
+	if job, row := s.Workers[w].Job, s.Workers[w].Row; row != rows && s.Jobs[job][row] == running {
+		s.drop(int(job), int(row))
+	}
+}
+
 // Holder is who holds a claim: a run of a worker, or nobody who is still alive.
 type Holder uint8
 

@@ -1,12 +1,13 @@
 -- T3, second half: records the outcome of attempts in key order. An attempt
 -- that lost its lease to another changes nothing. Where no job ran the attempt, the
--- job that was to take over from it ends here, or waits for the next attempt.
+-- job that was to take over from it ends here, or waits for the next attempt. One whose
+-- run is over once its effect is done ends here too.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
         retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean,
-        job_waits boolean
+        job_waits boolean, job_ends boolean
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
@@ -45,7 +46,7 @@ WITH ended AS (
         AND ended.now_state = 'started'
     RETURNING
         e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.claimed_at, e.job_id, ended.claim_id,
-        e.destination, ended.job_waits,
+        e.destination, ended.job_waits, ended.job_ends,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
         -- The key the attempt carried, not the one that follows.
@@ -78,7 +79,7 @@ WITH ended AS (
     -- One that somebody has in hand is left: its run finds how the effect stands. Its
     -- state is asked apart: together with the id it would offer an index of many rows.
     SELECT
-        j.id, j.state = 'scheduled' AS waits, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
+        j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
         settled.next_attempt_at, settled.last_attempt_at, settled.destination || ': ' || settled.error AS error
     FROM settled
     CROSS JOIN LATERAL (
@@ -88,12 +89,12 @@ WITH ended AS (
         FOR UPDATE SKIP LOCKED
     ) AS j
     WHERE settled.job_waits
+        OR settled.job_ends
 ), ended_jobs AS (
     DELETE FROM hooklatch.river_job AS j
     USING waiting_jobs AS w
     WHERE j.id = ANY (ARRAY[w.id])
-        AND w.waits
-        AND w.is_done
+        AND (w.runs OR (w.waits AND w.is_done))
 ), kept_jobs AS (
     -- People see in River UI what was not done at once, as after a run of the job.
     UPDATE hooklatch.river_job AS j
