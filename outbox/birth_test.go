@@ -144,6 +144,7 @@ func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 		_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
 		require.NoError(t, err)
 		e := b.birth(t, c.name)
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND metadata = '{}' AND tags = '{}'`), c.name)
 		c.ended.Error = "so it is"
 		settled := b.settle(t, e, c.ended)
 		jobs := b.effectJobs(t)
@@ -154,6 +155,8 @@ func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 		require.Len(t, jobs[0].Errors, 1, c.name)
 		require.Equal(t, "app: so it is", jobs[0].Errors[0].Error, c.name)
 		require.Equal(t, settled.State.Finished(), jobs[0].FinalizedAt != nil, c.name)
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE metadata ->> 'idempotency_key' = $1 AND metadata ->> 'dedup_key' = $2
+			AND tags = '{dst-app,src-stripe,type-invoice-paid}'`, e.IdempotencyKey, c.name), c.name)
 		if c.retryIn > 0 {
 			require.WithinDuration(t, settled.NextAttemptAt, jobs[0].ScheduledAt, 0, c.name)
 		}

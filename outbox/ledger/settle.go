@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -133,6 +134,8 @@ type endedRow struct {
 	Unauthorized    bool
 	JobWaits        bool
 	JobEnds         bool
+	JobMetadata     []byte // JSON; nil unless a job in reserve goes on
+	JobTags         string
 }
 
 type settleArgs struct{ Ended []endedRow }
@@ -148,7 +151,7 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		if s.ResponseStatus != 0 {
 			status = &s.ResponseStatus
 		}
-		ended = append(ended, endedRow{
+		row := endedRow{
 			attemptID:       s.attempt(),
 			ClaimID:         s.Effect.claimID,
 			NewState:        state,
@@ -162,7 +165,13 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			Unauthorized:    s.Unauthorized,
 			JobWaits:        s.Effect.jobWaits,
 			JobEnds:         s.EndsJob && state == EffectDone,
-		})
+		}
+		if e := &s.Effect; e.jobWaits && state != EffectDone {
+			row.JobMetadata, row.JobTags = l.jobs.Labels(riverjob.EffectJob{
+				ID: e.EffectID, Destination: e.Destination, Event: e.Event, EventType: e.EventType, Traceparent: e.Traceparent,
+			})
+		}
+		ended = append(ended, row)
 	}
 	rows, err := l.sql.Settle.With(settleArgs{Ended: ended}).Query(ctx, tx)
 	if err != nil {

@@ -108,27 +108,37 @@ type EffectJob struct {
 }
 
 func (in *Inserter) effect(j EffectJob) jobRow {
-	about := metadata{
-		EffectURL:      in.effectURL(j.ID),
-		IdempotencyKey: j.ID.IdempotencyKey(),
-		Traceparent:    j.Traceparent,
-	}
-	labels := []string{"dst-" + j.Destination}
-	if j.Event != (identity.EventRef{}) {
-		about.DedupKey, about.EventURL = j.Event.EventID, in.eventURL(j.Event)
-		labels = append(labels, "src-"+string(j.Event.Source), "type-"+j.EventType)
-	}
-	return jobRow{
+	row := jobRow{
 		ID:          j.JobID,
 		Kind:        KindEffect,
 		Queue:       j.Queue,
 		Args:        encode(EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation}),
-		Metadata:    encode(about),
+		Metadata:    []byte("{}"),
 		MaxAttempts: maxEffectAttempts,
-		Tags:        tags(labels...),
 		Since:       known(j.Since),
 		NotBefore:   known(j.NotBefore),
 	}
+	if j.NotBefore.IsZero() {
+		row.Metadata, row.Tags = in.Labels(j)
+	}
+	return row
+}
+
+// Labels are the metadata, as JSON, and the tags, separated by commas, by which people
+// find the job of an effect. One in reserve is inserted without them: it is deleted, as
+// a rule, before anybody could look.
+func (in *Inserter) Labels(j EffectJob) (about []byte, labels string) {
+	said := metadata{
+		EffectURL:      in.effectURL(j.ID),
+		IdempotencyKey: j.ID.IdempotencyKey(),
+		Traceparent:    j.Traceparent,
+	}
+	tagged := []string{"dst-" + j.Destination}
+	if j.Event != (identity.EventRef{}) {
+		said.DedupKey, said.EventURL = j.Event.EventID, in.eventURL(j.Event)
+		tagged = append(tagged, "src-"+string(j.Event.Source), "type-"+j.EventType)
+	}
+	return encode(said), tags(tagged...)
 }
 
 func (in *Inserter) eventURL(ref identity.EventRef) string {

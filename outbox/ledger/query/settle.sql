@@ -7,7 +7,7 @@ WITH ended AS (
     FROM :ended AS s (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
         retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean,
-        job_waits boolean, job_ends boolean
+        job_waits boolean, job_ends boolean, job_metadata jsonb, job_tags text
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
@@ -46,7 +46,7 @@ WITH ended AS (
         AND ended.now_state = 'started'
     RETURNING
         e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.claimed_at, e.job_id, ended.claim_id,
-        e.destination, ended.job_waits, ended.job_ends,
+        e.destination, ended.job_waits, ended.job_ends, ended.job_metadata, ended.job_tags,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
         -- The key the attempt carried, not the one that follows.
@@ -80,6 +80,7 @@ WITH ended AS (
     -- state is asked apart: together with the id it would offer an index of many rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
+        settled.job_metadata, settled.job_tags,
         settled.next_attempt_at, settled.last_attempt_at, settled.destination || ': ' || settled.error AS error
     FROM settled
     CROSS JOIN LATERAL (
@@ -107,6 +108,9 @@ WITH ended AS (
         END::hooklatch.river_job_state,
         attempt = j.attempt + 1,
         attempted_at = w.last_attempt_at,
+        -- It had none of both for as long as it was in reserve.
+        metadata = j.metadata || w.job_metadata,
+        tags = string_to_array(w.job_tags, ',')::varchar(255)[],
         scheduled_at = CASE WHEN w.goes_on THEN w.next_attempt_at ELSE j.scheduled_at END,
         finalized_at = CASE WHEN NOT w.goes_on THEN now() END,
         errors = array_append(j.errors, jsonb_build_object('at', now(), 'attempt', j.attempt + 1, 'error', w.error, 'trace', ''))
