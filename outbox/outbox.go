@@ -22,6 +22,10 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
+	// patience of dispatches, claims and settlements with the batch before them. A
+	// statement of theirs costs as much as some ten of its rows, and nobody who delivers
+	// waits for it.
+	patience = 10 * time.Millisecond
 )
 
 // Options configure an Outbox.
@@ -129,7 +133,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.ledger, err = ledger.New(ledger.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Committers: opts.Committers, Logger: opts.Logger,
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Committers: opts.Committers, Patience: patience, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -153,7 +157,7 @@ func New(opts Options) (*Outbox, error) {
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
 	})
 	o.dispatches = commit.NewGroup(o.db, "dispatch", commit.GroupOptions[Dispatch, Dispatched]{
-		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers,
+		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers, Patience: patience,
 	})
 	return o, nil
 }

@@ -51,7 +51,9 @@ type Group[M, R any] struct {
 
 	mu     sync.Mutex
 	queue  []*waiting[M, R]
-	active int // committers at work
+	active int       // committers at work
+	begun  time.Time // of the latest batch
+	waking bool      // a timer will look whether another committer is due
 	closed bool
 }
 
@@ -88,6 +90,11 @@ type GroupOptions[M, R any] struct {
 	// Unheard is told of every member that may be committed without its submitter
 	// knowing, once its transactions have ended. Nil: nothing is told.
 	Unheard func(M)
+
+	// Patience is how long a batch may be under way before another committer begins
+	// beside it, unless a full batch waits. What comes meanwhile shares one transaction,
+	// whose statements cost the more the fewer share them. Zero: it begins at once.
+	Patience time.Duration
 
 	Committers int           // group commits in flight at once, each on a connection; defaults to 2
 	QueueCap   int           // members that may wait; defaults to 4096
@@ -186,11 +193,35 @@ func (g *Group[M, R]) enqueue(w *waiting[M, R]) error {
 		return fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
 	}
 	g.queue = append(g.queue, w)
-	if g.active < g.opts.Committers {
-		g.active++
-		g.underway.Go(g.commitUntilEmpty)
-	}
+	g.startCommitter()
 	return nil
+}
+
+// startCommitter starts one for what waits, if it is due. g.mu is held.
+func (g *Group[M, R]) startCommitter() {
+	if g.active == g.opts.Committers {
+		return
+	}
+	if early := g.opts.Patience - time.Since(g.begun); g.active > 0 && len(g.queue) < maxBatchMembers && early > 0 {
+		if !g.waking {
+			g.waking = true
+			time.AfterFunc(early, g.wake)
+		}
+		return
+	}
+	g.active++
+	g.underway.Go(g.commitUntilEmpty)
+}
+
+// wake looks again whether another committer is due. One is at work as long as any
+// member waits, so a Group that is stopped still waits for what this starts.
+func (g *Group[M, R]) wake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waking = false
+	if len(g.queue) > 0 {
+		g.startCommitter()
+	}
 }
 
 // commitUntilEmpty is one committer. It ends when nothing waits, so an idle
@@ -230,7 +261,9 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 	g.queue = g.queue[:rest]
 	if len(batch) == 0 {
 		g.active--
+		return nil
 	}
+	g.begun = time.Now()
 	return batch
 }
 

@@ -94,6 +94,37 @@ func TestGroupCommitSharesOneTransaction(t *testing.T) {
 	require.Empty(t, g.entered)
 }
 
+func TestGroupCommitHasPatienceWithTheBatchUnderWay(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Committers, opts.Patience = 2, time.Hour })
+	g.batch(t, 1, 2, 3)
+	require.Equal(t, []int{1, 2, 3}, <-g.entered, "they waited together")
+	require.Empty(t, g.entered)
+}
+
+func TestGroupCommitBeginsBesideASlowOrAFullBatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patience time.Duration
+		members  int
+	}{
+		"slow": {patience: 20 * time.Millisecond, members: 1},
+		"full": {patience: time.Hour, members: maxBatchMembers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Committers, opts.Patience = 2, c.patience })
+			require.True(t, g.Offer(1000))
+			require.Equal(t, []int{1000}, <-g.entered)
+			for n := range c.members {
+				require.True(t, g.Offer(n+100))
+			}
+			require.Len(t, <-g.entered, c.members, "the first is still under way")
+			close(g.open)
+		})
+	}
+}
+
 func TestGroupCommitBoundsABatch(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -31,6 +32,9 @@ type Options struct {
 	// Committers is how many group commits of one kind may be in flight at
 	// once, each on a connection of its pool. Defaults to 2.
 	Committers int
+	// Patience is how long a batch may be under way before another begins beside it;
+	// zero: none.
+	Patience time.Duration
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
@@ -69,9 +73,11 @@ func New(opts Options) (*Ledger, error) {
 	l.deliveries = batchread.New(l.deliveriesOf)
 	l.unanswered = newUnanswered(l.takeBack, l.logger)
 	l.claims = commit.NewGroup(l.db, "claim", commit.GroupOptions[Claim, Claimed]{
-		Run: l.claimBatch, Unheard: l.unanswered.add, Committers: opts.Committers,
+		Run: l.claimBatch, Unheard: l.unanswered.add, Committers: opts.Committers, Patience: opts.Patience,
 	})
-	l.settlements = commit.NewGroup(l.db, "settle", commit.GroupOptions[Settlement, Settled]{Run: l.settleBatch, Committers: opts.Committers})
+	l.settlements = commit.NewGroup(l.db, "settle", commit.GroupOptions[Settlement, Settled]{
+		Run: l.settleBatch, Committers: opts.Committers, Patience: opts.Patience,
+	})
 	return l, nil
 }
 
