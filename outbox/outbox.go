@@ -148,7 +148,7 @@ func New(opts Options) (*Outbox, error) {
 	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
-		Committers: opts.Committers, Timeout: opts.AcceptTimeout,
+		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
 	})
 	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,

@@ -32,7 +32,7 @@ const (
 )
 
 // Group lets concurrent members share transactions. While a commit is in
-// flight the next batch collects; there is no timer, so a lone member has the
+// flight the next batch collects; a lone member waits for nobody, so it has the
 // latency of a transaction of its own. T1, T2 and T3 are three of these.
 //
 // A member M is committed by Run together with others and gets its R only
@@ -91,6 +91,9 @@ type GroupOptions[M, R any] struct {
 	// knowing, once its transactions have ended. Nil: nothing is told.
 	Unheard func(M)
 
+	// Inline has a member that finds nobody at work committed by its submitter, which
+	// spares it two hand-overs. Submit then waits for the outcome also when ctx ends.
+	Inline bool
 	// Patience is how long a batch may be under way before another committer begins
 	// beside it, unless a full batch waits. What comes meanwhile shares one transaction,
 	// whose statements cost the more the fewer share them. Zero: it begins at once.
@@ -136,9 +139,13 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, caller: ctx, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
-	if err := g.enqueue(w); err != nil {
+	inline, err := g.enqueue(w, g.opts.Inline && !planted.Is(planted.AckBeforeCommit))
+	if err != nil {
 		g.forget(w)
 		return none, err
+	}
+	if inline {
+		g.commitOnce()
 	}
 	timer := time.NewTimer(g.opts.Timeout)
 	defer timer.Stop()
@@ -180,21 +187,29 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 // Offer commits m some time later without telling anybody. It reports whether
 // there was room for it.
 func (g *Group[M, R]) Offer(m M) bool {
-	return g.enqueue(&waiting[M, R]{member: m, caller: context.Background(), deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}) == nil
+	_, err := g.enqueue(&waiting[M, R]{member: m, caller: context.Background(), deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
+	return err == nil
 }
 
-func (g *Group[M, R]) enqueue(w *waiting[M, R]) error {
+// enqueue lets w wait, and sees to it that somebody commits it. With inline that may be
+// the caller, if nobody else is at work.
+func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return ErrClosed
+		return false, ErrClosed
 	}
 	if len(g.queue) >= g.opts.QueueCap {
-		return fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
+		return false, fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
 	}
 	g.queue = append(g.queue, w)
+	if inline && g.active == 0 {
+		g.active++
+		g.underway.Add(1)
+		return true, nil
+	}
 	g.startCommitter()
-	return nil
+	return false, nil
 }
 
 // startCommitter starts one for what waits, if it is due. g.mu is held.
@@ -222,6 +237,23 @@ func (g *Group[M, R]) wake() {
 	if len(g.queue) > 0 {
 		g.startCommitter()
 	}
+}
+
+// commitOnce commits one batch. What came meanwhile is left to a committer.
+func (g *Group[M, R]) commitOnce() {
+	defer g.underway.Done()
+	batch := g.take()
+	if len(batch) == 0 {
+		return
+	}
+	g.commit(batch)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.queue) > 0 {
+		g.underway.Go(g.commitUntilEmpty)
+		return
+	}
+	g.active--
 }
 
 // commitUntilEmpty is one committer. It ends when nothing waits, so an idle

@@ -125,6 +125,34 @@ func TestGroupCommitBeginsBesideASlowOrAFullBatch(t *testing.T) {
 	}
 }
 
+func TestGroupCommitInlineLeavesOthersToACommitter(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Inline = true })
+	var submitter sync.WaitGroup
+	submitter.Go(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // nobody else would tell it what became of its member
+		got, err := g.Submit(ctx, 1)
+		require.NoError(t, err)
+		require.Equal(t, 1, got)
+	})
+	require.Equal(t, []int{1}, <-g.entered)
+	require.True(t, g.Offer(2))
+	stopped := make(chan error)
+	go func() { stopped <- g.Stop(context.Background()) }()
+	g.open <- struct{}{}
+	submitter.Wait()
+	require.Equal(t, []int{2}, <-g.entered, "the submitter of another does not wait for it")
+	select {
+	case <-stopped:
+		t.Fatal("a member is still under way")
+	default:
+	}
+	close(g.open)
+	require.NoError(t, <-stopped)
+	require.Zero(t, g.active)
+}
+
 func TestGroupCommitBoundsABatch(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
