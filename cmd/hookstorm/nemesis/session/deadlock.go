@@ -38,10 +38,16 @@ const gatherPause = 300 * time.Millisecond
 // wait for them, and locks what those may have locked before. It is over when it
 // returns.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	// Those who waited may have held nothing: it tries again.
-	for deadline := time.Now().Add(2 * waitTimeout); ; {
+	// Those who waited may have held nothing: it tries again. They have their rows for a
+	// moment then, so that there may be none to lock.
+	missed := false
+	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)
-		if !errors.Is(err, errNoneMet) {
+		switch {
+		case errors.Is(err, errNoneMet):
+			missed = true
+		case missed && errors.Is(err, ErrNothing):
+		default:
 			return struck, err
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
