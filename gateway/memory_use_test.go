@@ -76,6 +76,7 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it c
 	var all sync.WaitGroup
 	for c := range connections {
 		conn := b.dial(t)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute))) // all of it is a lot for a busy machine
 		all.Go(func() {
 			answers := bufio.NewReader(conn)
 			for i := range each {
