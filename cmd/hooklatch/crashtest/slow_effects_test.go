@@ -15,10 +15,10 @@ import (
 )
 
 // slowStatement is an sql destination whose every effect holds a transaction
-// for so many seconds, with as many at once as there are effects.
+// until a lock is free, with as many at once as there are effects.
 const slowStatement = `
 destinations:
-  books: {sql: {statements: {wait: "SELECT pg_sleep(%d)"}}, timeout: 30s, concurrency: %d}
+  books: {sql: {statements: {wait: "SELECT pg_advisory_xact_lock_shared(1)"}}, timeout: 30s, concurrency: %d}
 routes:
   - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
 `
@@ -36,20 +36,26 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 		rounds, seconds = 3, 5
 	}
 	pool := pgtest.New(t, pgtest.MaxConns(4))
-	p := newProcess(t, pool, "serve", fmt.Sprintf(slowStatement, seconds, effects))
+	p := newProcess(t, pool, "serve", fmt.Sprintf(slowStatement, effects))
 	p.start(t)
 
 	var quiet, busy []time.Duration
 	for round := range rounds {
 		quiet = append(quiet, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("quiet_%d", round))))
+		lock, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = lock.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
+		require.NoError(t, err)
 		for i := range effects {
 			status, _ := p.deliver(t.Context(), "test.slow", fmt.Sprintf("slow_%d_%d", round, i))
 			require.Equal(t, 200, status)
 		}
 		// The server tells how many statements run; the ledger learns of them
 		// when their transactions end.
-		require.Eventually(t, func() bool { return sleeping(t, pool) == effects }, 20*time.Second, 5*time.Millisecond, "not all effects run at once")
-		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second-500*time.Millisecond, fmt.Sprintf("busy_%d", round))))
+		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, 20*time.Second, 5*time.Millisecond, "not all effects run at once")
+		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
+		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")
+		require.NoError(t, lock.Rollback(t.Context()))
 		require.Eventually(t, func() bool {
 			return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects*(round+1)
 		}, time.Minute, 20*time.Millisecond, "the effects are not done")
@@ -62,10 +68,10 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	}
 }
 
-func sleeping(t *testing.T, pool *pgxpool.Pool) int {
+func waiting(t *testing.T, pool *pgxpool.Pool) int {
 	t.Helper()
 	return count(t, pool, `SELECT count(*) FROM pg_stat_activity
-		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(%' AND pid <> pg_backend_pid()`)
+		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_advisory_xact_lock_shared(%' AND pid <> pg_backend_pid()`)
 }
 
 // deliverFor sends events that lead to nothing, all answered 200, from a few
