@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // roomyHeap is how far the heap may grow before it is collected, however little of
@@ -20,10 +21,17 @@ const (
 	mostPercent  = 800
 )
 
+// restAfter is how long no collection was needed when the process counts as at
+// rest, and gives back what a burst left behind: the heap, and the larger half of
+// the stack that a connection needed for its last request.
+const restAfter = 5 * time.Second
+
 // collections sets how far the heap may grow, anew after each collection.
 type collections struct {
-	roomy   uint64 // bytes
-	percent int    // as it is set
+	roomy     uint64 // bytes
+	percent   int    // as it is set
+	automatic uint64 // collections that the runtime began
+	rest      *time.Timer
 }
 
 // spareCollections lets the heap grow to roomyHeap before it is collected, or to a
@@ -33,18 +41,28 @@ func spareCollections(limit int64) {
 	if limit > 0 {
 		roomy = min(roomy, uint64(limit)/4)
 	}
-	(&collections{roomy: roomy, percent: usualPercent}).adjust()
+	(&collections{roomy: roomy, percent: usualPercent, rest: time.AfterFunc(restAfter, debug.FreeOSMemory)}).adjust()
 }
 
 func (c *collections) adjust() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if wanted := percentFor(live[0].Value.Uint64(), c.roomy); wanted != c.percent {
+	read := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/automatic:gc-cycles"}}
+	metrics.Read(read)
+	if wanted := percentFor(read[0].Value.Uint64(), c.roomy); wanted != c.percent {
 		debug.SetGCPercent(wanted)
 		c.percent = wanted
 	}
+	c.awaitRest(read[1].Value.Uint64())
 	// An object that nobody holds is gone after the next collection.
 	runtime.AddCleanup(new(*collections), func(c *collections) { c.adjust() }, c)
+}
+
+// awaitRest begins to wait anew after a collection that the runtime began. The one
+// that gives memory back is forced, and is not to follow itself.
+func (c *collections) awaitRest(automatic uint64) {
+	if automatic != c.automatic {
+		c.automatic = automatic
+		c.rest.Reset(restAfter)
+	}
 }
 
 // percentFor is by how much, in tens of percent, the heap may grow over what is

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,4 +22,26 @@ func TestSmallHeapIsCollectedLessOften(t *testing.T) {
 		}
 	}
 	require.Equal(t, 100, percentFor(10*mib, 16*mib), "in a small container")
+}
+
+func TestMemoryIsGivenBackOnceWhenNoCollectionWasNeeded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var given atomic.Int32
+		c := &collections{rest: time.AfterFunc(restAfter, func() { given.Add(1) })}
+		after := func(passed time.Duration, want int32) {
+			time.Sleep(passed) //nolint:forbidigo // synctest's clock
+			synctest.Wait()
+			require.Equal(t, want, given.Load())
+		}
+		for automatic := range uint64(10) { // a busy process
+			c.awaitRest(automatic)
+			after(restAfter-time.Second, 0)
+		}
+		after(time.Second, 1)
+		c.awaitRest(9) // it was a collection itself
+		after(time.Hour, 1)
+		c.awaitRest(10)
+		after(restAfter, 2)
+	})
 }
