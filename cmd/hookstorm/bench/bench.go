@@ -32,6 +32,8 @@ type bench struct {
 	// configured is how many files of configuration there are.
 	configured int
 	round      int
+	stolen     func() func() float64 // stolenFromNow
+	marks      int                   // of the rounds in the report
 }
 
 // Run measures what the options name. What was measured until then is returned also
@@ -42,7 +44,7 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 		return nil, err
 	}
 	b := &bench{
-		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[schemaKind]*postgres{},
+		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[schemaKind]*postgres{}, stolen: stolenFromNow,
 		report: &report.Report{Command: opts.Command, Began: time.Now().UTC(), Rounds: opts.Rounds, Quick: opts.Quick, Machine: meter.Machine(), Rows: opts.Rows},
 	}
 	if b.dir, err = os.MkdirTemp("", "hookstorm-bench-*"); err != nil {
@@ -71,17 +73,27 @@ const rowPatience = 400 * time.Microsecond
 // the others, which compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
-	for b.round = range b.opts.Rounds {
-		for _, s := range turns {
-			b.sayf("round %d of %d: %s", b.round+1, b.opts.Rounds, s.Name)
-			if err := b.turn(ctx, s, b.sizes.patience); err != nil {
+	if len(turns) > 0 { // rounds of nothing would count as undisturbed ones
+		for b.round = range b.rounds {
+			if err := b.takeTurns(ctx, turns); err != nil {
 				return err
 			}
 		}
 	}
 	for _, s := range alone {
 		b.sayf("%s: %s", s.Name, s.What)
-		if err := b.turn(ctx, s, b.sizes.patience*time.Duration(b.opts.Rounds)+rowPatience*time.Duration(b.opts.Rows)); err != nil {
+		if err := b.turn(ctx, s, b.sizes.patience*time.Duration(b.mostRounds())+rowPatience*time.Duration(b.opts.Rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeTurns gives each scenario its turn in a round.
+func (b *bench) takeTurns(ctx context.Context, turns []Scenario) error {
+	for _, s := range turns {
+		b.sayf("round %d: %s", b.round+1, s.Name)
+		if err := b.turn(ctx, s, b.sizes.patience); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func coldTurn(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill the tables: %w", err)
 	}
-	for round := range b.opts.Rounds {
+	for round := range b.rounds {
 		turns := []bool{false, true}
 		if round%2 == 1 {
 			turns = []bool{true, false}

@@ -27,7 +27,7 @@ func growthTurn(ctx context.Context, b *bench) (err error) {
 			return fmt.Errorf("make dedup rows: %w", err)
 		}
 	}
-	for range b.opts.Rounds {
+	for range b.rounds {
 		empty, err := server.copy(ctx, original)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // orderTurn delivers the heads of an order with few and with many waiting behind
 // them.
 func orderTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		for who, waiting := range map[string]int{report.FewWaiting: b.sizes.few, report.ManyWaiting: b.sizes.many} {
 			if err := b.deliverHeads(ctx, waiting, who); err != nil {
 				return err

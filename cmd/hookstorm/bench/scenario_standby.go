@@ -40,7 +40,7 @@ func standbyTurn(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
-	for range b.opts.Rounds {
+	for range b.rounds {
 		if err := b.acceptFar(ctx, server); err != nil {
 			return err
 		}

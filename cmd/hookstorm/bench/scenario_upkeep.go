@@ -28,7 +28,7 @@ const upkeepPause = 500 * time.Millisecond
 // upkeepTurn measures whole lives while upkeep runs all the time, beside lives
 // without.
 func upkeepTurn(ctx context.Context, b *bench) error {
-	for round := range b.opts.Rounds {
+	for round := range b.rounds {
 		turns := []bool{false, true}
 		if round%2 == 1 {
 			turns = []bool{true, false}

@@ -15,7 +15,7 @@ import (
 
 // duplicatesTurn measures how events are accepted of which some came before.
 func duplicatesTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		for _, share := range []float64{0, 0.5, 1} {
 			who := fmt.Sprintf("%.0f %% came before", 100*share)
 			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
@@ -28,7 +28,7 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 
 // gatewaysTurn measures how several gateways share one Postgres.
 func gatewaysTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		for _, n := range []int{1, 2, 4} {
 			many := accepting
 			many.roles = slices.Repeat([]string{roleGateway}, n)
@@ -43,7 +43,7 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 // poolsTurn measures which pool is the best for what Hooklatch is compared with: it is
 // to be no straw man.
 func poolsTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		for _, n := range []int{8, 16, 32, contender.DefaultConns, 64} {
 			pooled := naiveWithoutGIN
 			pooled.conns = n
@@ -57,7 +57,7 @@ func poolsTurn(ctx context.Context, b *bench) error {
 
 // bodiesTurn measures what large bodies cost.
 func bodiesTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		if err := b.acceptAs(ctx, accepting, load.Options{Size: 1_000_000}, report.SectionBodies, report.Hooklatch, b.sizes.accept/20); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, secti
 // connectionsTurn opens many connections, of which each has brought one event and
 // waits.
 func connectionsTurn(ctx context.Context, b *bench) error {
-	for range b.opts.Rounds {
+	for range b.rounds {
 		if err := b.holdConnections(ctx, b.sizes.connections); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func waitingTurn(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	for round := range b.opts.Rounds {
+	for round := range b.rounds {
 		turns := []bool{false, true}
 		if round%2 == 1 {
 			turns = []bool{true, false}

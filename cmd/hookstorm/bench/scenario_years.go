@@ -86,7 +86,7 @@ func (b *bench) liveAfterCheckpoints(ctx context.Context, who subject, server *p
 		return err
 	}
 	defer client.Close()
-	for range b.opts.Rounds {
+	for range b.rounds {
 		b.receiver.forget()
 		if err := server.checkpoint(ctx); err != nil {
 			return err

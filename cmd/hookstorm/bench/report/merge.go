@@ -42,6 +42,7 @@ func (r *Report) Merge(others ...*Report) error {
 		}
 		r.Command += "`, `" + other.Command
 		r.Took += other.Took
+		r.Stolen, r.LeftOut = append(r.Stolen, other.Stolen...), r.LeftOut+other.LeftOut
 		r.Quick = r.Quick || other.Quick
 		if other.Previous != "" {
 			r.Previous = other.Previous

@@ -21,8 +21,14 @@ type Report struct {
 	Rounds   int           `json:"rounds"`
 	Rows     int           `json:"rows"`  // of years, where a scenario makes them
 	Quick    bool          `json:"quick"` // everything was small: the figures are worth little
-	Series   []Series      `json:"series"`
-	Goals    []Outcome     `json:"goals"` // all of them
+	// Stolen is the share of the CPU time that the host gave to others, in each round
+	// that is kept. LeftOut are the rounds in which it gave more.
+	Stolen  []float64 `json:"stolen"`
+	LeftOut int       `json:"left_out"`
+	Series  []Series  `json:"series"`
+	Goals   []Outcome `json:"goals"` // all of them
+
+	mark int // of what is added now
 }
 
 // Setting is one of Postgres.
@@ -38,6 +44,8 @@ type Series struct {
 	Quantity Quantity  `json:"quantity"`
 	Unit     string    `json:"unit"`
 	Values   []float64 `json:"values"`
+
+	marks []int // of the values
 }
 
 // The sections.
@@ -143,6 +151,23 @@ func (r *Report) Add(section, who string, quantity Quantity, value float64) {
 		r.Series = append(r.Series, Series{Section: section, Who: who, Quantity: quantity, Unit: units[quantity]})
 	}
 	r.Series[i].Values = append(r.Series[i].Values, value)
+	r.Series[i].marks = append(r.Series[i].marks, r.mark)
+}
+
+// Mark marks what is added from now on, so that it can be forgotten.
+func (r *Report) Mark(mark int) { r.mark = mark }
+
+// Forget leaves out the round whose values have a mark.
+func (r *Report) Forget(mark int) {
+	for i := range r.Series {
+		s := &r.Series[i]
+		for j, of := range slices.Backward(s.marks) {
+			if of == mark {
+				s.Values, s.marks = slices.Delete(s.Values, j, j+1), slices.Delete(s.marks, j, j+1)
+			}
+		}
+	}
+	r.LeftOut++
 }
 
 // values are those of all rounds, nil when it was not measured.

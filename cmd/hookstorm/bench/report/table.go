@@ -38,11 +38,23 @@ func (r *Report) heading(page *strings.Builder) {
 		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)
 	}
 	fmt.Fprintf(page, "Command: `%s`. Medians of %s with min..max; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
+	r.disturbances(page)
 	if r.filled() {
 		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished.\n", number(float64(r.Rows)))
 	}
 	if r.Quick {
 		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
+	}
+}
+
+// disturbances says what the host of the machine did meanwhile.
+func (r *Report) disturbances(page *strings.Builder) {
+	if len(r.Stolen) > 0 && slices.Max(r.Stolen) > 0 {
+		fmt.Fprintf(page, "The host gave %.1f %% (%.1f..%.1f) of the CPU time of a round to others.", 100*median(r.Stolen), 100*slices.Min(r.Stolen), 100*slices.Max(r.Stolen))
+		if r.LeftOut > 0 {
+			fmt.Fprintf(page, " Left out: %s in which it gave more.", counted(r.LeftOut, "round"))
+		}
+		page.WriteString("\n")
 	}
 }
 
