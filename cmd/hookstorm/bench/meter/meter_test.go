@@ -75,3 +75,30 @@ func TestWALHasImagesAfterACheckpointOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, nothing)
 }
+
+// Draining a million effects writes more WAL than the server keeps.
+func TestImagesInWALThatIsGoneAreNotKnown(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Own())
+	acquired, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer acquired.Release()
+	conn := acquired.Conn()
+	from, err := meter.Now(t.Context(), conn)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `CREATE TABLE written (n bigint)`)
+	require.NoError(t, err)
+	for range 2 { // the checkpoint before the last one is what a server keeps WAL for
+		for _, do := range []string{`INSERT INTO written VALUES (1)`, `SELECT pg_switch_wal()`, `CHECKPOINT`} {
+			_, err := conn.Exec(t.Context(), do)
+			require.NoError(t, err)
+		}
+	}
+	to, err := meter.Now(t.Context(), conn)
+	require.NoError(t, err)
+
+	wal, err := meter.Between(t.Context(), conn, from, to)
+	require.NoError(t, err)
+	require.Greater(t, wal.Bytes, int64(16<<20), "two segments were filled up")
+	require.EqualValues(t, -1, wal.Images)
+}

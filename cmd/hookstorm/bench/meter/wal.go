@@ -3,16 +3,19 @@ package meter
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // WAL is what Postgres wrote between two moments.
 type WAL struct {
 	Bytes int64
 	// Images are the bytes of it that are images of whole pages, which depend on how
-	// long the last checkpoint is ago; -1 when the server has no pg_walinspect.
+	// long the last checkpoint is ago; -1 when the server has no pg_walinspect, or a
+	// checkpoint removed the first of it since.
 	Images int64
 }
 
@@ -27,6 +30,9 @@ func Now(ctx context.Context, conn *pgx.Conn) (Position, error) {
 	}
 	return Position(at), nil
 }
+
+// undefinedFile is the SQLSTATE of a segment of the WAL that is not there any more.
+const undefinedFile = "58P01"
 
 //go:embed images.sql
 var imagesSQL string
@@ -45,7 +51,11 @@ func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error
 	if _, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_walinspect"); err != nil {
 		return wal, nil //nolint:nilerr // then it is not known
 	}
-	if err := conn.QueryRow(ctx, imagesSQL, string(from), string(to)).Scan(&wal.Images); err != nil {
+	err := conn.QueryRow(ctx, imagesSQL, string(from), string(to)).Scan(&wal.Images)
+	if failed := (*pgconn.PgError)(nil); errors.As(err, &failed) && failed.Code == undefinedFile {
+		return WAL{Bytes: wal.Bytes, Images: -1}, nil
+	}
+	if err != nil {
 		return wal, fmt.Errorf("measure the images of pages in the WAL: %w", err)
 	}
 	return wal, nil
