@@ -63,7 +63,7 @@ type sizes struct {
 	warm      int           // events before anything is measured
 	idle      int           // single events of an idle system
 	idleEvery time.Duration
-	idleAfter time.Duration // before that: a connection that rests may tell what it did 10 s later
+	idleAfter time.Duration // before an idle system is measured: connections may tell late what they did, and memory is given back after 5 s
 	idleTime  time.Duration // without any event
 	patience  time.Duration // longest turn of a scenario
 
@@ -103,7 +103,7 @@ func (o Options) sizes() sizes {
 		}
 	}
 	return sizes{
-		accept: 20_000, single: 500, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleAfter: 11 * time.Second, idleTime: 10 * time.Second,
+		accept: 40_000, single: 2000, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleAfter: 11 * time.Second, idleTime: 10 * time.Second,
 		patience: 15 * time.Minute, connections: 10_000, data: 20_000, years: 5000, few: 10, many: 50_000, heads: 200,
 	}
 }

@@ -44,7 +44,7 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 // to be no straw man.
 func poolsTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
-		for _, n := range []int{8, 16, 32, contender.DefaultConns, 64} {
+		for _, n := range []int{8, 16, contender.DefaultConns, 48, 64} {
 			pooled := naiveWithoutGIN
 			pooled.conns = n
 			if err := b.acceptAs(ctx, pooled, load.Options{}, report.SectionPools, strconv.Itoa(n), b.sizes.accept); err != nil {
@@ -119,6 +119,9 @@ func (b *bench) holdConnections(ctx context.Context, n int) (err error) {
 	}
 	defer client.Close()
 	if err := client.Each(ctx); err != nil {
+		return err
+	}
+	if err := sleep(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest gives back what a burst took
 		return err
 	}
 	b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))

@@ -30,7 +30,7 @@ import (
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
 // DefaultConns are those of the pool: `hookstorm bench --only pools` compares.
-const DefaultConns = 40
+const DefaultConns = 32
 
 const (
 	// maxBody is the largest body that is taken, in bytes.
