@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -115,12 +116,12 @@ func moduleRoot() (string, error) {
 }
 
 // commandLine is a command with the flags that were given, but for the DSN, which
-// is a secret, and the directory.
+// is a secret, and for where its files go.
 func commandLine(cmd *cobra.Command) string {
 	line := cmd.Name()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
-		case f.Name == "dsn" || f.Name == "dir":
+		case slices.Contains([]string{"dsn", "dir", "json", "svg", "publish"}, f.Name):
 		case f.Value.Type() == "bool": // its value would be taken for an argument
 			line += fmt.Sprintf(" --%s=%s", f.Name, f.Value)
 		default:
