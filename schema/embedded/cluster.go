@@ -123,21 +123,26 @@ func freshCluster(ctx context.Context, cache string, bin binaries, own owner, pr
 	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "))
 	return cached(ctx, cache, name, own, func(dir string) error {
 		progress("making a cluster with " + bin.version + " (once)")
-		password, err := os.CreateTemp(cache, "password")
-		if err != nil {
-			return err
-		}
-		defer os.Remove(password.Name())
-		_, err = password.WriteString(rand.Text())
-		if err := errors.Join(err, password.Close(), own.take(password.Name())); err != nil {
-			return err
-		}
-		args := append(initArgs(), "--pgdata="+dir, "--pwfile="+password.Name())
-		if err := run(ctx, own, bin.program("initdb"), args...); err != nil {
-			return err
-		}
-		return copyFile(password.Name(), filepath.Join(dir, passwordName), 0o600, own, false)
+		return makeCluster(ctx, cache, bin, own, dir)
 	})
+}
+
+// makeCluster makes an empty cluster in a directory.
+func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir string) error {
+	password, err := os.CreateTemp(cache, "password")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(password.Name())
+	_, err = password.WriteString(rand.Text())
+	if err := errors.Join(err, password.Close(), own.take(password.Name())); err != nil {
+		return err
+	}
+	args := append(initArgs(), "--pgdata="+dir, "--pwfile="+password.Name())
+	if err := run(ctx, own, bin.program("initdb"), args...); err != nil {
+		return err
+	}
+	return copyFile(password.Name(), filepath.Join(dir, passwordName), 0o600, own, false)
 }
 
 // copyTree copies a directory that does not change meanwhile and gives the copy

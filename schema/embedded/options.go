@@ -59,6 +59,10 @@ type Options struct {
 	// one. Prepare is not called then.
 	Backup *Backup
 
+	// OwnIdentity makes the cluster anew, which takes a second, with a system identifier
+	// of its own. Otherwise it is a copy, and all copies have the same.
+	OwnIdentity bool
+
 	// orphan lets the server outlive a parent that is killed, which makes the
 	// crash that the sweep is for.
 	orphan bool

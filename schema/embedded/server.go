@@ -150,6 +150,21 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 		}
 		return os.Rename(temp, s.dir.data())
 	}
+	if s.opts.OwnIdentity {
+		if err := s.own.makeDir(cache); err != nil {
+			return err
+		}
+		if err := os.Mkdir(temp, 0o700); err != nil {
+			return err
+		}
+		if err := s.own.take(temp); err != nil {
+			return err
+		}
+		if err := makeCluster(ctx, cache, s.bin, s.own, temp); err != nil {
+			return err
+		}
+		return os.Rename(temp, s.dir.data())
+	}
 	source, err := freshCluster(ctx, cache, s.bin, s.own, s.opts.progress)
 	if err != nil {
 		return err

@@ -14,9 +14,11 @@ package explained
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -29,6 +31,8 @@ type Statement struct {
 	// Buffers is how many pages it read, from memory or from disk. What its triggers
 	// ran are statements of their own.
 	Buffers int
+	// Took is how long the server worked on it.
+	Took time.Duration
 	// JIT is true when Postgres compiled parts of it.
 	JIT bool
 }
@@ -80,10 +84,12 @@ func (l *Log) Take() ([]Statement, error) {
 }
 
 func (l *Log) note(message string) {
-	_, plan, found := strings.Cut(message, "plan:\n")
+	head, plan, found := strings.Cut(message, "plan:\n")
 	if !found {
 		return
 	}
+	var took float64 // an unknown duration is none
+	_, _ = fmt.Sscanf(head, "duration: %f ms", &took)
 	var told struct {
 		Text string `json:"Query Text"` //nolint:tagliatelle // Postgres' name
 		Plan struct {
@@ -99,5 +105,5 @@ func (l *Log) note(message string) {
 		l.err = err
 		return
 	}
-	l.ran = append(l.ran, Statement{Text: told.Text, Plan: plan, Buffers: told.Plan.Hit + told.Plan.Read, JIT: told.JIT != nil})
+	l.ran = append(l.ran, Statement{Text: told.Text, Plan: plan, Buffers: told.Plan.Hit + told.Plan.Read, Took: time.Duration(took * float64(time.Millisecond)), JIT: told.JIT != nil})
 }
