@@ -13,6 +13,10 @@ import (
 // that compiling it pays.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 
+// settingsInOrder have what follows them walk an index in its order as well: from a
+// table that nobody analysed all rows would be read and sorted, to give the first few.
+const settingsInOrder = "set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+
 // Sender is a pool, or a connection outside of a transaction.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
@@ -20,7 +24,12 @@ type Sender interface {
 
 // ByIndex runs statements that look rows up, each in a transaction and a round trip of
 // its own. What reads a table whole is better run as it is.
-type ByIndex struct{ Sender }
+type ByIndex struct {
+	Sender
+
+	// InOrder is for statements that read the first rows in the order of an index.
+	InOrder bool
+}
 
 // Exec implements statement.DB.
 func (d ByIndex) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
@@ -40,7 +49,11 @@ func (d ByIndex) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 // send leaves the results at the statement.
 func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	var batch pgx.Batch // one transaction, since it is answered at once
-	batch.Queue("SELECT " + Settings)
+	settings := "SELECT " + Settings
+	if d.InOrder {
+		settings += ", " + settingsInOrder
+	}
+	batch.Queue(settings)
 	batch.Queue(sql, args...)
 	results := d.SendBatch(ctx, &batch)
 	_, _ = results.Exec() // the statement has the same error
