@@ -21,6 +21,9 @@ type statements struct {
 	PartitionsAhead     statement.Bound
 	PartitionsExist     statement.Bound
 	PartitionsMake      statement.Of[partitionsMake]
+	PutAsideEffects     statement.Bound
+	PutAsideEvents      statement.Bound
+	PutAsideStands      statement.Of[putAsideStands]
 	RiverExists         statement.Bound
 	RiverIndexesDrop    statement.Bound
 	RiverIndexesRestore statement.Bound
@@ -46,6 +49,8 @@ type historyAdd struct {
 type historyRemove struct{ Version int }
 
 type partitionsMake struct{ DaysAhead int }
+
+type putAsideStands struct{ Name string }
 
 type schemaExists struct{ Name string }
 

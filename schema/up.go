@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,8 +18,8 @@ import (
 // All of it is one transaction. Only where Postgres refuses that (before
 // version 17 a value added to an enum may not be used in the same transaction,
 // which River's first migrations do) are River's migrations committed one by
-// one before ours; after an error the next Up goes on where this one ended. An index
-// of a large table is built after it, concurrently.
+// one before ours; after an error the next Up goes on where this one ended. Indexes
+// of large tables are built after it, concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	steps, err := m.upTogether(ctx)
 	if codeOf(err) == codeUnsafeEnumValue {
@@ -31,7 +32,7 @@ func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	}
 	m.log(ctx, steps)
 	if err == nil {
-		err = m.makeWireKeyIndex(ctx)
+		err = errors.Join(m.makeWireKeyIndex(ctx), m.makeRetentionIndexes(ctx))
 	}
 	if err != nil {
 		return steps, fmt.Errorf("migrate up: %w", m.explain(err))

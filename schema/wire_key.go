@@ -36,6 +36,22 @@ func (m *Migrator) replaceWireKeyIndex(ctx context.Context, conn *pgxpool.Conn) 
 	if err != nil || stands && !unique {
 		return err
 	}
+	return m.alone(ctx, conn, func() error {
+		stands, err := m.ask(ctx, conn, m.sql.WireKeyStands)
+		if err != nil {
+			return err
+		}
+		if !stands {
+			if err := m.inSession(ctx, conn, 0, m.sql.WireKeyDrop, m.sql.WireKeyMake); err != nil {
+				return err
+			}
+		}
+		return m.inSession(ctx, conn, m.lockTimeout, m.sql.WireKeyNotUnique)
+	})
+}
+
+// alone runs f unless another process builds indexes.
+func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error) error {
 	alone, err := m.ask(ctx, conn, m.sql.WireKeyLock)
 	if err != nil || !alone {
 		return err
@@ -49,16 +65,7 @@ func (m *Migrator) replaceWireKeyIndex(ctx context.Context, conn *pgxpool.Conn) 
 			_ = conn.Conn().Close(ctx)
 		}
 	}()
-	if stands, err = m.ask(ctx, conn, m.sql.WireKeyStands); err != nil {
-		return err
-	}
-	if !stands {
-		steps := []statement.Bound{m.sql.WireKeyDrop, m.sql.WireKeyMake}
-		if err := m.inSession(ctx, conn, 0, steps...); err != nil {
-			return err
-		}
-	}
-	return m.inSession(ctx, conn, m.lockTimeout, m.sql.WireKeyNotUnique)
+	return f()
 }
 
 // inSession runs statements outside any transaction. A lock time-out of 0 waits
