@@ -16,8 +16,8 @@ import (
 )
 
 // Release lets an event that a replay guard holds go on to its dispatch. One
-// that was dropped is released as well. Errors: ErrNotFound, ErrNotHeld,
-// ErrUnavailable.
+// that was dropped is released as well, as long as its delivery is kept. Errors:
+// ErrNotFound, ErrNotHeld, ErrUnavailable.
 func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	return i.release(ctx, ref, by, nil)
 }
@@ -70,6 +70,9 @@ func (i *Inbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef
 	e, err := i.event(ctx, tx, ref)
 	if err != nil {
 		return err
+	}
+	if e.Outcome == Dropped && e.Headers == nil {
+		return fmt.Errorf("%w: it was dropped, and its delivery is past its time and was deleted", ErrNotHeld)
 	}
 	return fmt.Errorf("%w: it is %s", ErrNotHeld, e.Outcome)
 }

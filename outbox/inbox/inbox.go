@@ -27,7 +27,7 @@ var (
 	// ErrNotHeld: no replay guard keeps the event back.
 	ErrNotHeld = errors.New("the event is not held")
 	// ErrNotReplayable: the event waits for its dispatch already, or for a person
-	// to release it.
+	// to release it, or its delivery is no longer kept.
 	ErrNotReplayable = errors.New("nothing to replay")
 )
 

@@ -53,9 +53,16 @@ func TestOrdersSeeTheEventTheyWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := pgtest.New(t)
-			_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.processed_events
+			_, err := pool.Exec(t.Context(), `
+				WITH delivered AS (
+					INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
+					VALUES (gen_random_uuid(), $1, '{}', '', '')
+					RETURNING delivery_id
+				)
+				INSERT INTO hooklatch.processed_events
 					(source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue, outcome)
-				VALUES ($1, $2, 1, gen_random_uuid(), 'stripe', 'invoice.paid', gen_random_uuid(), '', 'dispatch', $3)`, ref.Source, ref.EventID, c.outcome)
+				SELECT $1, $2, 1, gen_random_uuid(), 'stripe', 'invoice.paid', delivery_id, '', 'dispatch', $3
+				FROM delivered`, ref.Source, ref.EventID, c.outcome)
 			require.NoError(t, err)
 			holder, err := pool.Begin(t.Context())
 			require.NoError(t, err)

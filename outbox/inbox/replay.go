@@ -113,7 +113,11 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 		return fmt.Errorf("%w: a replay guard holds it until it is released or dropped", ErrNotReplayable)
 	case Dropped:
 		return fmt.Errorf("%w: it was held as a suspected replay and dropped; it can still be released", ErrNotReplayable)
-	case Received, Dispatched, Skipped, Failed:
+	case Dispatched, Skipped, Failed:
+		if e.Headers == nil {
+			return fmt.Errorf("%w: its delivery is past its time and was deleted", ErrNotReplayable)
+		}
+	case Received:
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)
 }

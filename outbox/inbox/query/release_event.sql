@@ -1,11 +1,22 @@
 -- Opens an event that a replay guard held for its dispatch, also when a person
--- had decided against it. It was never dispatched, so its generation stays.
-UPDATE hooklatch.processed_events
+-- had decided against it, as long as its delivery is there. It was never dispatched,
+-- so its generation stays.
+WITH before AS (
+    SELECT p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, {{stored_in_its_day}} AS stored
+    FROM hooklatch.processed_events AS p
+    WHERE p.source = :source
+        AND p.event_id = :event_id
+        AND p.outcome IN ('held', 'dropped')
+    FOR UPDATE
+), kept AS (
+    {{kept_for_the_event}}
+)
+UPDATE hooklatch.processed_events AS p
 SET
     outcome = 'received',
     processed_at = NULL,
     error = ''
-WHERE source = :source
-    AND event_id = :event_id
-    AND outcome IN ('held', 'dropped')
-RETURNING event_type, queue, traceparent
+FROM before
+WHERE {{same_event locked=before}}
+    AND (before.stored OR EXISTS (SELECT FROM kept))
+RETURNING p.event_type, p.queue, p.traceparent

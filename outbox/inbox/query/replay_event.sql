@@ -1,11 +1,16 @@
 -- Opens the event for one more dispatch under a new generation, and records who
--- asked for it and what it replaces (I11).
+-- asked for it and what it replaces (I11). It must have something to dispatch.
 WITH before AS (
-    SELECT p.source, p.event_id, p.outcome, p.processed_at, p.error
+    SELECT
+        p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, p.outcome, p.processed_at, p.error,
+        {{stored_in_its_day}} AS stored
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source
         AND p.event_id = :event_id
+        AND p.outcome IN ('dispatched', 'skipped', 'failed')
     FOR UPDATE
+), kept AS (
+    {{kept_for_the_event}}
 ), replayed AS (
     UPDATE hooklatch.processed_events AS p
     SET
@@ -16,7 +21,7 @@ WITH before AS (
         error = ''
     FROM before
     WHERE {{same_event locked=before}}
-        AND before.outcome IN ('dispatched', 'skipped', 'failed')
+        AND (before.stored OR EXISTS (SELECT FROM kept))
     RETURNING
         p.source, p.event_id, p.generation, p.event_type, p.queue, p.traceparent,
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error

@@ -11,9 +11,5 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS p
 CROSS JOIN LATERAL (
-    SELECT content_type, body
-    FROM hooklatch.deliveries
-    WHERE delivery_id = p.delivery_id
-        AND received_at = p.received_at
-    LIMIT 1
+    {{delivery_of}}
 ) AS d

@@ -1,0 +1,15 @@
+-- The delivery of the event p, from its day or, when retention dropped that, from what
+-- was kept of it. The second is looked for only when it is not in the first.
+SELECT d.headers, d.content_type, d.body
+FROM (
+    SELECT d.headers, d.content_type, d.body
+    FROM hooklatch.deliveries AS d
+    WHERE d.delivery_id = p.delivery_id
+        AND d.received_at = p.received_at
+    UNION ALL
+    SELECT k.headers, k.content_type, k.body
+    FROM hooklatch.deliveries_kept AS k
+    WHERE k.delivery_id = p.delivery_id
+        AND k.received_at = p.received_at
+) AS d
+LIMIT 1
