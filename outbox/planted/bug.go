@@ -39,6 +39,9 @@ const (
 	LeaseIgnored             Bug = "lease_ignored"               // an effect that is at work may be claimed again
 	OrderLockDropped         Bug = "order_lock_dropped"          // orders are asked without their locks
 	ProbePassesPause         Bug = "probe_passes_pause"          // the probe of a breaker does not care for an operator's pause
+
+	// Keeping.
+	RetentionBelowWindow Bug = "retention_below_window" // events are forgotten while their senders may still deliver them again
 )
 
 // Bugs returns all of them.
@@ -48,5 +51,6 @@ func Bugs() []Bug {
 		CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff,
 		DispatchWithoutFence, CompensatingDelete, ReplayUnrecorded,
 		SettleWithoutFence, NewKeyOnRetry, DoneBeforeWork, ExternalCallBeforeCommit, LeaseIgnored, OrderLockDropped, ProbePassesPause,
+		RetentionBelowWindow,
 	}
 }

@@ -1,0 +1,79 @@
+package retention
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+const (
+	// AnnounceEvery is how often a running process says how long it has things kept.
+	AnnounceEvery = 30 * time.Second
+	// presumedGone is when one that has not said so no longer counts.
+	presumedGone = 4 * AnnounceEvery
+)
+
+// Process is one that runs, with its configuration.
+type Process struct {
+	Name       string // unique among running processes
+	Kind       string // gateway, worker or serve
+	Version    string
+	ConfigHash string
+	Settings   Settings
+}
+
+// Announce says that a process runs, and how long its configuration has things kept.
+// Call it every AnnounceEvery. Losing it with the server is harmless, so it is not
+// committed as everything else is, and ends with ctx.
+func (k *Keeper) Announce(ctx context.Context, p Process) error {
+	told := announce{Name: p.Name, Kind: p.Kind, Version: p.Version, ConfigHash: p.ConfigHash}
+	var err error
+	if told.Settings, err = json.Marshal(p.Settings.WithDefaults().stored()); err != nil {
+		return fmt.Errorf("announce process: %w", err)
+	}
+	err = k.db.Statement("announce_process", func(db pipeline.ByIndex) error {
+		_, err := k.sql.Announce.With(told).Exec(ctx, db)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("announce process: %w", err)
+	}
+	return nil
+}
+
+// Withdraw says that a process is gone, and ends with ctx.
+func (k *Keeper) Withdraw(ctx context.Context, name string) error {
+	err := k.db.Statement("withdraw_process", func(db pipeline.ByIndex) error {
+		_, err := k.sql.Withdraw.With(withdraw{Name: name}).Exec(ctx, db)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("withdraw process: %w", err)
+	}
+	return nil
+}
+
+// inEffect are the settings of own and of every process that runs: the longest of each.
+func (k *Keeper) inEffect(ctx context.Context, own Settings) (Settings, error) {
+	all := []Settings{own.WithDefaults()}
+	err := k.db.Statement("settings_of_processes", func(db pipeline.ByIndex) error {
+		rows, err := k.sql.SettingsOfProcesses.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, db)
+		if err != nil {
+			return err
+		}
+		told, err := pgx.CollectRows(rows, pgx.RowTo[stored])
+		for _, t := range told {
+			all = append(all, t.settings())
+		}
+		return err
+	})
+	if err != nil {
+		return Settings{}, fmt.Errorf("settings of running processes: %w", err)
+	}
+	return longest(all...), nil
+}

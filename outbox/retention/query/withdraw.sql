@@ -1,0 +1,2 @@
+DELETE FROM hooklatch.processes
+WHERE name = :name

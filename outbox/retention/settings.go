@@ -1,0 +1,143 @@
+package retention
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+// Defaults of Settings.
+const (
+	Day             = 24 * time.Hour
+	DefaultDedup    = 90 * Day
+	DefaultPayloads = 30 * Day
+	DefaultAudit    = 400 * Day
+	// BeyondDedup is how much longer than any event its effects are kept: their keys
+	// outlive it.
+	BeyondDedup = 30 * Day
+)
+
+// Settings say how long things are kept. Zero values are the defaults.
+type Settings struct {
+	// Dedup is how long events are remembered, by source.
+	Dedup map[identity.Source]time.Duration
+	// Other is Dedup of sources that are not in it. Defaults to 90 days.
+	Other time.Duration
+	// Payloads is how long deliveries are kept. Defaults to 30 days.
+	Payloads time.Duration
+	// History is how long effects are kept once they have ended, and what was done
+	// about them. Defaults to 30 days beyond the longest Dedup, and is never shorter
+	// than the longest Dedup.
+	History time.Duration
+	// Audit is how long the operator log is kept. Defaults to 400 days.
+	Audit time.Duration
+}
+
+// WithDefaults fills in what was left out.
+func (s Settings) WithDefaults() Settings {
+	s.Dedup = maps.Clone(s.Dedup)
+	if s.Other <= 0 {
+		s.Other = DefaultDedup
+	}
+	if s.Payloads <= 0 {
+		s.Payloads = min(DefaultPayloads, s.Other)
+	}
+	if s.Audit <= 0 {
+		s.Audit = DefaultAudit
+	}
+	for source, dedup := range s.Dedup {
+		if dedup <= 0 {
+			s.Dedup[source] = s.Other
+		}
+	}
+	if s.History <= 0 {
+		s.History = s.longestDedup() + BeyondDedup
+	}
+	return s
+}
+
+// longestDedup is that of the sources that are named, or of all others where none is.
+func (s Settings) longestDedup() time.Duration {
+	if len(s.Dedup) == 0 {
+		return s.Other
+	}
+	return slices.Max(slices.Collect(maps.Values(s.Dedup)))
+}
+
+// dedupOf is how long events of a source are remembered.
+func (s Settings) dedupOf(source identity.Source) time.Duration {
+	if planted.Is(planted.RetentionBelowWindow) {
+		return time.Second
+	}
+	if dedup, known := s.Dedup[source]; known {
+		return dedup
+	}
+	return s.Other
+}
+
+// longest are the settings under which everything is kept for as long as any of all
+// has it kept. A source is known to one of them, or has the longest Other. Effects
+// outlive every event by as much as any of all has them.
+func longest(all ...Settings) Settings {
+	var l Settings
+	var beyond time.Duration
+	l.Dedup = map[identity.Source]time.Duration{}
+	for _, s := range all {
+		beyond = max(beyond, s.History-s.longestDedup())
+		l.Other = max(l.Other, s.Other)
+		l.Payloads = max(l.Payloads, s.Payloads)
+		l.History = max(l.History, s.History)
+		l.Audit = max(l.Audit, s.Audit)
+		for source, dedup := range s.Dedup {
+			l.Dedup[source] = max(l.Dedup[source], dedup)
+		}
+	}
+	l.History = max(l.History, l.longestDedup()+beyond)
+	return l
+}
+
+// outliving has effects outlive the events of these sources, one that is not named
+// among them.
+func (s Settings) outliving(sources []identity.Source) Settings {
+	beyond := s.History - s.longestDedup()
+	for _, source := range sources {
+		s.History = max(s.History, s.dedupOf(source)+beyond)
+	}
+	return s
+}
+
+// stored is how a process tells the others its settings: in seconds.
+type stored struct {
+	Dedup    map[identity.Source]float64 `json:"dedup"`
+	Other    float64                     `json:"other"`
+	Payloads float64                     `json:"payloads"`
+	History  float64                     `json:"history"`
+	Audit    float64                     `json:"audit"`
+}
+
+func (s Settings) stored() stored {
+	told := stored{
+		Dedup: make(map[identity.Source]float64, len(s.Dedup)),
+		Other: s.Other.Seconds(), Payloads: s.Payloads.Seconds(), History: s.History.Seconds(), Audit: s.Audit.Seconds(),
+	}
+	for _, source := range slices.Sorted(maps.Keys(s.Dedup)) {
+		told.Dedup[source] = s.Dedup[source].Seconds()
+	}
+	return told
+}
+
+func (s stored) settings() Settings {
+	told := Settings{
+		Dedup: make(map[identity.Source]time.Duration, len(s.Dedup)),
+		Other: seconds(s.Other), Payloads: seconds(s.Payloads), History: seconds(s.History), Audit: seconds(s.Audit),
+	}
+	for source, dedup := range s.Dedup {
+		told.Dedup[source] = seconds(dedup)
+	}
+	return told.WithDefaults()
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
