@@ -1,9 +1,11 @@
 package retention
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -56,4 +58,107 @@ func New(opts Options) (*Keeper, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger, look: defaultLook}, nil
+}
+
+// Order is one run.
+type Order struct {
+	// Settings are those of the caller's configuration. Those of the processes that
+	// run count too.
+	Settings Settings
+	// Approved is the person who lets the run go on although it deletes more than
+	// three days at once. Nil: nobody does.
+	Approved *ledger.Operator
+	// Until is when the run ends between two slices, to go on in the next one. Zero:
+	// when all is done.
+	Until time.Time
+	// Progress is told of every slice. It may be nil.
+	Progress func(Part)
+}
+
+// Run deletes what is past its time and not needed. What it cannot finish, the next
+// run does. Errors: ErrUnavailable of package commit.
+func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
+	r := &run{Keeper: k, order: o}
+	if err := r.prepare(ctx); err != nil {
+		return Report{}, fmt.Errorf("retention: %w", err)
+	}
+	stopped := r.stopped()
+	if len(stopped) > 0 && o.Approved != nil {
+		if err := k.approve(ctx, *o.Approved, stopped); err != nil {
+			return Report{}, fmt.Errorf("retention: %w", err)
+		}
+		stopped = nil
+	}
+	if len(stopped) > 0 {
+		return r.report(stopped), r.stop(ctx, stopped)
+	}
+	for _, t := range r.tasks {
+		if r.over(ctx) {
+			return r.report(nil), ctx.Err()
+		}
+		if t.done || t.known && !t.due() {
+			continue
+		}
+		if err := r.do(ctx, t); err != nil {
+			return r.report(nil), fmt.Errorf("retention of %s: %w", t.name(), err)
+		}
+	}
+	return r.report(nil), nil
+}
+
+// run is one run.
+type run struct {
+	*Keeper
+
+	order    Order
+	now      time.Time // of the database
+	settings Settings  // in effect
+	tasks    []*task
+	ended    bool // by its time
+}
+
+// over says that the run has used up its time.
+func (r *run) over(ctx context.Context) bool {
+	r.ended = r.ended || ctx.Err() != nil || !r.order.Until.IsZero() && time.Now().After(r.order.Until)
+	return r.ended
+}
+
+// do deletes what t is about, and records how far it came. The events of all sources
+// are walked together, and so are the keys that were imported.
+func (r *run) do(ctx context.Context, t *task) error {
+	together := []*task{t}
+	switch {
+	case !t.due(): // it was met for the first time
+	case t.what == Events, t.what == Imports:
+		together = r.due(t.what)
+		fallthrough
+	default:
+		if err := r.work(ctx, t, together); err != nil {
+			return err
+		}
+	}
+	for _, t := range together {
+		t.done = t.done || !r.ended
+		if err := r.record(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) work(ctx context.Context, t *task, together []*task) error {
+	switch t.what {
+	}
+	return fmt.Errorf("nothing is known of %q", t.what)
+}
+
+// due are the tasks of a kind that are to be done.
+func (r *run) due(what What) []*task {
+	var due []*task
+	for _, t := range r.tasks {
+		if t.what == what && t.due() {
+			due = append(due, t)
+		}
+	}
+	return due
 }

@@ -1,0 +1,63 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// actionRun is what a person orders who lets a run go on.
+const actionRun ledger.Action = "retention.run"
+
+// stopped are the tasks that go too far for a run that nobody ordered.
+func (r *run) stopped() []*task {
+	var stopped []*task
+	for _, t := range r.tasks {
+		if t.due() && t.tooFar() {
+			stopped = append(stopped, t)
+		}
+	}
+	return stopped
+}
+
+// stop records since when retention waits for a person, and for what.
+func (r *run) stop(ctx context.Context, stopped []*task) error {
+	err := r.db.Do(ctx, "stop_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := r.sql.StopProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("retention: record that it waits for a person: %w", err)
+	}
+	return nil
+}
+
+// approve records up to where a person lets it go on, in this run and the next ones.
+func (k *Keeper) approve(ctx context.Context, by ledger.Operator, stopped []*task) error {
+	names := make([]string, len(stopped))
+	for i, t := range stopped {
+		names[i] = t.name()
+	}
+	what := ledger.Instruction{Action: actionRun, Target: strings.Join(names, ", ")}
+	err := k.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		_, err := k.sql.ApproveProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)
+		return ledger.Consequence{Result: "it goes on", Affected: int64(len(stopped))}, err
+	})
+	if err != nil {
+		return fmt.Errorf("let it go on: %w", err)
+	}
+	return nil
+}
+
+func marks(tasks []*task) []mark {
+	marked := make([]mark, len(tasks))
+	for i, t := range tasks {
+		marked[i] = mark{What: t.what, Source: t.source, Horizon: t.horizon, Before: t.before}
+	}
+	return marked
+}

@@ -1,0 +1,120 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+// Progress is how far retention has come with one kind of rows.
+type Progress struct {
+	What    What
+	Source  identity.Source
+	Horizon time.Time // everything older is gone, but what unfinished work keeps
+	RanAt   time.Time
+	Oldest  time.Time // row that was left then; zero: none
+	// DayRows and DayBytes are what went on Day, and PreviousRows on the last day
+	// before it.
+	Day          time.Time
+	DayRows      int64
+	DayBytes     int64
+	PreviousRows int64
+	// StoppedSince is since when it waits for a person, because it would have deleted
+	// everything up to StoppedAt. Zero: it does not.
+	StoppedSince time.Time
+	StoppedAt    time.Time
+
+	acceptSeq int64
+	approved  time.Time
+}
+
+// Progress tells how far retention has come with everything.
+func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
+	var all []Progress
+	err := k.db.Statement("retention_progress", func(db pipeline.ByIndex) error {
+		rows, err := k.sql.Progress.Query(ctx, db)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Progress, error) {
+			var p Progress
+			var oldest, day, approved, since, at *time.Time
+			err := row.Scan(&p.What, &p.Source, &p.Horizon, &p.RanAt, &oldest, &day, &p.DayRows, &p.DayBytes, &p.PreviousRows,
+				&since, &at, &p.acceptSeq, &approved)
+			p.Oldest, p.Day, p.approved = column.OrZero(oldest), column.OrZero(day), column.OrZero(approved)
+			p.StoppedSince, p.StoppedAt = column.OrZero(since), column.OrZero(at)
+			return p, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read progress of retention: %w", err)
+	}
+	return all, nil
+}
+
+// load sets how far each task has come. What retention meets for the first time
+// begins with its oldest row; a source that is new beside others has no rows from
+// before their last run.
+func (r *run) load(ctx context.Context) error {
+	all, err := r.Progress(ctx)
+	if err != nil {
+		return err
+	}
+	latest := map[What]time.Time{}
+	for _, p := range all {
+		if p.RanAt.After(latest[p.What]) {
+			latest[p.What] = p.RanAt
+		}
+	}
+	for _, t := range r.tasks {
+		for _, p := range all {
+			// A horizon of the future was made under a clock that was wrong.
+			if p.What == t.what && p.Source == t.source && !p.Horizon.After(r.now) {
+				t.known, t.horizon, t.approved, t.acceptSeq = true, p.Horizon, p.approved, p.acceptSeq
+			}
+		}
+		if t.known {
+			continue
+		}
+		t.horizon = t.before
+		switch met := latest[t.what]; {
+		case t.what == Imports: // they came just now, however old they are
+		case t.oldest.IsZero() || t.oldest.After(t.before):
+		case t.source != "" && met.After(t.oldest):
+			t.horizon = met
+		default:
+			t.horizon = t.oldest
+		}
+	}
+	return nil
+}
+
+// record stores how far t has come, and that nothing stops it any more.
+func (r *run) record(ctx context.Context, t *task) error {
+	horizon := t.horizon
+	if t.done {
+		horizon = t.before
+	}
+	progress := recordProgress{
+		What: t.what, Source: t.source, Horizon: horizon, AcceptSeq: t.acceptSeq, Oldest: column.TimeOrNull(t.oldest), Rows: t.rows, Bytes: t.size,
+	}
+	err := r.db.Do(ctx, "record_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		if repeated {
+			progress.Rows, progress.Bytes = 0, 0 // they may have been counted
+		}
+		_, err := r.sql.RecordProgress.With(progress).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record progress: %w", err)
+	}
+	return nil
+}

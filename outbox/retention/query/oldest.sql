@@ -1,0 +1,11 @@
+-- What time it is, and when the oldest row of each kind is from: a step into an index
+-- for each. Versions have no index by their time: as effects are, so are they.
+SELECT
+    now(),
+    EXISTS (SELECT FROM hooklatch.processed_events WHERE accept_seq < 0) AS imports,
+    (SELECT min(created_at) FROM hooklatch.effects) AS effects,
+    (SELECT min(seen_at) FROM hooklatch.replay_guards) AS guards,
+    (SELECT min(expires_at) FROM hooklatch.content_guards) AS contents,
+    (SELECT min(requested_at) FROM hooklatch.event_replays) AS replays,
+    (SELECT min(created_at) FROM hooklatch.effects WHERE EXISTS (SELECT FROM hooklatch.object_versions)) AS versions,
+    (SELECT min(at) FROM hooklatch.operator_log) AS operations

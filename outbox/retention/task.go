@@ -1,0 +1,138 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+const (
+	// grain is how much more there must be to delete for a run to begin with it.
+	grain = time.Hour
+	// brake is how much further than the run before a run may go.
+	brake = 3 * Day
+)
+
+// task is what a run has to do about one kind of rows.
+type task struct {
+	what   What
+	source identity.Source
+	period time.Duration // how long they are kept
+	before time.Time     // older ones go
+
+	known     bool      // retention has met it before
+	horizon   time.Time // how far the runs before came
+	approved  time.Time // how far a person let it go
+	acceptSeq int64     // cursor of events
+
+	oldest     time.Time // the oldest row, or one that is older; zero: there is none
+	rows, size int64     // that went
+	kept       int64
+	done       bool
+}
+
+func (t *task) name() string {
+	if t.source == "" {
+		return string(t.what)
+	}
+	return fmt.Sprintf("%s of %s", t.what, t.source)
+}
+
+func (t *task) part() Part {
+	return Part{
+		What: t.what, Source: t.source, Before: t.before, Horizon: t.horizon,
+		Rows: t.rows, Bytes: t.size, Kept: t.kept,
+	}
+}
+
+// due says that there is enough to do. Of what is kept for a short time little is
+// enough.
+func (t *task) due() bool {
+	enough := grain
+	if t.what == Versions || t.what == Imports { // all of them are looked at
+		enough = Day
+	}
+	return t.before.Sub(t.horizon) >= min(enough, t.period/10)
+}
+
+// tooFar says that t would go further at once than runs do by themselves.
+func (t *task) tooFar() bool {
+	if t.what != Imports && (t.oldest.IsZero() || !t.oldest.Before(t.before)) || t.what == Contents {
+		return false // nothing goes, or nothing that could still be of use
+	}
+	reached := t.horizon
+	if t.approved.After(reached) {
+		reached = t.approved
+	}
+	return t.before.After(reached.Add(brake))
+}
+
+// prepare finds out what time it is, what is in effect and what there is to do.
+func (r *run) prepare(ctx context.Context) error {
+	var err error
+	if r.settings, err = r.inEffect(ctx, r.order.Settings); err != nil {
+		return err
+	}
+	var sources []identity.Source
+	var found oldest
+	err = r.db.Statement("look_for_retention", func(db pipeline.ByIndex) error {
+		rows, err := r.sql.Sources.Query(ctx, db)
+		if err != nil {
+			return err
+		}
+		if sources, err = pgx.CollectRows(rows, pgx.RowTo[identity.Source]); err != nil {
+			return err
+		}
+		return r.sql.Oldest.QueryRow(ctx, db).
+			Scan(&r.now, &found.imports, &found.effects, &found.guards, &found.contents, &found.replays, &found.versions, &found.operations)
+	})
+	if err != nil {
+		return fmt.Errorf("look what there is: %w", err)
+	}
+	r.settings = r.settings.outliving(sources)
+	r.list(sources, found)
+	return r.load(ctx)
+}
+
+// oldest is when the oldest row of a kind is from; nil: there is none.
+type oldest struct {
+	imports bool // there are keys that were imported
+
+	payloads, details, effects, guards, contents, replays, versions, operations *time.Time
+}
+
+// list makes the tasks, in the order in which they are done: what has a body goes
+// before what leads to it.
+func (r *run) list(sources []identity.Source, found oldest) {
+	add := func(what What, source identity.Source, period time.Duration, oldest *time.Time) {
+		t := &task{what: what, source: source, period: period, before: r.now.Add(-period)}
+		if oldest != nil {
+			t.oldest = *oldest
+		}
+		r.tasks = append(r.tasks, t)
+	}
+	add(Payloads, "", r.settings.Payloads, found.payloads)
+	for _, source := range sources {
+		add(Events, source, r.settings.dedupOf(source), nil) // it is looked up behind its cursor
+	}
+	for _, source := range sources {
+		if found.imports {
+			add(Imports, source, r.settings.dedupOf(source), nil)
+		}
+	}
+	for _, source := range sources {
+		add(Guards, source, r.settings.dedupOf(source), found.guards)
+	}
+	add(Contents, "", Day, found.contents)
+	add(Effects, "", r.settings.History, found.effects)
+	// A day later than effects: what an effect left goes after it.
+	add(Details, "", r.settings.History+Day, found.details)
+	add(Replays, "", r.settings.History, found.replays)
+	add(Versions, "", r.settings.History, found.versions)
+	add(Operations, "", r.settings.Audit, found.operations)
+}
