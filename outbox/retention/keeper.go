@@ -60,6 +60,9 @@ func New(opts Options) (*Keeper, error) {
 	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger, look: defaultLook}, nil
 }
 
+// ErrBusy is what a run returns while another one is at work.
+var ErrBusy = errors.New("another run of retention is at work")
+
 // Order is one run.
 type Order struct {
 	// Settings are those of the caller's configuration. Those of the processes that
@@ -76,7 +79,7 @@ type Order struct {
 }
 
 // Run deletes what is past its time and not needed. What it cannot finish, the next
-// run does. Errors: ErrUnavailable of package commit.
+// run does. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	r := &run{Keeper: k, order: o}
 	if err := r.prepare(ctx); err != nil {
@@ -114,7 +117,8 @@ type run struct {
 	now      time.Time // of the database
 	settings Settings  // in effect
 	tasks    []*task
-	ended    bool // by its time
+	needs    *needs // what unfinished work needs, once somebody asked
+	ended    bool   // by its time
 }
 
 // over says that the run has used up its time.
@@ -148,6 +152,8 @@ func (r *run) do(ctx context.Context, t *task) error {
 
 func (r *run) work(ctx context.Context, t *task, together []*task) error {
 	switch t.what {
+	case Events:
+		return r.deleteEvents(ctx, together)
 	}
 	return fmt.Errorf("nothing is known of %q", t.what)
 }

@@ -81,6 +81,11 @@ func (r *run) load(ctx context.Context) error {
 				t.known, t.horizon, t.approved, t.acceptSeq = true, p.Horizon, p.approved, p.acceptSeq
 			}
 		}
+		if t.what == Events {
+			if err := r.lookBehind(ctx, t); err != nil {
+				return err
+			}
+		}
 		if t.known {
 			continue
 		}

@@ -18,12 +18,20 @@ var queries embed.FS
 type statements struct {
 	Announce            statement.Of[announce]
 	ApproveProgress     statement.Of[markProgress]
+	Clock               statement.Bound
+	DeleteEvents        statement.Of[deleteEvents]
+	DeleteKeptEvents    statement.Of[deleteKeptEvents]
+	ForgetKeptEvents    statement.Of[forgetKeptEvents]
+	KeepEvents          statement.Of[keepEvents]
+	Need                statement.Bound
 	Oldest              statement.Bound
+	OldestEvent         statement.Of[oldestEvent]
 	Progress            statement.Bound
 	RecordProgress      statement.Of[recordProgress]
 	SettingsOfProcesses statement.Of[seenWithin]
 	Sources             statement.Bound
 	StopProgress        statement.Of[markProgress]
+	TryLock             statement.Of[tryLock]
 	Withdraw            statement.Of[withdraw]
 }
 
@@ -48,6 +56,37 @@ type withdraw struct{ Name string }
 
 type seenWithin struct{ SeenSeconds float64 }
 
+// member is a source that is walked.
+type member struct {
+	Source identity.Source
+	Before time.Time
+}
+
+type deleteEvents struct {
+	Members      []member
+	After, Until int64
+	Look         int
+	Needed       []int64
+	Since        time.Time
+}
+
+type deleteKeptEvents struct {
+	Members []member
+	After   int64
+	Look    int
+	Needed  []int64
+	Since   time.Time
+}
+
+type forgetKeptEvents struct {
+	After int64
+	Look  int
+}
+
+type keepEvents struct{ Events []int64 }
+
+type oldestEvent struct{ After int64 }
+
 type mark struct {
 	What    What
 	Source  identity.Source
@@ -65,3 +104,5 @@ type recordProgress struct {
 	Oldest      *time.Time
 	Rows, Bytes int64
 }
+
+type tryLock struct{ Name string }

@@ -1,0 +1,262 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+// What became of an event that was looked at.
+const (
+	fateOther = "other" // it is of a source that is not walked
+	fateYoung = "young" // its time has not come
+	fateGone  = "gone"
+	fateKept  = "kept" // its time is over, but not its work
+)
+
+// future is how far ahead of the database's clock an event may have come without
+// holding up those behind it: a clock that was wrong for a day leaves some.
+const future = Day
+
+// deleteEvents walks the events behind the cursors of all sources, upwards in the
+// order in which they came. Sources whose cursors meet are walked together, so that a
+// row is read once for each length of time that sources are kept for, not once for
+// each source.
+func (r *run) deleteEvents(ctx context.Context, sources []*task) error {
+	var err error
+	if r.needs, err = r.need(ctx); err != nil {
+		return err
+	}
+	if err := r.recheckEvents(ctx, sources); err != nil {
+		return err
+	}
+	walks := make([]*walk, len(sources))
+	for i, t := range sources {
+		walks[i] = &walk{task: t}
+	}
+	for {
+		next, until := nextWalk(walks)
+		if len(next) == 0 || r.over(ctx) {
+			return nil
+		}
+		if err := r.walkOnce(ctx, next, until, r.walkSlice); err != nil {
+			return err
+		}
+	}
+}
+
+// walk is the way of one source through the events.
+type walk struct {
+	*task
+
+	ended bool
+}
+
+// nextWalk returns the walks that are furthest behind, and how far they go together.
+func nextWalk(walks []*walk) (next []*walk, until int64) {
+	until = math.MaxInt64
+	for _, w := range walks {
+		switch {
+		case w.ended:
+		case len(next) == 0 || w.acceptSeq < next[0].acceptSeq:
+			if len(next) > 0 {
+				until = next[0].acceptSeq
+			}
+			next = []*walk{w}
+		case w.acceptSeq == next[0].acceptSeq:
+			next = append(next, w)
+		default:
+			until = min(until, w.acceptSeq)
+		}
+	}
+	return next, until
+}
+
+// looked is an event that a slice looked at.
+type looked struct {
+	acceptSeq  int64
+	source     identity.Source
+	receivedAt time.Time
+	fate       string
+}
+
+// slice is what a slice of the walk asks for.
+type slice func(ctx context.Context, members []member, after, until int64) ([]looked, error)
+
+// walkOnce takes a slice behind the cursors of walks that stand at one place.
+func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
+	after := walks[0].acceptSeq
+	members := make([]member, len(walks))
+	for i, w := range walks {
+		members[i] = member{Source: w.source, Before: w.before}
+	}
+	events, err := take(ctx, members, after, until)
+	if err != nil {
+		return err
+	}
+	for _, w := range walks {
+		w.follow(events, r.now)
+		switch {
+		case w.ended:
+		case len(events) == r.look:
+			w.acceptSeq = events[len(events)-1].acceptSeq
+		case until == math.MaxInt64: // there are no more
+			w.ended = true
+			if len(events) > 0 {
+				w.acceptSeq = events[len(events)-1].acceptSeq
+			}
+		default:
+			w.acceptSeq = until
+		}
+	}
+	if r.order.Progress != nil {
+		r.order.Progress(walks[0].part())
+	}
+	return nil
+}
+
+// follow counts what became of the source's events in a slice. The walk ends before
+// the first event of any source that came after the source's time: those behind it
+// came later still.
+func (w *walk) follow(events []looked, now time.Time) {
+	w.oldest = time.Time{}
+	for _, e := range events {
+		ahead := e.receivedAt.After(now.Add(future))
+		if !e.receivedAt.Before(w.before) && !ahead {
+			w.ended, w.acceptSeq, w.oldest = true, max(w.acceptSeq, e.acceptSeq-1), e.receivedAt
+			return
+		}
+		if e.source != w.source {
+			continue
+		}
+		switch e.fate {
+		case fateGone:
+			w.rows++
+		case fateKept, fateYoung:
+			w.kept++
+		}
+	}
+}
+
+// walkSlice deletes what is to go of a slice, and remembers what is kept.
+func (r *run) walkSlice(ctx context.Context, members []member, after, until int64) ([]looked, error) {
+	var events []looked
+	err := r.slice(ctx, "delete_events", func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := r.sql.DeleteEvents.With(deleteEvents{
+			Members: members, After: after, Until: until, Look: r.look, Needed: r.needs.behind(after, r.look), Since: r.needs.since,
+		}).Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if events, err = pgx.CollectRows(rows, scanLooked); err != nil {
+			return err
+		}
+		kept := keptOf(events, r.now)
+		if len(kept) == 0 {
+			return nil
+		}
+		_, err = r.sql.KeepEvents.With(keepEvents{Events: kept}).Exec(ctx, tx)
+		return err
+	})
+	return events, err
+}
+
+// keptOf are the events a walk passes by: their work is not over, or they came ahead
+// of time.
+func keptOf(events []looked, now time.Time) []int64 {
+	var kept []int64
+	for _, e := range events {
+		if e.fate == fateKept || e.fate == fateYoung && e.receivedAt.After(now.Add(future)) {
+			kept = append(kept, e.acceptSeq)
+		}
+	}
+	return kept
+}
+
+func scanLooked(row pgx.CollectableRow) (looked, error) {
+	var l looked
+	err := row.Scan(&l.acceptSeq, &l.source, &l.receivedAt, &l.fate)
+	return l, err
+}
+
+// recheckEvents looks again at the events that earlier walks passed by.
+func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
+	members := make([]member, len(sources))
+	of := make(map[identity.Source]*task, len(sources))
+	for i, t := range sources {
+		members[i], of[t.source] = member{Source: t.source, Before: t.before}, t
+	}
+	for after := int64(0); !r.over(ctx); {
+		var events []looked
+		var last *int64
+		err := r.slice(ctx, "delete_kept_events", func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := r.sql.DeleteKeptEvents.With(deleteKeptEvents{
+				Members: members, After: after, Look: r.look, Needed: r.needs.behind(after, math.MaxInt32), Since: r.needs.since,
+			}).Query(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if events, err = pgx.CollectRows(rows, scanLooked); err != nil {
+				return err
+			}
+			err = r.sql.ForgetKeptEvents.With(forgetKeptEvents{After: after, Look: r.look}).QueryRow(ctx, tx).Scan(&last)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			t := of[e.source]
+			switch {
+			case t == nil:
+			case e.fate == fateGone:
+				t.rows++
+			case e.fate == fateKept:
+				t.kept++
+			}
+		}
+		if last == nil {
+			return nil
+		}
+		after = *last
+	}
+	return nil
+}
+
+// lookBehind finds when the first event behind the cursor of t came.
+func (r *run) lookBehind(ctx context.Context, t *task) error {
+	var first time.Time
+	err := r.db.Statement("oldest_event", func(db pipeline.ByIndex) error {
+		return r.sql.OldestEvent.With(oldestEvent{After: t.acceptSeq}).QueryRow(ctx, db).Scan(&first)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for the oldest event: %w", err)
+	}
+	t.oldest = first
+	return nil
+}
+
+// slice runs one slice, unless another run is at one.
+func (k *Keeper) slice(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
+	return k.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		var locked bool
+		if err := k.sql.TryLock.With(tryLock{Name: string(k.schema) + ".retention"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		if !locked {
+			return ErrBusy
+		}
+		return f(ctx, tx)
+	})
+}

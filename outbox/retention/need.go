@@ -1,0 +1,66 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+// needTimeout bounds the one statement that reads all effects that wait or may be
+// attempted again, some seconds for each million of them.
+const needTimeout = 25 * time.Second
+
+// underWay is longer than any dispatch takes. One that began before the needs were read,
+// and was committed afterwards, has an event that says when it began.
+const underWay = time.Hour
+
+// needs are the events that effects need, by their accept_seq in ascending order.
+type needs struct {
+	since    time.Time // an event that was dispatched since then may have effects that are not among these
+	events   []int64
+	payloads []int64 // of them, those whose delivery is sent
+}
+
+// behind are the first of events that follow on after, at most n.
+func (n *needs) behind(after int64, count int) []int64 {
+	at, _ := slices.BinarySearch(n.events, after+1)
+	return n.events[at:min(at+count, len(n.events))]
+}
+
+// need reads what effects need now.
+func (r *run) need(ctx context.Context) (*needs, error) {
+	var n needs
+	err := r.db.Do(ctx, "read_needs", commit.Limits{Statement: needTimeout, Timeout: needTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		n = needs{}
+		if err := r.sql.Clock.QueryRow(ctx, tx).Scan(&n.since); err != nil {
+			return err
+		}
+		if !planted.Is(planted.RetentionBelowWindow) {
+			n.since = n.since.Add(-underWay)
+		}
+		rows, err := r.sql.Need.Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var seq int64
+		var payload bool
+		_, err = pgx.ForEachRow(rows, []any{&seq, &payload}, func() error {
+			n.events = append(n.events, seq)
+			if payload {
+				n.payloads = append(n.payloads, seq)
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what effects need: %w", err)
+	}
+	return &n, nil
+}
