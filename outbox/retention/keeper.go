@@ -154,6 +154,14 @@ func (r *run) work(ctx context.Context, t *task, together []*task) error {
 	switch t.what {
 	case Events:
 		return r.deleteEvents(ctx, together)
+	case Guards:
+		return r.deleteGuards(ctx, t)
+	case Effects:
+		return r.deleteEffects(ctx, t)
+	case Versions:
+		return r.deleteVersions(ctx, t)
+	case Contents, Replays, Operations:
+		return r.deleteAged(ctx, t)
 	}
 	return fmt.Errorf("nothing is known of %q", t.what)
 }

@@ -19,8 +19,14 @@ type statements struct {
 	Announce            statement.Of[announce]
 	ApproveProgress     statement.Of[markProgress]
 	Clock               statement.Bound
+	DeleteContents      statement.Of[olderThan]
+	DeleteEffects       statement.Of[deleteEffects]
 	DeleteEvents        statement.Of[deleteEvents]
+	DeleteGuards        statement.Of[guardsAged]
 	DeleteKeptEvents    statement.Of[deleteKeptEvents]
+	DeleteOperations    statement.Of[olderThan]
+	DeleteReplays       statement.Of[olderThan]
+	DeleteVersions      statement.Of[versionsAged]
 	ForgetKeptEvents    statement.Of[forgetKeptEvents]
 	KeepEvents          statement.Of[keepEvents]
 	Need                statement.Bound
@@ -56,6 +62,18 @@ type withdraw struct{ Name string }
 
 type seenWithin struct{ SeenSeconds float64 }
 
+type olderThan struct {
+	Before time.Time
+	Look   int
+}
+
+type deleteEffects struct {
+	place
+
+	Before time.Time
+	Look   int
+}
+
 // member is a source that is walked.
 type member struct {
 	Source identity.Source
@@ -84,6 +102,21 @@ type forgetKeptEvents struct {
 }
 
 type keepEvents struct{ Events []int64 }
+
+type guardsAged struct {
+	Source identity.Source
+	SeenAt time.Time
+	Hash   []byte
+	Before time.Time
+	Look   int
+}
+
+type versionsAged struct {
+	Scope     identity.Scope
+	LatestKey string
+	Before    time.Time
+	Look      int
+}
 
 type oldestEvent struct{ After int64 }
 

@@ -1,0 +1,94 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+// deleteAged deletes rows that nothing but their age keeps.
+func (r *run) deleteAged(ctx context.Context, t *task) error {
+	switch t.what { //nolint:exhaustive // of all others somebody may need some
+	case Contents:
+		return r.deleteOld(ctx, t, "delete_contents", r.sql.DeleteContents)
+	case Replays:
+		return r.deleteOld(ctx, t, "delete_replays", r.sql.DeleteReplays)
+	default:
+		return r.deleteOld(ctx, t, "delete_operations", r.sql.DeleteOperations)
+	}
+}
+
+// deleteOld deletes the oldest first, in slices.
+func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest statement.Of[olderThan]) error {
+	for !r.over(ctx) {
+		var gone int64
+		err := r.slice(ctx, name, func(ctx context.Context, tx pgx.Tx) error {
+			tag, err := oldest.With(olderThan{Before: t.before, Look: r.look}).Exec(ctx, tx)
+			gone = tag.RowsAffected()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		t.rows += gone
+		if gone < int64(r.look) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// deleteGuards deletes the replay guards of a source that nothing came under for as
+// long as its events are remembered: then no event that they guard is. One that
+// something came under later has its time from then on.
+func (r *run) deleteGuards(ctx context.Context, t *task) error {
+	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
+	if !t.known {
+		at.SeenAt = time.Unix(0, 0)
+	}
+	for !r.over(ctx) {
+		var seen, gone int64
+		next := at
+		err := r.slice(ctx, "delete_guards", func(ctx context.Context, tx pgx.Tx) error {
+			next = at
+			return r.sql.DeleteGuards.With(at).QueryRow(ctx, tx).Scan(&seen, &gone, &next.SeenAt, &next.Hash)
+		})
+		if err != nil {
+			return err
+		}
+		t.rows += gone
+		if seen < int64(r.look) {
+			return nil
+		}
+		at = next
+	}
+	return nil
+}
+
+// deleteVersions deletes the versions of objects that no effect was applied to for as
+// long as effects are kept: an older event wins again. It walks them all, in the order
+// of their keys, once a day.
+func (r *run) deleteVersions(ctx context.Context, t *task) error {
+	for at := (versionsAged{Before: t.before, Look: r.look}); !r.over(ctx); {
+		var seen, gone int64
+		next := at
+		err := r.slice(ctx, "delete_versions", func(ctx context.Context, tx pgx.Tx) error {
+			next = at
+			return r.sql.DeleteVersions.With(at).QueryRow(ctx, tx).Scan(&seen, &gone, &next.Scope, &next.LatestKey)
+		})
+		if err != nil {
+			return fmt.Errorf("walk versions: %w", err)
+		}
+		t.rows += gone
+		if seen < int64(r.look) {
+			return nil
+		}
+		at = next
+	}
+	return nil
+}

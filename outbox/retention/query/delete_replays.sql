@@ -1,0 +1,20 @@
+-- Replays of events that are gone. Those of an event that is kept are few, and go with
+-- it: later runs find them again.
+DELETE FROM hooklatch.event_replays AS r
+USING (
+    SELECT source, event_id, generation
+    FROM hooklatch.event_replays AS r
+    WHERE requested_at < :before
+        AND NOT EXISTS (
+            SELECT
+            FROM hooklatch.processed_events AS p
+            WHERE p.source = r.source
+                AND p.event_id = r.event_id
+            OFFSET 0 -- each by a look-up of its own
+        )
+    ORDER BY requested_at
+    LIMIT :look
+) AS old
+WHERE r.source = ANY (ARRAY[old.source])
+    AND r.event_id = old.event_id
+    AND r.generation = old.generation
