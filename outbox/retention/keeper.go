@@ -152,6 +152,8 @@ func (r *run) do(ctx context.Context, t *task) error {
 
 func (r *run) work(ctx context.Context, t *task, together []*task) error {
 	switch t.what {
+	case Payloads:
+		return r.dropPayloads(ctx, t)
 	case Events:
 		return r.deleteEvents(ctx, together)
 	case Guards:

@@ -64,3 +64,39 @@ func (r *run) need(ctx context.Context) (*needs, error) {
 	}
 	return &n, nil
 }
+
+// arrived is when an event came.
+type arrived struct {
+	acceptSeq  int64
+	receivedAt time.Time
+}
+
+type arrivals []arrived
+
+// during are the events that came on a day.
+func (a arrivals) during(p partition) []int64 {
+	var events []int64
+	for _, one := range a {
+		if !one.receivedAt.Before(p.day) && one.receivedAt.Before(p.end()) {
+			events = append(events, one.acceptSeq)
+		}
+	}
+	return events
+}
+
+// whenTheyCame looks events up.
+func (r *run) whenTheyCame(ctx context.Context, events []int64) (arrivals, error) {
+	rows, err := r.sql.WhenTheyCame.With(keepEvents{Events: events}).Query(ctx, byIndex(r))
+	if err != nil {
+		return nil, fmt.Errorf("look when events came: %w", err)
+	}
+	came, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (arrived, error) {
+		var one arrived
+		err := row.Scan(&one.acceptSeq, &one.receivedAt)
+		return one, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look when events came: %w", err)
+	}
+	return came, nil
+}

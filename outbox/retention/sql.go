@@ -4,6 +4,8 @@ import (
 	"embed"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/planted"
@@ -16,29 +18,38 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	Announce            statement.Of[announce]
-	ApproveProgress     statement.Of[markProgress]
-	Clock               statement.Bound
-	DeleteContents      statement.Of[olderThan]
-	DeleteEffects       statement.Of[deleteEffects]
-	DeleteEvents        statement.Of[deleteEvents]
-	DeleteGuards        statement.Of[guardsAged]
-	DeleteKeptEvents    statement.Of[deleteKeptEvents]
-	DeleteOperations    statement.Of[olderThan]
-	DeleteReplays       statement.Of[olderThan]
-	DeleteVersions      statement.Of[versionsAged]
-	ForgetKeptEvents    statement.Of[forgetKeptEvents]
-	KeepEvents          statement.Of[keepEvents]
-	Need                statement.Bound
-	Oldest              statement.Bound
-	OldestEvent         statement.Of[oldestEvent]
-	Progress            statement.Bound
-	RecordProgress      statement.Of[recordProgress]
-	SettingsOfProcesses statement.Of[seenWithin]
-	Sources             statement.Bound
-	StopProgress        statement.Of[markProgress]
-	TryLock             statement.Of[tryLock]
-	Withdraw            statement.Of[withdraw]
+	Announce             statement.Of[announce]
+	ApproveProgress      statement.Of[markProgress]
+	Clock                statement.Bound
+	Days                 statement.Of[days]
+	DeleteContents       statement.Of[olderThan]
+	DeleteEffects        statement.Of[deleteEffects]
+	DeleteEvents         statement.Of[deleteEvents]
+	DeleteGuards         statement.Of[guardsAged]
+	DeleteKeptDeliveries statement.Of[deleteKeptDeliveries]
+	DeleteKeptEvents     statement.Of[deleteKeptEvents]
+	DeleteOperations     statement.Of[olderThan]
+	DeleteReplays        statement.Of[olderThan]
+	DeleteVersions       statement.Of[versionsAged]
+	DetachDay            statement.Of[oneDay]
+	DropDay              statement.Of[oneDay]
+	EventsPutAside       statement.Of[eventsPutAside]
+	EventsReceived       statement.Of[eventsReceived]
+	ForgetKeptEvents     statement.Of[forgetKeptEvents]
+	KeepDeliveries       statement.Of[keepDeliveries]
+	KeepEvents           statement.Of[keepEvents]
+	Need                 statement.Bound
+	NoteKeptDeliveries   statement.Of[keepEvents]
+	Oldest               statement.Bound
+	OldestEvent          statement.Of[oldestEvent]
+	Progress             statement.Bound
+	RecordProgress       statement.Of[recordProgress]
+	SettingsOfProcesses  statement.Of[seenWithin]
+	Sources              statement.Bound
+	StopProgress         statement.Of[markProgress]
+	TryLock              statement.Of[tryLock]
+	WhenTheyCame         statement.Of[keepEvents]
+	Withdraw             statement.Of[withdraw]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -61,6 +72,13 @@ type announce struct {
 type withdraw struct{ Name string }
 
 type seenWithin struct{ SeenSeconds float64 }
+
+type days struct{ Whole string }
+
+type oneDay struct {
+	Whole string
+	Day   time.Time
+}
 
 type olderThan struct {
 	Before time.Time
@@ -102,6 +120,31 @@ type forgetKeptEvents struct {
 }
 
 type keepEvents struct{ Events []int64 }
+
+type keepDeliveries struct {
+	Day    time.Time
+	Events []int64
+}
+
+type eventsReceived struct {
+	Source      identity.Source
+	After       int64
+	From, Until int64
+	Look        int
+}
+
+type eventsPutAside struct {
+	After       int64
+	From, Until int64
+	Look        int
+}
+
+type deleteKeptDeliveries struct {
+	After  uuid.UUID
+	Look   int
+	Needed []int64
+	Since  time.Time
+}
 
 type guardsAged struct {
 	Source identity.Source

@@ -94,6 +94,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look what there is: %w", err)
 	}
+	if err := r.findDays(ctx, &found); err != nil {
+		return err
+	}
 	r.settings = r.settings.outliving(sources)
 	r.list(sources, found)
 	return r.load(ctx)

@@ -15,10 +15,13 @@ import (
 
 // The codes that are asked for one by one.
 const (
-	CheckViolation   = "23514"
-	ReadOnly         = "25006"
-	Deadlock         = "40P01"
-	LockNotAvailable = "55P03"
+	CheckViolation         = "23514"
+	ReadOnly               = "25006"
+	Deadlock               = "40P01"
+	UndefinedTable         = "42P01"
+	NotInPrerequisiteState = "55000"
+	LockNotAvailable       = "55P03"
+	QueryCanceled          = "57014"
 )
 
 // Of is the error of the server in err, if it answered.

@@ -1,0 +1,198 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// daysAtOnce is how many days are dropped together: what effects need is read twice
+// for all of them.
+const daysAtOnce = 8
+
+// dropPayloads drops the days of deliveries that are past their time. What unfinished
+// work needs of one is copied first, and what came to be needed until it was detached
+// is copied before it is dropped: a replay that saw the delivery committed before.
+func (r *run) dropPayloads(ctx context.Context, t *task) error {
+	days, err := r.partitions(ctx, wholeDeliveries)
+	if err != nil {
+		return err
+	}
+	past := slices.IndexFunc(days, func(p partition) bool { return p.end().After(t.before) })
+	t.oldest = time.Time{}
+	if past >= 0 {
+		t.oldest = days[past].day
+		days = days[:past]
+	}
+	for together := range slices.Chunk(days, daysAtOnce) {
+		if r.over(ctx) {
+			t.oldest = together[0].day
+			return nil
+		}
+		if err := r.dropPayloadsOf(ctx, t, together); err != nil {
+			return err
+		}
+	}
+	return r.recheckDeliveries(ctx, t)
+}
+
+// dropPayloadsOf drops some days. When one of them cannot be detached, those before it
+// are dropped.
+func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) error {
+	if err := r.keepNeeded(ctx, days); err != nil {
+		return err
+	}
+	var failed error
+	for i, p := range days {
+		if failed = r.detach(ctx, p); failed != nil {
+			days = days[:i]
+			break
+		}
+	}
+	if len(days) == 0 {
+		return failed
+	}
+	if err := r.keepNeeded(ctx, days); err != nil {
+		return errors.Join(failed, err)
+	}
+	for _, p := range days {
+		if err := r.drop(ctx, p); err != nil {
+			return errors.Join(failed, err)
+		}
+		t.rows, t.size = t.rows+p.rows, t.size+p.bytes
+		if r.order.Progress != nil {
+			r.order.Progress(t.part())
+		}
+	}
+	return failed
+}
+
+// keepNeeded copies what unfinished work needs of some days.
+func (r *run) keepNeeded(ctx context.Context, days []partition) error {
+	needs, err := r.need(ctx)
+	if err != nil {
+		return err
+	}
+	for events := range slices.Chunk(needs.payloads, r.look) {
+		came, err := r.whenTheyCame(ctx, events)
+		if err != nil {
+			return err
+		}
+		for _, p := range days {
+			if err := r.keepDeliveries(ctx, p, came.during(p)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range days {
+		err := r.eachUnfinished(ctx, p.day.Unix(), p.end().Unix(), func(events []int64) error { return r.keepDeliveries(ctx, p, events) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepDeliveries copies out of a day the deliveries that events came in.
+func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) error {
+	if len(events) == 0 {
+		return nil
+	}
+	err := r.db.Do(ctx, "keep_deliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := r.sql.KeepDeliveries.With(keepDeliveries{Day: p.day, Events: events}).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep deliveries of %s: %w", p.day.Format(time.DateOnly), err)
+	}
+	return nil
+}
+
+// eachUnfinished calls f with the events of a time, in seconds since 1970, that wait
+// for their dispatch or for a person, in slices.
+func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(events []int64) error) error {
+	for at := (eventsReceived{From: from, Until: until, Look: r.look}); ; {
+		rows, err := r.sql.EventsReceived.With(at).Query(ctx, byIndex(r))
+		if err != nil {
+			return fmt.Errorf("look for undispatched events: %w", err)
+		}
+		var source identity.Source
+		var seq int64
+		var events []int64
+		if _, err = pgx.ForEachRow(rows, []any{&source, &seq}, func() error { events = append(events, seq); return nil }); err != nil {
+			return fmt.Errorf("look for undispatched events: %w", err)
+		}
+		if len(events) == 0 {
+			break
+		}
+		if err := f(events); err != nil {
+			return err
+		}
+		at.Source, at.After = source, seq
+	}
+	for at := (eventsPutAside{From: from, Until: until, Look: r.look}); ; {
+		rows, err := r.sql.EventsPutAside.With(at).Query(ctx, byIndex(r))
+		if err != nil {
+			return fmt.Errorf("look for failed events: %w", err)
+		}
+		events, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return fmt.Errorf("look for failed events: %w", err)
+		}
+		if len(events) == 0 {
+			return nil
+		}
+		if err := f(events); err != nil {
+			return err
+		}
+		at.After = events[len(events)-1]
+	}
+}
+
+// recheckDeliveries deletes the deliveries that were kept and are needed no more. An
+// event that came to need one because another had kept it is noted first.
+func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
+	needs, err := r.need(ctx)
+	if err != nil {
+		return err
+	}
+	note := func(events []int64) error {
+		return r.slice(ctx, "note_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
+			_, err := r.sql.NoteKeptDeliveries.With(keepEvents{Events: events}).Exec(ctx, tx)
+			return err
+		})
+	}
+	for events := range slices.Chunk(needs.payloads, r.look) {
+		if err := note(events); err != nil {
+			return err
+		}
+	}
+	if err := r.eachUnfinished(ctx, 0, math.MaxInt32, note); err != nil {
+		return err
+	}
+	for at := (deleteKeptDeliveries{Look: r.look, Needed: needs.payloads, Since: needs.since}); !r.over(ctx); {
+		var last *uuid.UUID
+		var seen, gone int64
+		err := r.slice(ctx, "delete_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
+			return r.sql.DeleteKeptDeliveries.With(at).QueryRow(ctx, tx).Scan(&seen, &gone, &last)
+		})
+		if err != nil {
+			return err
+		}
+		t.rows, t.kept = t.rows+gone, t.kept+seen-gone
+		if last == nil {
+			return nil
+		}
+		at.After = *last
+	}
+	return nil
+}

@@ -1,0 +1,1 @@
+SELECT hooklatch.detach_day(:whole, :day)

@@ -1,0 +1,1 @@
+SELECT hooklatch.drop_day(:whole, :day)

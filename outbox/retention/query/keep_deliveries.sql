@@ -1,0 +1,1 @@
+SELECT hooklatch.keep_deliveries(:day, :events)
