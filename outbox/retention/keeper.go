@@ -160,6 +160,8 @@ func (r *run) work(ctx context.Context, t *task, together []*task) error {
 		return r.deleteGuards(ctx, t)
 	case Effects:
 		return r.deleteEffects(ctx, t)
+	case Details:
+		return r.dropDetails(ctx, t)
 	case Versions:
 		return r.deleteVersions(ctx, t)
 	case Contents, Replays, Operations:

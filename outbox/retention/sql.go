@@ -38,15 +38,18 @@ type statements struct {
 	ForgetKeptEvents     statement.Of[forgetKeptEvents]
 	KeepDeliveries       statement.Of[keepDeliveries]
 	KeepEvents           statement.Of[keepEvents]
+	KeptEvents           statement.Bound
 	Need                 statement.Bound
 	NoteKeptDeliveries   statement.Of[keepEvents]
 	Oldest               statement.Bound
 	OldestEvent          statement.Of[oldestEvent]
+	Outliving            statement.Of[outliving]
 	Progress             statement.Bound
 	RecordProgress       statement.Of[recordProgress]
 	SettingsOfProcesses  statement.Of[seenWithin]
 	Sources              statement.Bound
 	StopProgress         statement.Of[markProgress]
+	ThinDay              statement.Of[thinDay]
 	TryLock              statement.Of[tryLock]
 	WhenTheyCame         statement.Of[keepEvents]
 	Withdraw             statement.Of[withdraw]
@@ -78,6 +81,12 @@ type days struct{ Whole string }
 type oneDay struct {
 	Whole string
 	Day   time.Time
+}
+
+type thinDay struct {
+	Whole   string
+	Day     time.Time
+	Numbers []int64
 }
 
 type olderThan struct {
@@ -160,6 +169,8 @@ type versionsAged struct {
 	Before    time.Time
 	Look      int
 }
+
+type outliving struct{ From, Until time.Time }
 
 type oldestEvent struct{ After int64 }
 

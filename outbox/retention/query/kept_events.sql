@@ -1,0 +1,3 @@
+SELECT accept_seq
+FROM hooklatch.events_kept
+ORDER BY accept_seq

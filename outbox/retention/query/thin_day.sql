@@ -1,0 +1,1 @@
+SELECT hooklatch.thin_day(:whole, :day, :numbers)
