@@ -21,6 +21,12 @@ type statements struct {
 	Announce             statement.Of[announce]
 	ApproveProgress      statement.Of[markProgress]
 	Clock                statement.Bound
+	CountContents        statement.Of[before]
+	CountEffects         statement.Of[before]
+	CountGuards          statement.Of[countOf]
+	CountOperations      statement.Of[before]
+	CountReplays         statement.Of[before]
+	CountVersions        statement.Of[before]
 	Days                 statement.Of[days]
 	DeleteContents       statement.Of[olderThan]
 	DeleteEffects        statement.Of[deleteEffects]
@@ -39,6 +45,7 @@ type statements struct {
 	KeepDeliveries       statement.Of[keepDeliveries]
 	KeepEvents           statement.Of[keepEvents]
 	KeptEvents           statement.Bound
+	LookAtEvents         statement.Of[deleteEvents]
 	Need                 statement.Bound
 	NoteKeptDeliveries   statement.Of[keepEvents]
 	Oldest               statement.Bound
@@ -46,6 +53,7 @@ type statements struct {
 	Outliving            statement.Of[outliving]
 	Progress             statement.Bound
 	RecordProgress       statement.Of[recordProgress]
+	RowWidth             statement.Of[rowWidth]
 	SettingsOfProcesses  statement.Of[seenWithin]
 	Sources              statement.Bound
 	StopProgress         statement.Of[markProgress]
@@ -75,6 +83,15 @@ type announce struct {
 type withdraw struct{ Name string }
 
 type seenWithin struct{ SeenSeconds float64 }
+
+type before struct{ Before time.Time }
+
+type countOf struct {
+	Source identity.Source
+	Before time.Time
+}
+
+type rowWidth struct{ Table string }
 
 type days struct{ Whole string }
 

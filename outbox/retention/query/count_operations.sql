@@ -1,0 +1,3 @@
+SELECT count(*), 0
+FROM hooklatch.operator_log
+WHERE at < :before

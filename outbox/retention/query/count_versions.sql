@@ -1,0 +1,3 @@
+SELECT count(*), 0
+FROM hooklatch.object_versions
+WHERE applied_at < :before
