@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -94,6 +95,7 @@ type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
 	inbox    *inbox.Inbox
+	keeper   *retention.Keeper
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -146,6 +148,10 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Schema: opts.Schema, Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
@@ -170,6 +176,9 @@ func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
 // Inbox is the account of events, in the same schema.
 func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
+
+// Retention deletes what is past its time, in the same schema.
+func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

@@ -1,0 +1,91 @@
+package retention_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// unfinished is work that outlives every setting, and how it goes on.
+type unfinished struct {
+	name  string
+	begin func(t *testing.T, w *world, source, id string)
+	goOn  func(t *testing.T, w *world, source, id string)
+}
+
+// effectOf is the effect of an event that dispatch made.
+func effectOf(source, id string) identity.EffectID {
+	return identity.EffectID{Scope: identity.ScopeOfRoute(identity.Source(source), "all"), Key: identity.Key(id), Generation: 1}
+}
+
+// sends requires that the next attempt sends what the event came in.
+func sends(t *testing.T, w *world, source, id string) {
+	t.Helper()
+	e := w.claim(t, effectOf(source, id))
+	require.Equal(t, bodyOf(id), e.Request.Body)
+	w.settle(t, ledger.Settlement{Effect: e, Verdict: ledger.VerdictDone, ResponseStatus: 200})
+}
+
+func retried(t *testing.T, w *world, source, id string) {
+	t.Helper()
+	require.NoError(t, w.Ledger().Retry(t.Context(), effectOf(source, id).IdempotencyKey(), ann))
+	sends(t, w, source, id)
+}
+
+func dispatched(t *testing.T, w *world, source, id string) {
+	t.Helper()
+	require.Equal(t, bodyOf(id), w.loaded(t, source, id).Body)
+	w.dispatch(t, source, id)
+	sends(t, w, source, id)
+}
+
+func allUnfinished() []unfinished {
+	return []unfinished{
+		{"event_received", func(t *testing.T, w *world, source, id string) { t.Helper(); w.accept(t, source, id) }, dispatched},
+		{"event_failed", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			require.NoError(t, w.FailDispatch(t.Context(), w.loaded(t, source, id), "no"))
+		}, func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			_, err := w.Inbox().Replay(t.Context(), ref(source, id), ann, inbox.ReplayOptions{})
+			require.NoError(t, err)
+			dispatched(t, w, source, id)
+		}},
+		{"effect_pending", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			w.dispatch(t, source, id)
+		}, sends},
+		{"effect_started", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			w.claim(t, w.dispatch(t, source, id))
+		}, sends},
+		{"effect_in_doubt", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictMaybeApplied, RetryIn: time.Second})
+		}, sends},
+		{"effect_parked", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictMaybeApplied, GiveUp: true})
+		}, retried},
+		{"effect_failed", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictRefused, ResponseStatus: 410})
+		}, retried},
+		{"effect_cancelled", func(t *testing.T, w *world, source, id string) {
+			t.Helper()
+			w.accept(t, source, id)
+			require.NoError(t, w.Ledger().Cancel(t.Context(), w.dispatch(t, source, id).IdempotencyKey(), ann))
+		}, retried},
+	}
+}

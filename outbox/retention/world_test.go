@@ -1,0 +1,198 @@
+package retention_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+const day = retention.Day
+
+// world is an Outbox on a database whose clock the test sets.
+type world struct {
+	*outbox.Outbox
+
+	pool  *pgxpool.Pool // of the Outbox
+	plans *explained.Log
+}
+
+// ownClock makes now() and clock_timestamp() ours, in everything that is parsed later.
+const ownClock = `
+	CREATE SCHEMA clock;
+	CREATE TABLE clock.skew (ahead interval NOT NULL);
+	INSERT INTO clock.skew VALUES ('0');
+	CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now() + ahead FROM clock.skew';
+	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
+	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`
+
+// sameClock makes it that of the functions with a search_path of their own, too.
+const sameClock = `
+	DO $$
+	DECLARE
+		f record;
+	BEGIN
+		FOR f IN SELECT oid::regprocedure AS name FROM pg_proc
+			WHERE pronamespace = 'hooklatch'::regnamespace AND array_to_string(proconfig, ',') LIKE 'search_path=%'
+		LOOP
+			EXECUTE format('ALTER FUNCTION %s SET search_path = clock, pg_catalog, pg_temp', f.name);
+		END LOOP;
+	END
+	$$;`
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	made := pgtest.New(t, pgtest.Empty())
+	_, err := made.Exec(t.Context(), ownClock)
+	require.NoError(t, err)
+	w := &world{}
+	config := made.Config()
+	if explained.Available(t.Context(), made) {
+		w.plans = explained.Watch(config)
+	}
+	made.Reset()
+	w.pool, err = pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(w.pool.Close)
+	migrator, err := schema.NewMigrator(w.pool, schema.Default, nil)
+	require.NoError(t, err)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+	w.run(t, sameClock)
+	w.Outbox, err = outbox.New(outbox.Options{Pool: w.pool})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, w.Stop(ctx))
+	})
+	return w
+}
+
+func (w *world) run(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	_, err := w.pool.Exec(t.Context(), sql, args...)
+	require.NoError(t, err)
+}
+
+func (w *world) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, w.pool.QueryRow(t.Context(), query, args...).Scan(&n), query)
+	return n
+}
+
+// jump sets the clock of the database.
+func (w *world) jump(t *testing.T, d time.Duration) {
+	t.Helper()
+	w.run(t, `UPDATE clock.skew SET ahead = ahead + make_interval(secs => $1)`, d.Seconds())
+}
+
+// pass lets time pass for the database, and makes the partitions of the days ahead.
+func (w *world) pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	w.jump(t, d)
+	_, err := w.MakePartitions(t.Context())
+	require.NoError(t, err)
+}
+
+func (w *world) now(t *testing.T) time.Time {
+	t.Helper()
+	var now time.Time
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT now()`).Scan(&now))
+	return now
+}
+
+// keep runs retention until nothing is left.
+func (w *world) keep(t *testing.T, s retention.Settings) retention.Report {
+	t.Helper()
+	report, err := w.Retention().Run(t.Context(), retention.Order{Settings: s})
+	require.NoError(t, err)
+	return report
+}
+
+func bodyOf(id string) []byte { return fmt.Appendf(nil, `{"id":%q}`, id) }
+
+func ref(source, id string) identity.EventRef {
+	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
+}
+
+// accept stores an event of the source, for each id.
+func (w *world) accept(t *testing.T, source string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		accepted, err := w.Accept(t.Context(), outbox.Delivery{
+			Source: identity.Source(source), Provider: "hmac", Headers: map[string][]string{"X-Test": {id}}, ContentType: "application/json",
+			Body: bodyOf(id), Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "happened"}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, outbox.Accepted, accepted.Events[0].Status)
+	}
+}
+
+// dispatch gives an event one effect, which sends the event as it came.
+func (w *world) dispatch(t *testing.T, source, id string, change ...func(*ledger.NewEffect)) identity.EffectID {
+	t.Helper()
+	e, err := w.Inbox().Event(t.Context(), ref(source, id))
+	require.NoError(t, err)
+	effect := ledger.NewEffect{
+		EffectID: identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "all"), Key: identity.Key(id), Generation: e.EffectGeneration},
+		Route:    "all", Destination: "app", Queue: "dst_app", Request: ledger.Request{Method: "POST", FromDelivery: true},
+	}
+	for _, c := range change {
+		c(&effect)
+	}
+	d, err := w.Dispatch(t.Context(), outbox.Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
+	require.NoError(t, err)
+	require.True(t, d.Fenced)
+	return effect.EffectID
+}
+
+// claim begins an attempt, with its body.
+func (w *world) claim(t *testing.T, id identity.EffectID) ledger.Effect {
+	t.Helper()
+	c, err := w.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute, JobID: 1})
+	require.NoError(t, err)
+	require.Equal(t, ledger.ClaimGranted, c.Status)
+	require.NoError(t, w.Ledger().LoadBody(t.Context(), &c.Effect))
+	return c.Effect
+}
+
+func (w *world) settle(t *testing.T, s ledger.Settlement) {
+	t.Helper()
+	_, err := w.Ledger().Settle(t.Context(), s)
+	require.NoError(t, err)
+}
+
+// done lives the life of an event to its end.
+func (w *world) done(t *testing.T, source, id string) {
+	t.Helper()
+	w.accept(t, source, id)
+	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictDone, ResponseStatus: 200})
+}
+
+// loaded is an event with its delivery.
+func (w *world) loaded(t *testing.T, source, id string) *inbox.Event {
+	t.Helper()
+	e, err := w.Inbox().Event(t.Context(), ref(source, id))
+	require.NoError(t, err)
+	return e
+}
+
+var ann = ledger.Operator{Who: "ann", Via: "test", Reason: "because"}
