@@ -1,0 +1,132 @@
+package retention_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// Deliveries at a steady rate do not notice that retention deletes: rounds without and
+// with it alternate, and medians of their 99th percentiles are compared. The bound is
+// that of HOOKLATCH_LONG=1 on a machine that does nothing else; the short form only
+// shows that both go on.
+func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) {
+	t.Parallel()
+	rounds, length, rate, old := 1, time.Second, 50, 20_000
+	long := os.Getenv("HOOKLATCH_LONG") != ""
+	if long {
+		rounds, length, rate, old = 7, 5*time.Second, 200, 1_500_000
+	}
+	pool := pgtest.New(t, pgtest.Durable())
+	o, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, o.Stop(ctx))
+	})
+	// Old events, as an application of years has them, and the days of their bodies.
+	_, err = pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.processed_events
+			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)
+		SELECT 'old', md5(i::text), nextval('hooklatch.accept_seq'), gen_random_uuid(), 'hmac', 'happened', '2020-01-01Z'::timestamptz + i * interval '1 second',
+			gen_random_uuid(), sha256(i::text::bytea), 'dispatch', 'dispatched', '2020-02-01Z'
+		FROM generate_series(1, $1::integer) AS i`, old)
+	require.NoError(t, err)
+	for day := range rounds * 2 {
+		_, err = pool.Exec(t.Context(), fmt.Sprintf(`
+			CREATE TABLE hooklatch.deliveries_202001%02d PARTITION OF hooklatch.deliveries FOR VALUES FROM ('2020-01-%02dZ') TO ('2020-01-%02dZ')`, day+1, day+1, day+2))
+		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), fmt.Sprintf(`
+			INSERT INTO hooklatch.deliveries SELECT gen_random_uuid(), '2020-01-%02dZ', 'old', '{}', '', convert_to(repeat(md5(i::text), 30), 'UTF8')
+			FROM generate_series(1, $1::integer) AS i`, day+1), old/rounds/20)
+		require.NoError(t, err)
+	}
+	_, err = pool.Exec(t.Context(), `VACUUM (ANALYZE) hooklatch.processed_events`)
+	require.NoError(t, err)
+
+	n := 0
+	warm, cancel := context.WithTimeout(t.Context(), time.Second)
+	acceptAt(t, warm, o, rate, &n)
+	cancel()
+	var without, with []time.Duration
+	var deleted int64
+	for round := range rounds * 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), length)
+		var cleaning sync.WaitGroup
+		if round%2 == 1 {
+			cleaning.Go(func() {
+				for ctx.Err() == nil {
+					report, err := o.Retention().Run(t.Context(), retention.Order{
+						Settings: retention.Settings{Dedup: map[identity.Source]time.Duration{"old": 90 * day}}, Approved: &ann, Until: time.Now().Add(length),
+					})
+					for _, p := range report.Parts {
+						deleted += p.Rows
+					}
+					if err != nil || report.Complete {
+						break
+					}
+				}
+			})
+		}
+		p99 := acceptAt(t, ctx, o, rate, &n)
+		cancel()
+		cleaning.Wait()
+		if round%2 == 1 {
+			with = append(with, p99)
+		} else {
+			without = append(without, p99)
+		}
+	}
+	slices.Sort(with)
+	slices.Sort(without)
+	calm, busy := without[rounds/2], with[rounds/2]
+	t.Logf("p99 %s, during the clean-up %s (%.2fx); %d rows deleted", calm, busy, float64(busy)/float64(calm), deleted)
+	if long {
+		require.Less(t, float64(busy), 1.5*float64(calm))
+	}
+}
+
+// acceptAt stores events at a steady rate until ctx is done, and returns the 99th
+// percentile of how long each took from when it was due.
+func acceptAt(t *testing.T, ctx context.Context, o *outbox.Outbox, rate int, n *int) time.Duration { //nolint:revive // the test comes first everywhere
+	t.Helper()
+	var mu sync.Mutex
+	var took []time.Duration
+	var all sync.WaitGroup
+	ticker := time.NewTicker(time.Second / time.Duration(rate))
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case due := <-ticker.C:
+			*n++
+			id := fmt.Sprint("new-", *n)
+			all.Go(func() {
+				_, err := o.Accept(t.Context(), outbox.Delivery{
+					Source: "new", Provider: "hmac", Body: bodyOf(id), Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "happened"}},
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					took = append(took, time.Since(due))
+				}
+			})
+		case <-ctx.Done():
+		}
+	}
+	all.Wait()
+	slices.Sort(took)
+	require.NotEmpty(t, took)
+	return took[len(took)*99/100]
+}
