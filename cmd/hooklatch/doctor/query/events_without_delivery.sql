@@ -1,9 +1,25 @@
 -- Events whose delivery is gone although the partition of its day is there:
--- retention drops whole days.
+-- retention drops whole days. Of a day it dropped those that wait must have been kept.
+-- What was imported never had one.
 WITH bodiless AS (
     SELECT p.source, p.event_id
     FROM hooklatch.processed_events AS p
-    WHERE to_regclass('hooklatch.deliveries_' || to_char(p.received_at AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL
+    WHERE p.outcome <> 'imported'
+        AND (
+            p.outcome IN ('received', 'failed', 'held')
+            OR EXISTS (
+                SELECT
+                FROM pg_inherits
+                WHERE inhrelid = to_regclass('hooklatch.deliveries_' || to_char(p.received_at AT TIME ZONE 'UTC', 'YYYYMMDD'))
+                    AND NOT inhdetachpending
+            )
+        )
+        AND NOT EXISTS (
+            SELECT
+            FROM hooklatch.deliveries_kept AS k
+            WHERE k.delivery_id = p.delivery_id
+                AND k.received_at = p.received_at
+        )
         AND NOT EXISTS (
             SELECT
             FROM hooklatch.deliveries AS d
