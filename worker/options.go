@@ -18,6 +18,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -61,6 +62,10 @@ type Options struct {
 	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
 	// for every source.
 	MaxBody func(source string) int64 `yaml:"-"`
+
+	// Retention says how long things are kept, at each run of it. Nil: this process
+	// deletes nothing.
+	Retention func() retention.Settings `yaml:"-"`
 
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`

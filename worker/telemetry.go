@@ -52,6 +52,7 @@ type telemetry struct {
 	effects        metric.Int64Counter
 	rescued        metric.Int64Counter
 	reconciled     metric.Int64Counter
+	deleted        metric.Int64Counter
 	trips          metric.Int64Counter
 	effectDuration metric.Float64Histogram
 	queueWait      metric.Float64Histogram
@@ -70,6 +71,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 			"Attempts of effects, and effects parked or superseded without one, by destination, outcome and first_attempt."),
 		rescued:        in.Counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was taken for dead, by kind."),
 		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind."),
+		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Rows that were past their time and deleted, by kind and source; of days an estimate."),
 		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination."),
 		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
 		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -19,6 +21,7 @@ import (
 const (
 	kindPartitions = "upkeep.partitions"
 	kindReconcile  = "upkeep.reconcile"
+	kindRetention  = "upkeep.retention"
 	kindPauses     = "upkeep.pauses"
 	kindProbe      = "upkeep.probe"
 )
@@ -26,6 +29,11 @@ const (
 const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
+	// retentionEvery is how often retention looks whether there is something to
+	// delete, which is so once an hour, or goes on with what it did not finish.
+	retentionEvery = 5 * time.Minute
+	// retentionBudget is what a run may take: below the time-out of any job.
+	retentionBudget = 20 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -37,6 +45,11 @@ type reconcileArgs struct{}
 
 // Kind implements river.JobArgs.
 func (reconcileArgs) Kind() string { return kindReconcile }
+
+type retentionArgs struct{}
+
+// Kind implements river.JobArgs.
+func (retentionArgs) Kind() string { return kindRetention }
 
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
@@ -56,6 +69,7 @@ func periodicJobs() []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every(partitionsEvery, partitionsArgs{}),
 		every(reconcileEvery, reconcileArgs{}),
+		every(retentionEvery, retentionArgs{}),
 	}
 }
 
@@ -105,4 +119,46 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 			slog.String(logkey.Kind, f.kind), slog.Int(logkey.Count, f.count))
 	}
 	return nil
+}
+
+// retentionWorker deletes what is past its time.
+type retentionWorker struct {
+	river.WorkerDefaults[retentionArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs]) error {
+	if w.opts.Retention == nil {
+		return nil
+	}
+	report, err := w.outbox.Retention().Run(ctx, retention.Order{Settings: w.opts.Retention(), Until: time.Now().Add(retentionBudget)})
+	if errors.Is(err, retention.ErrBusy) {
+		return nil // a person's run, or that of a process that led before
+	}
+	w.tellRetention(ctx, report)
+	if err != nil {
+		return fmt.Errorf("retention: %w", err)
+	}
+	return nil
+}
+
+// tellRetention says what a run did, and loudly that it did nothing.
+func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
+	for _, p := range report.Parts {
+		attrs := []slog.Attr{
+			slog.String(logkey.Kind, string(p.What)), slog.String(logkey.Source, string(p.Source)), slog.Time(logkey.Before, p.Before),
+		}
+		switch {
+		case report.Stopped && p.Stopped:
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelError, "retention deletes nothing: more than three days would go at once, because the clock of the "+
+				"database jumped, a setting was shortened, or nothing ran for days; look with `hooklatch retention run --dry-run`, let it go on with "+
+				"`hooklatch retention run --yes`", append(attrs, slog.Time(logkey.Horizon, p.Horizon))...)
+		case p.Rows > 0:
+			w.telemetry.deleted.Add(ctx, p.Rows,
+				metric.WithAttributes(attribute.String(attrKind, string(p.What)), attribute.String(attrSource, string(p.Source))))
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "past its time and deleted",
+				append(attrs, slog.Int64(logkey.Count, p.Rows), slog.Int64(logkey.Bytes, p.Bytes))...)
+		}
+	}
 }

@@ -8,6 +8,7 @@ const (
 	Admin        = "admin"         // address of the admin listener
 	Attempt      = "attempt"       // number of an attempt, from 1
 	Batch        = "batch"         // members of one group commit
+	Before       = "before"        // when the time of what is older is over
 	Bytes        = "bytes"         // size of what the message names
 	Config       = "config"        // path of the configuration
 	ConfigHash   = "config_hash"   // what events and effects remember of the configuration
@@ -20,6 +21,7 @@ const (
 	EventType    = "event_type"    // the provider's name for what happened
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
 	Gateway      = "gateway"       // address of the gateway
+	Horizon      = "horizon"       // everything older was deleted before
 	JobID        = "job_id"        // of river_job
 	Kind         = "kind"          // of a job
 	Late         = "late_s"        // how long after the first delivery a duplicate came

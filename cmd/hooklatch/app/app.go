@@ -200,7 +200,9 @@ func (a *App) Start(ctx context.Context) error {
 	})
 	go func() {
 		defer close(done)
-		a.prepare(preparing)
+		if a.prepare(preparing) {
+			a.stayAnnounced(preparing)
+		}
 	}()
 	return nil
 }

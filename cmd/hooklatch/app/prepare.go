@@ -36,7 +36,7 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 
 // prepare waits for the database, checks its schema and starts the worker. An
 // error that waiting does not end goes to failed.
-func (a *App) prepare(ctx context.Context) {
+func (a *App) prepare(ctx context.Context) (done bool) {
 	waited := false
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {
 		err := a.prepareOnce(ctx)
@@ -46,16 +46,17 @@ func (a *App) prepare(ctx context.Context) {
 				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the database is back")
 			}
 			close(a.prepared)
-			return
+			return true
 		case ctx.Err() != nil:
-			return
+			return false
 		case !sqlstate.Away(err):
 			a.failed <- err
-			return
+			return false
 		}
 		waited = true
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, pause.Seconds()))
 	}
+	return false
 }
 
 func (a *App) prepareOnce(ctx context.Context) error {

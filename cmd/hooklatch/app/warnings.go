@@ -32,10 +32,6 @@ func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
 		accessWarnings(cfg), keyWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg),
 		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
-		[]Warning{{
-			"retention", "retention deletes nothing yet: events, payloads and effects stay in the database",
-			"plan for the disk they need; what the configuration says under retention is checked, and in effect from a later version on",
-		}},
 	)
 }
 

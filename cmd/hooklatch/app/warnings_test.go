@@ -74,11 +74,6 @@ func TestWarnsOfStatementsWithAllOurRights(t *testing.T) {
 		about("roles", Warnings(cfg, secret.Value{})))
 }
 
-func TestWarnsThatRetentionDeletesNothing(t *testing.T) {
-	t.Parallel()
-	require.Len(t, about("retention", Warnings(parse(t, "{}"), secret.Value{})), 1)
-}
-
 func TestWarnsOfASearchPathThatStatementsNoLongerUse(t *testing.T) {
 	t.Parallel()
 	const destinations = "destinations: {mine: {sql: {statements: {note: SELECT 1}, search_path: [app]}}, ours: {sql: {statements: {note: SELECT 1}}}}"
