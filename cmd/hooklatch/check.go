@@ -170,6 +170,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		found, err = doctor.Waiting(ctx, pool, name)
 		c.rows("waiting", found, err)
 		c.statements(ctx, pool, cfg)
+		c.retention(ctx, pool, cfg)
 		if c.configuredBy != nil {
 			c.unserved(ctx, pool, c.configuredBy)
 		}

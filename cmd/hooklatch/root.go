@@ -101,6 +101,7 @@ Begin with: ` + p.name + ` dev`,
 		c.newEffects(),
 		c.newDestinations(),
 		c.newAudit(),
+		c.newRetention(),
 		c.newVersion(),
 	)
 	explainArguments(root)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// retention finds clean-up that waits for a person.
+func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
+	const check = "retention"
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
+	var progress []retention.Progress
+	if err == nil {
+		progress, err = o.Retention().Progress(ctx)
+	}
+	if err != nil {
+		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		return
+	}
+	waits := false
+	for _, p := range progress {
+		if p.StoppedSince.IsZero() {
+			continue
+		}
+		waits = true
+		name := partName(retention.Part{What: p.What, Source: p.Source})
+		c.add(doctor.Warning, check,
+			fmt.Sprintf("nothing is deleted since %s: of %s all before %s would go at once, and the last run came to %s",
+				shown(p.StoppedSince), name, shown(p.StoppedAt), shown(p.Horizon)),
+			fmt.Sprintf("if the clock of the database is right and the setting is meant: %s retention run --yes", c.name))
+	}
+	if !waits {
+		c.add(doctor.OK, check, "retention waits for nobody", "")
+	}
+}

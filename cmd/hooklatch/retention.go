@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+)
+
+func (c *cli) newRetention() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retention",
+		Short: "Delete what is past its time",
+		RunE:  needsCommand,
+	}
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newRetentionRun())
+	return cmd
+}
+
+// retentionFlags say how a run goes.
+type retentionFlags struct {
+	yes, dryRun bool
+	by          operatorFlags
+}
+
+func (c *cli) newRetentionRun() *cobra.Command {
+	var f retentionFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Delete what the configuration keeps no longer, as workers do every hour",
+		Long: `Delete what the configuration keeps no longer, as workers do every hour by
+themselves. Nothing that unfinished work needs is touched.
+
+A run that would go more than three days further than the one before deletes
+nothing and waits for a person: perhaps the clock of the database jumped, or a
+setting was shortened by mistake. Look at what would go with --dry-run, and let it
+go on with --yes, which is recorded. Interrupted, a run is gone on with by the next.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.yes && f.dryRun {
+				return misused("--dry-run deletes nothing: leave out --yes")
+			}
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				return c.runRetention(cmd.Context(), o.Retention(), app.RetentionOf(cfg), f)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "go on although more than three days go at once")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would go")
+	f.by.register(cmd)
+	c.jsonFlag(cmd)
+	return cmd
+}
+
+func (c *cli) runRetention(ctx context.Context, keeper *retention.Keeper, settings retention.Settings, f retentionFlags) error {
+	if f.dryRun {
+		report, err := keeper.Plan(ctx, settings)
+		if err != nil {
+			return err
+		}
+		return c.printRetention(report, "WOULD GO")
+	}
+	order := retention.Order{Settings: settings}
+	progress := c.eachSecond()
+	order.Progress = func(p retention.Part) { progress("%s: %s deleted\n", partName(p), counted(int(p.Rows), "row")) }
+	if f.yes {
+		by := f.by.operator()
+		order.Approved = &by
+	}
+	report, err := keeper.Run(ctx, order)
+	if err != nil {
+		return err
+	}
+	if err := c.printRetention(report, "DELETED"); err != nil {
+		return err
+	}
+	if report.Stopped {
+		return errFound
+	}
+	return nil
+}
+
+func partName(p retention.Part) string {
+	if p.Source == "" {
+		return string(p.What)
+	}
+	return fmt.Sprintf("%s of %s", p.What, p.Source)
+}
+
+func (c *cli) printRetention(report retention.Report, rows string) error {
+	if c.asJSON {
+		return printJSON(c.stdout, report)
+	}
+	t := newTable(c.stdout, "WHAT", "SOURCE", "OLDER THAN", rows, "BYTES", "KEPT", "")
+	for _, p := range report.Parts {
+		note := ""
+		if p.Stopped {
+			note = "more than three days at once: the last run came to " + shown(p.Horizon)
+		}
+		source := string(p.Source)
+		if source == "" {
+			source = "-"
+		}
+		t.row(string(p.What), source, shown(p.Before), strconv.FormatInt(p.Rows, 10), strconv.FormatInt(p.Bytes, 10), strconv.FormatInt(p.Kept, 10), note)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if !report.Stopped {
+		return nil
+	}
+	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted before a person says so. Is the clock of the database right, and every setting meant?\n"+
+		"count it with:\n  %s retention run --dry-run\nlet it go on with:\n  %s retention run --yes\n", c.name, c.name)
+	return err
+}

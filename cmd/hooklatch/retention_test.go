@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+)
+
+// A run that would go too far at once stops, check says so, and a person lets it go on.
+func TestRetentionWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	s.waitDone(t, "stripe", "evt_1")
+	_, found := runCheck(t, s.args()...)
+	require.Equal(t, doctor.OK, found.of("retention")[0].Level)
+	// The worker ran at its start, and remembers; the new source is as old as the event.
+	for _, statement := range []string{
+		`DELETE FROM hooklatch.retention_progress`,
+		`UPDATE hooklatch.processed_events SET received_at = now() - interval '200 days', processed_at = now() - interval '200 days'`,
+	} {
+		_, err := s.pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("retention", "run")...), c.stderr.String())
+	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +0 +0 +0 +more than three days at once: the last run came to `, c.stdout.String())
+	require.Contains(t, c.stdout.String(), "let it go on with:\n  hooklatch retention run --yes\n")
+	_, found = runCheck(t, s.args()...)
+	require.Equal(t, doctor.Warning, found.of("retention")[0].Level)
+	require.Regexp(t, `^nothing is deleted since .*: of events of stripe all before .* would go at once`, found.of("retention")[0].Message)
+
+	var planned retention.Report
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("retention", "run", "--dry-run", "--json")...)), &planned))
+	require.True(t, planned.Stopped)
+	require.True(t, s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events`))
+
+	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +1 +\d+ +0$`, must(t, s.args("retention", "run", "--yes", "--as", "ann", "--reason", "it is meant")...))
+	require.True(t, s.counts(t, 0, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Regexp(t, `(?m)ann +cli +retention.run +events of stripe.* +it goes on +it is meant$`, must(t, s.args("audit")...))
+	_, found = runCheck(t, s.args()...)
+	require.Equal(t, doctor.OK, found.of("retention")[0].Level)
+	c = command{}
+	require.Equal(t, exitMisused, c.run(t.Context(), s.args("retention", "run", "--yes", "--dry-run")...))
+}
