@@ -39,8 +39,8 @@ func member(of gjson.Result, token string) gjson.Result {
 			return true
 		})
 	case of.IsArray():
-		index, err := strconv.Atoi(token)
-		if err != nil || strconv.Itoa(index) != token {
+		index, isIndex := indexOf(token)
+		if !isIndex {
 			break
 		}
 		i := 0
@@ -53,6 +53,12 @@ func member(of gjson.Result, token string) gjson.Result {
 		})
 	}
 	return found
+}
+
+// indexOf reads the place of an item in a list.
+func indexOf(token string) (int, bool) {
+	index, err := strconv.Atoi(token)
+	return index, err == nil && strconv.Itoa(index) == token
 }
 
 // Tokens splits a pointer into the names and indexes it goes through.
