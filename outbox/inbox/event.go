@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,11 @@ type Event struct {
 	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try
 	RetryReason   string `json:"retry_reason,omitzero"`
 
+	// ErasedAt and RedactedAt are when its content was taken away, by an order or by the
+	// settings of its source; Error says who ordered it. Zero: its content is as it came.
+	ErasedAt   time.Time `json:"erased_at,omitzero"`
+	RedactedAt time.Time `json:"redacted_at,omitzero"`
+
 	Headers     map[string][]string `json:"headers,omitempty"`
 	ContentType string              `json:"content_type,omitzero"`
 	Body        []byte              `json:"-"` // of the whole delivery
@@ -62,6 +68,17 @@ const (
 // Payload is the event's own bytes: its delivery's body, or the part of it
 // that Item points to.
 func (e *Event) Payload() []byte { return payload.Part(e.Body, e.Item) }
+
+// gone says that there is nothing to dispatch any more; empty when there is.
+func (e *Event) gone() string {
+	switch {
+	case !e.ErasedAt.IsZero():
+		return fmt.Sprintf("its content was erased on %s, and what is gone cannot be dispatched", e.ErasedAt.UTC().Format(time.RFC3339))
+	case !e.RedactedAt.IsZero():
+		return fmt.Sprintf("its content was redacted on %s, and what is left is not what was signed", e.RedactedAt.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
 
 // MarshalJSON writes what people and their programs are shown of an event: not
 // its body, but the length of it. A time that is not there is null.

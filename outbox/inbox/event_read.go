@@ -111,7 +111,7 @@ func scanWholeEvent(row pgx.CollectableRow) (*Event, error) { return scanEvent(r
 // scanEvent reads an event, and what a statement adds to it.
 func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	var e Event
-	var occurredAt, processedAt, lastDuplicateAt *time.Time
+	var occurredAt, processedAt, lastDuplicateAt, erasedAt, redactedAt *time.Time
 	var headers []byte
 	var contentType *string
 	if err := row.Scan(append([]any{
@@ -119,7 +119,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
 		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
 		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers,
-		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason,
+		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason, &erasedAt, &redactedAt,
 		&headers, &contentType, &e.Body,
 	}, added...)...); err != nil {
 		return nil, err
@@ -130,6 +130,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 		}
 	}
 	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = column.OrZero(occurredAt), column.OrZero(processedAt), column.OrZero(lastDuplicateAt)
+	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
 	return &e, nil
 }

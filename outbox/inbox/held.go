@@ -71,6 +71,9 @@ func (i *Inbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef
 	if err != nil {
 		return err
 	}
+	if gone := e.gone(); gone != "" {
+		return fmt.Errorf("%w: %s", ErrNotHeld, gone)
+	}
 	if e.Outcome == Dropped && e.Headers == nil {
 		return fmt.Errorf("%w: it was dropped, and its delivery is past its time and was deleted", ErrNotHeld)
 	}

@@ -108,6 +108,9 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 	if err != nil {
 		return err
 	}
+	if gone := e.gone(); gone != "" {
+		return fmt.Errorf("%w: %s", ErrNotReplayable, gone)
+	}
 	switch e.Outcome {
 	case Held:
 		return fmt.Errorf("%w: a replay guard holds it until it is released or dropped", ErrNotReplayable)

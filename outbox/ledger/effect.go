@@ -198,6 +198,7 @@ type Effect struct {
 	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`
 	Error             string      `json:"error,omitzero"`
 	JobID             int64       `json:"job_id,omitzero"`
+	ErasedAt          time.Time   `json:"erased_at,omitzero"` // when its request and its answers were erased or redacted; Error says by whom
 
 	claimID   uuid.UUID // of the attempt that runs, as Claim returned it
 	bodyApart bool      // its body is large: Claim reads it on its own

@@ -16,6 +16,7 @@ import (
 type StateError struct {
 	Action Action
 	State  EffectState
+	Erased string // by whom its request was taken away; empty when it was not
 }
 
 func (e *StateError) Error() string {
@@ -23,6 +24,8 @@ func (e *StateError) Error() string {
 	switch {
 	case e.Action == ActionRetryEffect && e.State == EffectDone:
 		return "the effect is done: what succeeded is not tried again"
+	case e.Action == ActionRetryEffect && e.Erased != "":
+		return "the request of the effect is " + e.Erased + ": there is nothing to send"
 	case e.Action == ActionRetryEffect && e.State.Finished():
 		return "the request of the effect could not be rendered: replay its event instead"
 	case e.Action == ActionRetryEffect:
@@ -103,7 +106,11 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 	if err != nil {
 		return err
 	}
-	return &StateError{Action: action, State: e.State}
+	wrong := &StateError{Action: action, State: e.State}
+	if !e.ErasedAt.IsZero() {
+		wrong.Erased = e.Error
+	}
+	return wrong
 }
 
 // chosenEffects are those an action is done to, unless they left the states, or

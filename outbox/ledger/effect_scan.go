@@ -17,7 +17,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64
 	var status *int
-	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt, refusedSince *time.Time
+	var leaseUntil, firstAttemptAt, lastAttemptAt, maybeAppliedSince, finishedAt, refusedSince, erasedAt *time.Time
 	var headers []byte
 	var occurredAt *time.Time
 	var rendering string
@@ -27,7 +27,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 		&e.Request.Method, &e.Request.URL, &headers, &e.Request.ContentType, &e.Request.FromDelivery,
 		&e.Attempt, &e.CreatedAt, &firstAttemptAt, &lastAttemptAt,
 		&maybeAppliedSince, &finishedAt, &status, &e.ResponseExcerpt, &e.Error, &jobID,
-		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering, &e.UncountedAttempts, &refusedSince,
+		&e.KeyRotations, &e.OrderKey, &e.OnPark, &e.LatestKey, &occurredAt, &e.SupersededBy, &rendering, &e.UncountedAttempts, &refusedSince, &erasedAt,
 		&e.Request.Body, &e.State, &leaseUntil, &e.NextAttemptAt,
 	}, extra...)...); err != nil {
 		return Effect{}, err
@@ -38,7 +38,7 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	e.AcceptSeq, e.JobID, e.ResponseStatus = column.OrZero(acceptSeq), column.OrZero(jobID), column.OrZero(status)
 	e.LeaseUntil, e.FirstAttemptAt, e.LastAttemptAt = column.OrZero(leaseUntil), column.OrZero(firstAttemptAt), column.OrZero(lastAttemptAt)
 	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = column.OrZero(maybeAppliedSince), column.OrZero(finishedAt), column.OrZero(occurredAt)
-	e.RefusedSince = column.OrZero(refusedSince)
+	e.RefusedSince, e.ErasedAt = column.OrZero(refusedSince), column.OrZero(erasedAt)
 	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
 	if planted.Is(planted.NewKeyOnRetry) && e.Attempt > 1 {
 		e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations+e.Attempt-1)

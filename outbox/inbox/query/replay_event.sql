@@ -8,6 +8,8 @@ WITH before AS (
     WHERE p.source = :source
         AND p.event_id = :event_id
         AND p.outcome IN ('dispatched', 'skipped', 'failed')
+        AND p.erased_at IS NULL
+        AND p.redacted_at IS NULL
     FOR UPDATE
 ), kept AS (
     {{kept_for_the_event}}

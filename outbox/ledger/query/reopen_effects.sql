@@ -4,10 +4,10 @@
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (
-    SELECT chosen.*, stands.state, stands.finished_at, stands.request_rendering, COALESCE(d.queue, stands.queue) AS queue
+    SELECT chosen.*, stands.state, stands.finished_at, stands.request_rendering, stands.erased_at, COALESCE(d.queue, stands.queue) AS queue
     FROM chosen
     CROSS JOIN LATERAL (
-        SELECT e.destination, e.queue, e.state, e.finished_at, e.request_rendering
+        SELECT e.destination, e.queue, e.state, e.finished_at, e.request_rendering, e.erased_at
         FROM hooklatch.effects AS e
         WHERE e.scope = chosen.scope
             AND e.key = chosen.key
@@ -32,6 +32,7 @@ FROM locked
 WHERE {{same_effect}}
     AND {{still_chosen e=locked}}
     AND locked.request_rendering <> 'failed'
+    AND locked.erased_at IS NULL
 RETURNING
     e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
     e.order_key, COALESCE(e.accept_seq, 0), e.state

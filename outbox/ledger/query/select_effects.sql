@@ -5,7 +5,7 @@
 WITH slice AS (
     SELECT
         e.created_at, e.idempotency_key, e.destination, e.route, e.source, e.event_id, e.event_type,
-        e.state, e.attempt, e.finished_at, e.maybe_applied_since, e.request_rendering, e.response_status, e.error
+        e.state, e.attempt, e.finished_at, e.maybe_applied_since, e.request_rendering, e.response_status, e.error, e.erased_at
     FROM hooklatch.effects AS e
     WHERE (e.created_at, e.idempotency_key) > (:after_time, :after_key)
         AND e.created_at <= :until
@@ -16,6 +16,7 @@ WITH slice AS (
         s.*,
         lead(s.idempotency_key) OVER (ORDER BY s.created_at, s.idempotency_key) IS NULL AS is_last,
         s.state = ANY (:states::text[])
+            AND s.erased_at IS NULL
             AND COALESCE(s.finished_at, '-infinity') <= :finished_until
             AND (:destination = '' OR s.destination = :destination)
             AND (:route = '' OR s.route = :route)
