@@ -1,0 +1,170 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// Order is how something is to be erased.
+type Order struct {
+	// Cancel gives up what is unfinished before it is erased. Without it that is
+	// refused.
+	Cancel bool
+	// Filter is what selected it, for the operator log, without what it looks for. Nil:
+	// it was named.
+	Filter any
+	// Searched are the texts that the selection looked for: what stays and has one of
+	// them is told.
+	Searched []string
+}
+
+// Erased is what an erasure came to.
+type Erased struct {
+	Again   bool // it had been erased before
+	Effects int  // that it made, and that were erased with it
+	// Others are the events of its delivery that keep their parts of the body, and with
+	// them the headers.
+	Others int
+	// Remains: what Others keep has its own part in it, which cannot be told from theirs.
+	// It goes with the last of them.
+	Remains bool
+	// Kept are ids and keys that stay although they have in them what was erased.
+	Kept []Kept
+}
+
+// Kept is a text that stays.
+type Kept struct {
+	Where string `json:"where"` // "event id", "key of effect" or "key of latest_by"
+	Text  string `json:"text"`
+}
+
+// unfinishedTries is how often effects are cancelled that came to be meanwhile.
+const unfinishedTries = 5
+
+// Event erases an event: its part of the body it came in, and what its effects sent,
+// were answered and failed with. An event that was erased before is erased again, where
+// anything of it came back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
+func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
+	return e.events(ctx, ref, by, order, e.eraseJobs)
+}
+
+// events erases one of several: then what stands in jobs goes when afterwards says.
+func (e *Eraser) events(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order,
+	afterwards func(context.Context, jobsOf) error,
+) (Erased, error) {
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	for try := 1; ; try++ {
+		erased, of, err := e.eraseEvent(ctx, ref, by, order)
+		if unfinished, ok := errors.AsType[*UnfinishedError](err); ok && order.Cancel && try < unfinishedTries {
+			if err = e.cancel(ctx, unfinished.keys, by); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = afterwards(ctx, of)
+		}
+		if err != nil {
+			return Erased{}, fmt.Errorf("erase event %s: %w", ref, err)
+		}
+		return erased, nil
+	}
+}
+
+// cancel gives effects up, each as a person would.
+func (e *Eraser) cancel(ctx context.Context, keys []string, by ledger.Operator) error {
+	for _, key := range keys {
+		err := e.ledger.Cancel(ctx, key, by)
+		if _, moved := errors.AsType[*ledger.StateError](err); err != nil && !moved {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEvent erases an event that is finished, or that nobody has begun with.
+func (e *Eraser) eraseEvent(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
+	var erased Erased
+	var of jobsOf
+	what := ledger.Instruction{Action: ActionEraseEvent, Target: ref.String(), Filter: order.Filter}
+	err := e.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		came := Erased{}
+		event, err := e.lock(ctx, tx, ref)
+		if err != nil {
+			return ledger.Consequence{}, err
+		}
+		made, err := e.madeBy(ctx, tx, ref)
+		if err != nil {
+			return ledger.Consequence{}, err
+		}
+		if err := e.finish(ctx, tx, event, made, order); err != nil {
+			return ledger.Consequence{}, err
+		}
+		came.Again = event.erasedAt != nil
+		if came.Kept, err = e.kept(ctx, tx, event, made, order.Searched); err != nil {
+			return ledger.Consequence{}, err
+		}
+		note := "erased by " + by.Who
+		if err := e.sql.EraseEvent.With(eraseEvent{EventRef: ref, Note: note}).QueryRow(ctx, tx).Scan(&came.Effects, &came.Others); err != nil {
+			return ledger.Consequence{}, fmt.Errorf("erase texts: %w", err)
+		}
+		if came.Others > 0 {
+			if came.Remains, err = e.eraseItem(ctx, tx, event); err != nil {
+				return ledger.Consequence{}, err
+			}
+		}
+		erased, of = came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}
+		return ledger.Consequence{Result: came.String(), Affected: 1}, nil
+	})
+	if err == nil && of.events == nil { // an earlier try was committed, and its answer lost
+		of = jobsOf{events: []identity.EventRef{ref}}
+	}
+	return erased, of, err
+}
+
+// String says what came of it, for the operator log.
+func (r Erased) String() string {
+	text := fmt.Sprintf("%d effects erased with it", r.Effects)
+	if r.Others > 0 {
+		text += fmt.Sprintf(", %d other events of its delivery stay", r.Others)
+	}
+	if r.Remains {
+		text += " with the whole body"
+	}
+	if r.Again {
+		text += ", again"
+	}
+	return text
+}
+
+// finish makes sure that nothing is begun with the event any more.
+func (e *Eraser) finish(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, order Order) error {
+	var unfinished UnfinishedError
+	for _, m := range made {
+		if !m.finished() {
+			unfinished.Effects = append(unfinished.Effects, m.state)
+			unfinished.keys = append(unfinished.keys, m.idempotencyKey)
+		}
+	}
+	if event.waits() && !order.Cancel {
+		unfinished.Outcome = event.outcome
+	}
+	if unfinished.Outcome != "" || len(unfinished.Effects) > 0 {
+		return &unfinished
+	}
+	if !event.waits() {
+		return nil
+	}
+	if _, err := e.sql.GiveUpEvent.With(event.ref).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("give up event: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package erasure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+const (
+	// jobSlice is how many jobs are looked at in one transaction.
+	jobSlice = 10_000
+	// jobsTogether is of how many events and effects the jobs are looked for in one walk.
+	jobsTogether = 10_000
+)
+
+// jobsOf are the events and effects whose jobs are to go.
+type jobsOf struct {
+	events  []identity.EventRef
+	effects []identity.EffectID
+}
+
+func (of *jobsOf) add(more jobsOf) {
+	of.events, of.effects = append(of.events, more.events...), append(of.effects, more.effects...)
+}
+
+// eraseJobs walks River's jobs and deletes those of what was erased: nothing finds the
+// jobs of an event but their arguments, and an index of these would cost every event.
+func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf) error {
+	for len(of.events)+len(of.effects) > 0 {
+		now := jobsOf{events: first(of.events), effects: first(of.effects)}
+		of.events, of.effects = of.events[len(now.events):], of.effects[len(now.effects):]
+		if err := e.walkJobs(ctx, now); err != nil {
+			return fmt.Errorf("erase jobs: %w", err)
+		}
+	}
+	return nil
+}
+
+func first[T any](all []T) []T { return all[:min(len(all), jobsTogether)] }
+
+func (e *Eraser) walkJobs(ctx context.Context, of jobsOf) error {
+	for slice := (eraseJobs{Events: of.events, Effects: of.effects, Limit: jobSlice}); ; {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		var next *int64
+		err := e.db.Do(ctx, "erase_jobs", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			return e.sql.EraseJobs.With(slice).QueryRow(ctx, tx).Scan(&next)
+		})
+		if err != nil || next == nil {
+			return err
+		}
+		slice.After = *next
+	}
+}

@@ -1,0 +1,57 @@
+package erasure
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/payload"
+)
+
+// personal are texts that name a person wherever they stand: mail addresses, and
+// telephone numbers in their international form.
+var personal = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|\+[0-9]{7,15}`)
+
+const (
+	// minSearched is how long a text must be for what has it in it to be told.
+	minSearched = 3
+	// maxPersonal bounds how many texts are looked for.
+	maxPersonal = 200
+)
+
+// kept are the ids and keys of an event that stay and have in them what was searched
+// for, or a mail address or telephone number of its payload.
+func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, searched []string) ([]Kept, error) {
+	_, body, err := e.storedDelivery(ctx, tx, event)
+	if err != nil {
+		return nil, err
+	}
+	texts := searched
+	for _, found := range personal.FindAll(payload.Part(body, event.item), maxPersonal) {
+		texts = append(texts, string(found))
+	}
+	names := func(text string) bool {
+		for _, t := range texts {
+			if len(t) >= minSearched && strings.Contains(strings.ToLower(text), strings.ToLower(t)) {
+				return true
+			}
+		}
+		return false
+	}
+	var kept []Kept
+	keep := func(where, text string) {
+		if k := (Kept{where, text}); names(text) {
+			kept = append(kept, k)
+		}
+	}
+	keep("event id", string(event.ref.EventID))
+	for _, m := range made {
+		if string(m.id.Key) != string(event.ref.EventID) {
+			keep("key of effect", string(m.id.Key))
+		}
+		keep("key of latest_by", m.objectKey)
+	}
+	return kept, nil
+}

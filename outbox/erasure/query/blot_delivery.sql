@@ -1,0 +1,1 @@
+SELECT hooklatch.blot_delivery(:delivery_id, :received_at, :was, :starts::integer[], :lengths::integer[], :kind)

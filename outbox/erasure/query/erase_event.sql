@@ -1,0 +1,2 @@
+SELECT effects, others
+FROM hooklatch.erase_event(:source, :event_id, :note, :redacting)

@@ -1,0 +1,8 @@
+-- Decides that an event is not dispatched any more. The row is locked.
+UPDATE hooklatch.processed_events
+SET
+    outcome = 'dropped',
+    processed_at = now()
+WHERE source = :source
+    AND event_id = :event_id
+    AND outcome IN ('received', 'failed', 'held')

@@ -1,0 +1,72 @@
+package erasure
+
+import (
+	"embed"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/outbox/rule"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	BlotDelivery   statement.Of[blotDelivery]
+	EraseEvent     statement.Of[eraseEvent]
+	EraseJobs      statement.Of[eraseJobs]
+	GiveUpEvent    statement.Of[identity.EventRef]
+	LockEvent      statement.Of[identity.EventRef]
+	MadeEffects    statement.Of[identity.EventRef]
+	StoredDelivery statement.Of[deliveryOf]
+}
+
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL, rule.Fragments())
+	return s, err
+}
+
+// What statements take.
+
+type deliveryOf struct {
+	DeliveryID uuid.UUID
+	ReceivedAt time.Time
+}
+
+// blotKind says what stands in the place of a value.
+type blotKind string
+
+const (
+	blotItem blotKind = "item" // null
+	blotJSON blotKind = "json" // "redacted"
+	blotForm blotKind = "form" // redacted
+)
+
+type blotDelivery struct {
+	deliveryOf
+
+	Was             []byte // SHA-256 of the body
+	Starts, Lengths []int
+	Kind            blotKind
+}
+
+type eraseEvent struct {
+	identity.EventRef
+
+	Note      string
+	Redacting bool
+}
+
+type eraseJobs struct {
+	Events  []identity.EventRef
+	Effects []identity.EffectID
+	After   int64
+	Limit   int
+}
