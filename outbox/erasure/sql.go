@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
@@ -19,11 +20,15 @@ var queries embed.FS
 // statements are the texts of query/*.sql.
 type statements struct {
 	BlotDelivery   statement.Of[blotDelivery]
+	EraseEffect    statement.Of[eraseEffect]
 	EraseEvent     statement.Of[eraseEvent]
 	EraseJobs      statement.Of[eraseJobs]
 	GiveUpEvent    statement.Of[identity.EventRef]
+	LastEvent      statement.Bound
+	LockEffect     statement.Of[identity.EffectID]
 	LockEvent      statement.Of[identity.EventRef]
 	MadeEffects    statement.Of[identity.EventRef]
+	SelectEvents   statement.Of[selectEvents]
 	StoredDelivery statement.Of[deliveryOf]
 }
 
@@ -64,9 +69,24 @@ type eraseEvent struct {
 	Redacting bool
 }
 
+type eraseEffect struct {
+	identity.EffectID
+
+	Note string
+}
+
 type eraseJobs struct {
 	Events  []identity.EventRef
 	Effects []identity.EffectID
 	After   int64
 	Limit   int
+}
+
+type selectEvents struct {
+	After, Last  int64 // accept_seq
+	Limit        int
+	Source       identity.Source
+	EventType    string
+	Outcome      inbox.Outcome
+	Since, Until *time.Time
 }

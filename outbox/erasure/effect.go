@@ -1,0 +1,78 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// OfEventError says that an effect is erased with the event that made it, and not
+// alone.
+type OfEventError struct{ Event identity.EventRef }
+
+func (e *OfEventError) Error() string {
+	return fmt.Sprintf("it was made by event %s: erase that, and its effects go with it", e.Event)
+}
+
+// Effect erases what an effect sent, was answered and failed with, that the application
+// enqueued on its own. Errors: ErrNotFound, *OfEventError, *UnfinishedError,
+// ErrUnavailable.
+func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	effect, err := e.ledger.Effect(ctx, idempotencyKey)
+	if err != nil {
+		return Erased{}, fmt.Errorf("erase: %w", err)
+	}
+	for try := 1; ; try++ {
+		erased, err := e.eraseEffect(ctx, effect, by, order)
+		if _, unfinished := errors.AsType[*UnfinishedError](err); unfinished && order.Cancel && try < unfinishedTries {
+			if err = e.cancel(ctx, []string{effect.IdempotencyKey}, by); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = e.eraseJobs(ctx, jobsOf{effects: []identity.EffectID{effect.EffectID}})
+		}
+		if err != nil {
+			return Erased{}, fmt.Errorf("erase effect %s: %w", effect.IdempotencyKey, err)
+		}
+		return erased, nil
+	}
+}
+
+func (e *Eraser) eraseEffect(ctx context.Context, effect ledger.Effect, by ledger.Operator, order Order) (Erased, error) {
+	erased := Erased{Effects: 1}
+	what := ledger.Instruction{Action: ActionEraseEffect, Target: effect.IdempotencyKey, Filter: order.Filter}
+	err := e.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		var state ledger.EffectState
+		var event identity.EventRef
+		var again bool
+		err := e.sql.LockEffect.With(effect.EffectID).QueryRow(ctx, tx).Scan(&state, &again, &event.Source, &event.EventID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ledger.Consequence{}, ledger.ErrNotFound
+		}
+		if err != nil {
+			return ledger.Consequence{}, fmt.Errorf("lock effect: %w", err)
+		}
+		if event != (identity.EventRef{}) {
+			return ledger.Consequence{}, &OfEventError{Event: event}
+		}
+		if m := (madeEffect{state: state}); !m.finished() {
+			return ledger.Consequence{}, &UnfinishedError{Effects: []ledger.EffectState{state}, keys: []string{effect.IdempotencyKey}}
+		}
+		if _, err := e.sql.EraseEffect.With(eraseEffect{EffectID: effect.EffectID, Note: "erased by " + by.Who}).Exec(ctx, tx); err != nil {
+			return ledger.Consequence{}, fmt.Errorf("erase texts: %w", err)
+		}
+		erased.Again = again
+		return ledger.Consequence{Affected: 1}, nil
+	})
+	return erased, err
+}

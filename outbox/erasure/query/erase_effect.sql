@@ -1,0 +1,1 @@
+SELECT hooklatch.erase_effect(:scope, :key, :generation, :note)
