@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -96,6 +97,7 @@ type Outbox struct {
 	fleet    *fleet.Fleet
 	inbox    *inbox.Inbox
 	keeper   *retention.Keeper
+	erasure  *erasure.Eraser
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -152,6 +154,12 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.erasure, err = erasure.New(erasure.Options{
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
@@ -179,6 +187,9 @@ func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
 
 // Retention deletes what is past its time, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
+
+// Erasure takes away what senders wrote, in the same schema.
+func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

@@ -1,0 +1,281 @@
+package erasure_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// An erased event is known again, and nothing of it is done any more.
+func TestErasedEventsStayDuplicates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Jane"}`)
+	require.Equal(t, erasure.Erased{Effects: 1}, b.erase(t, "evt_1"))
+
+	e := b.event(t, "evt_1")
+	require.Equal(t, inbox.Dispatched, e.Outcome)
+	require.Empty(t, e.Body)
+	require.Empty(t, e.Headers)
+	require.Equal(t, "erased by ann", e.Error)
+	require.WithinDuration(t, time.Now(), e.ErasedAt, time.Minute)
+
+	came := b.accept(t, `{"name":"Jane"}`, map[string]string{"evt_1": ""})
+	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
+	_, err := b.Inbox().Replay(t.Context(), ref("evt_1"), ann, inbox.ReplayOptions{})
+	require.ErrorIs(t, err, inbox.ErrNotReplayable)
+	require.ErrorContains(t, err, "its content was erased on ")
+	preview, err := b.Inbox().PreviewReplay(t.Context(), inbox.ReplayFilter{Source: "shop"}, nil)
+	require.NoError(t, err)
+	require.Zero(t, preview.Selected)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase' AND target = 'shop/evt_1' AND who = 'ann'`))
+
+	_, err = b.Erasure().Event(t.Context(), ref("evt_9"), ann, erasure.Order{})
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{}`, map[string]string{"evt_1": ""})
+	effect := b.dispatch(t, "evt_1", "k")[0]
+	b.settle(t, b.claim(t, effect), ledger.VerdictRefused)
+	b.erase(t, "evt_1")
+	err := b.Ledger().Retry(t.Context(), effect.IdempotencyKey(), ann)
+	require.ErrorContains(t, err, "the request of the effect is erased by ann: there is nothing to send")
+	preview, err := b.Ledger().PreviewEffects(t.Context(), ledger.ActionRetryEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}}, nil)
+	require.NoError(t, err)
+	require.Zero(t, preview.Selected)
+}
+
+// Of a body that others need only the event's own part goes.
+func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const body = "[ {\"name\" : \"Jane\"},\n\t{\"name\":\"J\\u006fe\", \"n\":1e2 } ,{\"x\":[]}]"
+	b.accept(t, body, map[string]string{"a": "/0", "b": "/1", "c": "/2"})
+	b.done(t, "other", `{}`) // numbers of other deliveries are near
+	for _, id := range []string{"a", "b", "c"} {
+		b.dispatch(t, id)
+	}
+	require.Equal(t, erasure.Erased{Others: 2}, b.erase(t, "a"))
+	require.Equal(t, "[ null,\n\t{\"name\":\"J\\u006fe\", \"n\":1e2 } ,{\"x\":[]}]", string(b.event(t, "b").Body))
+	require.Equal(t, `{"name":"J\u006fe", "n":1e2 }`, string(b.event(t, "b").Payload()))
+	require.NotEmpty(t, b.event(t, "b").Headers)
+	require.Equal(t, erasure.Erased{Others: 2, Again: true}, b.erase(t, "a"))
+	require.Equal(t, erasure.Erased{Others: 1}, b.erase(t, "c"))
+	require.Equal(t, `{"name":"J\u006fe", "n":1e2 }`, string(b.event(t, "b").Payload()))
+	require.Equal(t, erasure.Erased{}, b.erase(t, "b"))
+	require.Empty(t, b.event(t, "b").Body)
+	require.Empty(t, b.event(t, "b").Headers)
+	require.Equal(t, "{}", string(b.event(t, "other").Body))
+}
+
+// Where nothing tells the parts apart they go together.
+func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"a": "", "b": ""})
+	b.dispatch(t, "a")
+	b.dispatch(t, "b")
+	require.Equal(t, erasure.Erased{Others: 1, Remains: true}, b.erase(t, "a"))
+	require.NotEmpty(t, b.event(t, "b").Body)
+	require.Equal(t, erasure.Erased{}, b.erase(t, "b"))
+	require.Empty(t, b.event(t, "a").Body)
+}
+
+// The events of a large delivery have their numbers among those of others.
+func TestTheOthersOfADeliveryAreFoundAmongStrangers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	items := make(map[string]string)
+	for i := range 30 {
+		items[fmt.Sprintf("e%d", i)] = fmt.Sprintf("/%d", i)
+	}
+	b.accept(t, "[1"+strings.Repeat(",1", 29)+"]", items)
+	b.exec(t, `UPDATE hooklatch.processed_events SET outcome = 'skipped', accept_seq = 5000 + accept_seq * 100`)
+	b.exec(t, `INSERT INTO hooklatch.processed_events
+			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue)
+		SELECT 'x', 's' || n, n::bigint, gen_random_uuid(), 'p', 't', now() - interval '1 hour', gen_random_uuid(), '', 'dispatch'
+		FROM generate_series(1, 12000) AS n WHERE n < 5000 OR n % 100 <> 0`)
+	require.Equal(t, 29, b.erase(t, "e7").Others)
+	require.Equal(t, 28, b.erase(t, "e29").Others)
+}
+
+func TestUnfinishedWorkIsRefusedUnlessItIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"received": ""})
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"pending": ""})
+	effects := b.dispatch(t, "pending", "k1", "k2", "k3")
+	started := b.claim(t, effects[1])
+	require.NoError(t, b.Ledger().Park(t.Context(), effects[2].IdempotencyKey(), ann))
+
+	for id, want := range map[string]string{"received": "not finished: the event is received", "pending": "not finished: 3 effects are parked or pending or started"} {
+		_, err := b.Erasure().Event(t.Context(), ref(id), ann, erasure.Order{})
+		require.ErrorContains(t, err, want)
+		require.NotEmpty(t, b.event(t, id).Body)
+		_, err = b.Erasure().Event(t.Context(), ref(id), ann, erasure.Order{Cancel: true})
+		require.NoError(t, err)
+		require.Empty(t, b.event(t, id).Body)
+	}
+	require.Equal(t, inbox.Dropped, b.event(t, "received").Outcome)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled' AND erased_at IS NOT NULL`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+
+	// What was under way leaves nothing behind.
+	require.True(t, b.settle(t, started, ledger.VerdictDone).Late)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
+	require.ErrorContains(t, b.Inbox().Release(t.Context(), ref("received"), ann), "its content was erased on ")
+	found, err := b.Reconcile(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, found)
+}
+
+// A dispatch that read the event before it was erased does not pass the fence.
+func TestADispatchThatIsUnderWayWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"evt_1": ""})
+	e := b.event(t, "evt_1")
+	_, err := b.Erasure().Event(t.Context(), ref("evt_1"), ann, erasure.Order{Cancel: true})
+	require.NoError(t, err)
+	d, err := b.Dispatch(t.Context(), outbox.Dispatch{Event: e, Effects: []ledger.NewEffect{{
+		EffectID: identity.EffectID{Scope: "route:shop:all", Key: "k", Generation: 1}, Destination: "app", Queue: "dst_app",
+		Request: ledger.Request{Body: e.Body},
+	}}})
+	require.NoError(t, err)
+	require.False(t, d.Fenced)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}
+
+// What an earlier event made is not the later one's.
+func TestEffectsOfAnEarlierEventStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Joe"}`)
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"evt_2": ""})
+	b.dispatch(t, "evt_2", "evt_1")
+	require.Equal(t, erasure.Erased{}, b.erase(t, "evt_2"))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt = 'hello Jane'`))
+	require.Equal(t, erasure.Erased{Effects: 1}, b.erase(t, "evt_1"))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt = 'hello Jane'`))
+}
+
+// A restore brings content back, also of what is erased in it.
+func TestErasingAgainTakesWhatARestoreBrought(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Jane"}`)
+	b.erase(t, "evt_1")
+	first := b.event(t, "evt_1").ErasedAt
+	b.exec(t, `UPDATE hooklatch.deliveries SET body = '{"name":"Jane"}'`)
+	b.exec(t, `UPDATE hooklatch.attempts SET error = 'Jane'`)
+	require.True(t, b.erase(t, "evt_1").Again)
+	require.Empty(t, b.event(t, "evt_1").Body)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.attempts WHERE error <> ''`))
+	require.Equal(t, first, b.event(t, "evt_1").ErasedAt)
+}
+
+func TestIdsAndKeysThatStayAreTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"mail":"Jane@example.com","tel":"+4912345678"}`, map[string]string{"mail-jane@example.com": ""})
+	b.dispatch(t, "mail-jane@example.com", "+4912345678/x", "nothing")
+	erased, err := b.Erasure().Event(t.Context(), ref("mail-jane@example.com"), ann, erasure.Order{Cancel: true, Searched: []string{"body"}})
+	require.NoError(t, err)
+	require.Equal(t, []erasure.Kept{{"event id", "mail-jane@example.com"}, {"key of effect", "+4912345678/x"}}, erased.Kept)
+}
+
+func TestEnqueuedEffectsAreErasedByTheirKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('mail', 'http', 'dst_mail', '')`)
+	b.exec(t, `SELECT hooklatch.enqueue('mail', 'welcome-42', '{"name":"Jane"}', '{"X-Name":"Jane"}')`)
+	key := identity.EffectID{Scope: identity.ScopeOfEnqueue("mail"), Key: "welcome-42", Generation: 1}.IdempotencyKey()
+	_, err := b.Erasure().Effect(t.Context(), key, ann, erasure.Order{})
+	require.ErrorContains(t, err, "not finished: 1 effect is pending")
+	_, err = b.Erasure().Effect(t.Context(), key, ann, erasure.Order{Cancel: true})
+	require.NoError(t, err)
+	e, err := b.Ledger().Effect(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, ledger.EffectCancelled, e.State)
+	require.Equal(t, "erased by ann", e.Error)
+	require.Empty(t, e.Request.Headers)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE octet_length(request_body) > 0`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	b.exec(t, `SELECT hooklatch.enqueue('mail', 'welcome-42', '{"name":"Jane"}')`)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+
+	b.done(t, "evt_1", `{}`)
+	of := identity.EffectID{Scope: "route:shop:all", Key: "evt_1", Generation: 1}
+	_, err = b.Erasure().Effect(t.Context(), of.IdempotencyKey(), ann, erasure.Order{})
+	require.ErrorContains(t, err, "it was made by event shop/evt_1: erase that")
+}
+
+// Of erasures that run at once the last one sees that no other event is left.
+func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const events = 8
+	items := make(map[string]string)
+	for i := range events {
+		items[fmt.Sprintf("e%d", i)] = fmt.Sprintf("/%d", i)
+	}
+	b.accept(t, `["a","b","c","d","e","f","g","h"]`, items)
+	b.exec(t, `UPDATE hooklatch.processed_events SET outcome = 'skipped'`)
+	ended := make(chan error, events)
+	for id := range items {
+		go func() {
+			_, err := b.Erasure().Event(t.Context(), ref(id), ann, erasure.Order{})
+			ended <- err
+		}()
+	}
+	for range events {
+		require.NoError(t, <-ended)
+	}
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE body = '' AND headers = '{}' AND content_type = ''`))
+}
+
+// Who erases has no right to change what was delivered, and can only take away.
+func TestErasureNeedsNoRightToTheTables(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Jane"}`)
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		for _, query := range []string{
+			`CREATE ROLE hooklatch_erasure_test`,
+			`GRANT USAGE ON SCHEMA hooklatch TO hooklatch_erasure_test`,
+			`GRANT EXECUTE ON FUNCTION hooklatch.erase_event, hooklatch.stored_delivery, hooklatch.blot_delivery TO hooklatch_erasure_test`,
+			`SET LOCAL ROLE hooklatch_erasure_test`,
+		} {
+			if _, err := tx.Exec(t.Context(), query); err != nil {
+				return err
+			}
+		}
+		for _, query := range []string{`UPDATE hooklatch.deliveries SET body = ''`, `SELECT hooklatch.empty_delivery(gen_random_uuid(), now(), '')`} {
+			err := pgx.BeginFunc(t.Context(), tx, func(tx pgx.Tx) error {
+				_, err := tx.Exec(t.Context(), query)
+				return err
+			})
+			require.ErrorContains(t, err, "permission denied")
+		}
+		if _, err := tx.Exec(t.Context(), `SELECT * FROM hooklatch.erase_event('shop', 'evt_1', 'erased by ann', false)`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), `RESET ROLE; DROP OWNED BY hooklatch_erasure_test; DROP ROLE hooklatch_erasure_test`)
+		return err
+	})
+	require.NoError(t, err)
+	require.Empty(t, b.event(t, "evt_1").Body)
+}
