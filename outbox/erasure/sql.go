@@ -20,6 +20,7 @@ var queries embed.FS
 // statements are the texts of query/*.sql.
 type statements struct {
 	BlotDelivery   statement.Of[blotDelivery]
+	EmptyDelivery  statement.Of[emptyDelivery]
 	EraseEffect    statement.Of[eraseEffect]
 	EraseEvent     statement.Of[eraseEvent]
 	EraseJobs      statement.Of[eraseJobs]
@@ -28,8 +29,14 @@ type statements struct {
 	LockEffect     statement.Of[identity.EffectID]
 	LockEvent      statement.Of[identity.EventRef]
 	MadeEffects    statement.Of[identity.EventRef]
+	NoteWaiting    statement.Of[identity.EventRef]
+	NotWaiting     statement.Of[identity.EventRef]
+	Progress       statement.Of[ofSource]
+	Redactable     statement.Of[redactable]
 	SelectEvents   statement.Of[selectEvents]
+	SetProgress    statement.Of[setProgress]
 	StoredDelivery statement.Of[deliveryOf]
+	Waiting        statement.Of[waiting]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -40,9 +47,17 @@ func loadStatements(name schema.Name) (statements, error) {
 
 // What statements take.
 
+type ofSource struct{ Source identity.Source }
+
 type deliveryOf struct {
 	DeliveryID uuid.UUID
 	ReceivedAt time.Time
+}
+
+type emptyDelivery struct {
+	deliveryOf
+
+	Source identity.Source
 }
 
 // blotKind says what stands in the place of a value.
@@ -89,4 +104,23 @@ type selectEvents struct {
 	EventType    string
 	Outcome      inbox.Outcome
 	Since, Until *time.Time
+}
+
+type redactable struct {
+	Source       identity.Source
+	After        int64 // accept_seq
+	AfterSeconds float64
+	Limit        int
+}
+
+type setProgress struct {
+	Source    identity.Source
+	Rules     string
+	AcceptSeq int64
+}
+
+type waiting struct {
+	Source identity.Source
+	After  identity.EventID
+	Limit  int
 }

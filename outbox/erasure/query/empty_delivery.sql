@@ -1,0 +1,1 @@
+SELECT hooklatch.empty_delivery(:delivery_id, :received_at, :source)

@@ -1,0 +1,25 @@
+-- The events of a source among the next :limit events that are old enough to be
+-- redacted, and the last of these, where the next slice begins. What is still to be
+-- committed is younger than that.
+WITH slice AS (
+    SELECT p.source, p.event_id, p.accept_seq, p.received_at, p.erased_at
+    FROM hooklatch.processed_events AS p
+    WHERE p.accept_seq > :after
+    ORDER BY p.accept_seq
+    LIMIT :limit
+), old AS (
+    SELECT
+        slice.*,
+        lead(slice.accept_seq) OVER (ORDER BY slice.accept_seq) IS NULL AS is_last
+    FROM slice
+    WHERE slice.accept_seq < COALESCE((
+        SELECT min(young.accept_seq)
+        FROM slice AS young
+        WHERE young.received_at > now() - make_interval(secs => :after_seconds)
+    ), 9223372036854775807)
+)
+SELECT old.source = :source AND old.erased_at IS NULL AS selected, source, event_id, accept_seq
+FROM old
+WHERE old.source = :source AND old.erased_at IS NULL
+    OR old.is_last
+ORDER BY accept_seq

@@ -1,0 +1,7 @@
+-- The next events of a source that redaction came by before their effects had ended.
+SELECT source, event_id
+FROM hooklatch.redaction_waiting
+WHERE source = :source
+    AND event_id > :after
+ORDER BY event_id
+LIMIT :limit

@@ -1,0 +1,184 @@
+package erasure
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+const (
+	// redactSlice is how many events a walk reads at once, of the source or not.
+	redactSlice = 2_000
+	// redactBatch is how many events share a transaction.
+	redactBatch = 50
+	// redactTimeout bounds one of these with all its tries.
+	redactTimeout = time.Minute
+)
+
+// Redaction is what a source does not keep.
+type Redaction struct {
+	Source identity.Source
+	// Pointers lead to the values, from the event (RFC 6901), or are names of fields of
+	// a form with a slash before them.
+	Pointers []string
+	// After is how long after the end of the last effect of an event its values go.
+	After time.Duration
+}
+
+// rules are the pointers as the progress of a source remembers them.
+func (r Redaction) rules() string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(r.Pointers)), "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Redacted is what redaction came to.
+type Redacted struct {
+	Events  int
+	Waiting int // were seen before the end of their effects
+
+	jobs jobsOf // theirs are still to go
+}
+
+// Redact replaces the values that sources do not keep, in the bodies of all events whose
+// last effect ended long enough ago; every other byte stays. What was rendered from a
+// body may have the values in any place and form, so requests, answers and errors of
+// those effects go altogether, and so does a body that is neither JSON nor a form. What
+// was redacted is not dispatched again. It ends when all is done, or ctx is.
+func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
+	var done Redacted
+	for _, r := range redactions {
+		if len(r.Pointers) == 0 {
+			continue
+		}
+		if err := e.redactWaiting(ctx, r, &done); err != nil {
+			return done, fmt.Errorf("redact events of %s: %w", r.Source, err)
+		}
+		if err := e.redactNew(ctx, r, &done); err != nil {
+			return done, fmt.Errorf("redact events of %s: %w", r.Source, err)
+		}
+	}
+	if ended(ctx) {
+		return done, nil // River prunes what is left of their jobs
+	}
+	return done, e.eraseJobs(ctx, done.jobs)
+}
+
+// ended tells that there is no more time: what is left is done by the next run.
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// redactWaiting looks once more at the events that were not finished before.
+func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
+	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
+		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
+		if err != nil {
+			return fmt.Errorf("read those that wait: %w", err)
+		}
+		refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[identity.EventRef])
+		if err != nil {
+			return fmt.Errorf("read those that wait: %w", err)
+		}
+		if len(refs) == 0 || ended(ctx) {
+			return nil
+		}
+		if err := e.redactTogether(ctx, r, refs, nil, done); err != nil {
+			return err
+		}
+		page.After = refs[len(refs)-1].EventID
+	}
+}
+
+// redactNew goes on where the last walk over the events ended.
+func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) error {
+	at := setProgress{Source: r.Source, Rules: r.rules()}
+	var rules string
+	var seq int64
+	err := e.sql.Progress.With(ofSource{Source: r.Source}).QueryRow(ctx, pipeline.ByIndex{Sender: e.read}).Scan(&rules, &seq)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("read progress: %w", err)
+	}
+	if rules == at.Rules {
+		at.AcceptSeq = seq
+	}
+	for !ended(ctx) {
+		refs, last, err := e.redactable(ctx, r, at.AcceptSeq)
+		if err != nil || last == 0 {
+			return err
+		}
+		for len(refs) > redactBatch {
+			if err := e.redactTogether(ctx, r, refs[:redactBatch], nil, done); err != nil || ended(ctx) {
+				return err
+			}
+			refs = refs[redactBatch:]
+		}
+		at.AcceptSeq = last
+		if err := e.redactTogether(ctx, r, refs, &at, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redactable reads the events of the source in the next slice, and where that ends; 0
+// when there is none.
+func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs []identity.EventRef, last int64, err error) {
+	slice := redactable{Source: r.Source, After: after, AfterSeconds: r.After.Seconds(), Limit: redactSlice}
+	rows, err := e.sql.Redactable.With(slice).Query(ctx, pipeline.ByIndex{Sender: e.read})
+	if err != nil {
+		return nil, 0, fmt.Errorf("find events: %w", err)
+	}
+	var ref identity.EventRef
+	var selected bool
+	_, err = pgx.ForEachRow(rows, []any{&selected, &ref.Source, &ref.EventID, &last}, func() error {
+		if selected {
+			refs = append(refs, ref)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("find events: %w", err)
+	}
+	return refs, last, nil
+}
+
+// redactTogether redacts events in one transaction, or notes that they wait, and moves
+// the progress with them.
+func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
+	// In the order in which batches lock events.
+	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })
+	var came Redacted
+	var of jobsOf
+	err := e.db.Do(ctx, "redact", commit.Limits{Timeout: redactTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		came, of = Redacted{}, jobsOf{}
+		for _, ref := range refs {
+			if err := e.redactEvent(ctx, tx, r, ref, &came, &of); err != nil {
+				return fmt.Errorf("%s: %w", ref, err)
+			}
+		}
+		if to == nil {
+			return nil
+		}
+		if _, err := e.sql.SetProgress.With(*to).Exec(ctx, tx); err != nil {
+			return fmt.Errorf("note progress: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	done.Events += came.Events
+	done.Waiting += came.Waiting
+	done.jobs.add(of)
+	return nil
+}

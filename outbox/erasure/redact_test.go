@@ -1,0 +1,121 @@
+package erasure_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/payload"
+)
+
+func (b *bundle) redact(t testing.TB, after time.Duration, pointers ...string) erasure.Redacted {
+	t.Helper()
+	done, err := b.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "shop", Pointers: pointers, After: after}})
+	require.NoError(t, err)
+	return done
+}
+
+func (b *bundle) redacted(t testing.TB, events, waiting int, pointers ...string) {
+	t.Helper()
+	done := b.redact(t, 0, pointers...)
+	require.Equal(t, events, done.Events, "redacted")
+	require.Equal(t, waiting, done.Waiting, "waiting")
+}
+
+func TestRedactionReplacesTheValuesAndLeavesEveryOtherByte(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", "{ \"data\":\t{\"email\" : \"jane@x\",\"n\":1e400,\"email\":[1, 2] } ,\"s\":\"\\ud800\"}\n")
+	b.done(t, "evt_2", `{"other":true}`)
+	b.done(t, "xml", `<email>jane@x</email>`)
+	b.redacted(t, 3, 0, "/data/email", "/phone")
+	require.Equal(t, "{ \"data\":\t{\"email\" : \"redacted\",\"n\":1e400,\"email\":\"redacted\" } ,\"s\":\"\\ud800\"}\n", string(b.event(t, "evt_1").Body))
+	require.Equal(t, `{"other":true}`, string(b.event(t, "evt_2").Body))
+	require.Empty(t, b.event(t, "xml").Body, "nobody can tell where its values are")
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE error = 'redacted' AND erased_at IS NOT NULL`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
+
+	e := b.event(t, "evt_1")
+	require.Equal(t, inbox.Dispatched, e.Outcome)
+	require.True(t, e.ErasedAt.IsZero())
+	require.False(t, e.RedactedAt.IsZero())
+	require.NotEmpty(t, e.Headers)
+	_, err := b.Inbox().Replay(t.Context(), ref("evt_1"), ann, inbox.ReplayOptions{})
+	require.ErrorContains(t, err, "its content was redacted on ")
+	came := b.accept(t, `{}`, map[string]string{"evt_1": ""})
+	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
+	b.redacted(t, 0, 0, "/data/email", "/phone")
+}
+
+func TestFormsAreRedactedByTheirFields(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := outbox.Delivery{Source: "shop", Provider: "twilio", ContentType: payload.FormType, Body: []byte("From=%2B49+1&To=x&%46rom=2&A=From"), Events: []outbox.Incoming{{ID: "sms", Type: "sms"}}}
+	_, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	b.dispatch(t, "sms")
+	b.redacted(t, 1, 0, "/From")
+	require.Equal(t, "From=redacted&To=x&%46rom=redacted&A=From", string(b.event(t, "sms").Body))
+}
+
+// In a batch the pointers begin at the event.
+func TestAnItemIsRedactedWithoutItsNeighbours(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"list":[{"email":"a@b"},{"email":"c@d"}],"email":"e@f"}`, map[string]string{"a": "/list/0", "b": "/list/1"})
+	b.dispatch(t, "b")
+	b.redacted(t, 1, 1, "/email")
+	require.Equal(t, `{"list":[{"email":"a@b"},{"email":"redacted"}],"email":"e@f"}`, string(b.event(t, "a").Body))
+	b.dispatch(t, "a")
+	b.redacted(t, 1, 0, "/email")
+	require.Equal(t, `{"email":"redacted"}`, string(b.event(t, "a").Payload()))
+}
+
+// An event is redacted some time after its last effect ended, however long that takes.
+func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"email":"a@b"}`, map[string]string{"evt_1": ""})
+	effect := b.dispatch(t, "evt_1", "k")[0]
+	b.accept(t, `{"email":"a@b"}`, map[string]string{"evt_2": ""})
+	require.NoError(t, b.Ledger().Park(t.Context(), effect.IdempotencyKey(), ann))
+	for i := range 3 {
+		b.done(t, fmt.Sprintf("later_%d", i), `{"email":"a@b"}`)
+	}
+	require.Zero(t, b.redact(t, time.Hour, "/email"), "too young")
+	b.redacted(t, 3, 2, "/email")
+	b.redacted(t, 0, 2, "/email")
+	require.Equal(t, `{"email":"a@b"}`, string(b.event(t, "evt_1").Body))
+	require.NoError(t, b.Ledger().Retry(t.Context(), effect.IdempotencyKey(), ann))
+	b.exec(t, `UPDATE hooklatch.effects SET next_attempt_at = now() WHERE state = 'pending'`)
+	b.settle(t, b.claim(t, effect), ledger.VerdictDone)
+	require.Equal(t, 2, b.redact(t, time.Hour, "/email").Waiting, "its effect has just ended")
+	b.redacted(t, 1, 1, "/email")
+	require.Equal(t, `{"email":"redacted"}`, string(b.event(t, "evt_1").Body))
+
+	_, err := b.Erasure().Event(t.Context(), ref("evt_2"), ann, erasure.Order{Cancel: true})
+	require.NoError(t, err)
+	b.redacted(t, 0, 0, "/email")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.redaction_waiting`))
+}
+
+// Other rules are for the events of before as well.
+func TestNewRulesRedactWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 60 { // more than share a transaction
+		b.done(t, fmt.Sprintf("evt_%02d", i), `{"email":"a@b","phone":"1"}`)
+	}
+	b.redacted(t, 60, 0, "/email")
+	b.redacted(t, 0, 0, "/email")
+	b.redacted(t, 60, 0, "/phone", "/email")
+	for _, id := range []string{"evt_00", "evt_59"} {
+		require.Equal(t, `{"email":"redacted","phone":"redacted"}`, string(b.event(t, id).Body))
+	}
+}
