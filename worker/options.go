@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -66,6 +67,10 @@ type Options struct {
 	// Retention says how long things are kept, at each run of it. Nil: this process
 	// deletes nothing.
 	Retention func() retention.Settings `yaml:"-"`
+
+	// Redactions are what sources do not keep, asked for whenever it is looked for. Of
+	// several processes one works on that at a time, by what it knows. Nil: none.
+	Redactions func() []erasure.Redaction `yaml:"-"`
 
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`

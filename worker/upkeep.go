@@ -24,6 +24,7 @@ const (
 	kindRetention  = "upkeep.retention"
 	kindPauses     = "upkeep.pauses"
 	kindProbe      = "upkeep.probe"
+	kindRedact     = "upkeep.redact"
 )
 
 const (
@@ -34,6 +35,9 @@ const (
 	retentionEvery = 5 * time.Minute
 	// retentionBudget is what a run may take: below the time-out of any job.
 	retentionBudget = 20 * time.Second
+	redactEvery     = time.Minute
+	// redactFor is how long one run redacts; the next goes on.
+	redactFor = 15 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -50,6 +54,11 @@ type retentionArgs struct{}
 
 // Kind implements river.JobArgs.
 func (retentionArgs) Kind() string { return kindRetention }
+
+type redactArgs struct{}
+
+// Kind implements river.JobArgs.
+func (redactArgs) Kind() string { return kindRedact }
 
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
@@ -70,6 +79,7 @@ func periodicJobs() []*river.PeriodicJob {
 		every(partitionsEvery, partitionsArgs{}),
 		every(reconcileEvery, reconcileArgs{}),
 		every(retentionEvery, retentionArgs{}),
+		every(redactEvery, redactArgs{}),
 	}
 }
 
@@ -161,4 +171,28 @@ func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 				append(attrs, slog.Int64(logkey.Count, p.Rows), slog.Int64(logkey.Bytes, p.Bytes))...)
 		}
 	}
+}
+
+// redactWorker replaces what sources do not keep. A process that knows none leaves it to
+// others: some run finds one that does.
+type redactWorker struct {
+	river.WorkerDefaults[redactArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *redactWorker) Work(ctx context.Context, _ *river.Job[redactArgs]) error {
+	if w.opts.Redactions == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, redactFor)
+	defer cancel()
+	done, err := w.outbox.Erasure().Redact(ctx, w.opts.Redactions())
+	if done.Events > 0 {
+		w.telemetry.logger.InfoContext(ctx, "events redacted", slog.Int(logkey.Count, done.Events))
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("redact: %w", err)
+	}
+	return nil
 }

@@ -118,13 +118,13 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	b := setup(t)
 	events := b.start(t, b.worker(t))
 	seen := map[string]bool{}
-	for len(seen) < 3 {
+	for len(seen) < 4 {
 		e := <-events
 		require.Equal(t, river.EventKindJobCompleted, e.Kind)
 		require.Equal(t, riverjob.QueueUpkeep, e.Job.Queue)
 		seen[e.Job.Kind] = true
 	}
-	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true}, seen)
+	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
 // Effects that wait in a queue their destination had before are brought along.

@@ -106,6 +106,10 @@ type Provider struct {
 	// nothing. It is not signed at most senders: for metrics and the log only.
 	Retry func(r *Request) RetryInfo
 
+	// OtherBodies says what bodies of this sender may be beside JSON and forms, such as
+	// "XML". Empty: they are nothing else, or what an option says.
+	OtherBodies string
+
 	// MaxBody is the largest body the sender is known to send, in bytes; 0
 	// leaves the gateway's own cap.
 	MaxBody int64

@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -42,6 +43,7 @@ func (a *App) makeWorker() error {
 	opts.Routes, opts.Destinations, opts.ConfigHash = routesOf(cfg), made.list, cfg.Hash()
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
+	opts.Redactions = func() []erasure.Redaction { return redactionsOf(a.config.Load()) }
 	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
 	a.worker, err = worker.New(opts)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // sourcesOf makes the endpoints of the gateway. kept is where keys of senders
@@ -61,6 +63,17 @@ func optionalURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("parse URL: %w", err)
 	}
 	return u, nil
+}
+
+// redactionsOf are what sources do not keep.
+func redactionsOf(cfg *config.Config) []erasure.Redaction {
+	var redactions []erasure.Redaction
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		if s := cfg.Sources[name]; len(s.Redact) > 0 {
+			redactions = append(redactions, erasure.Redaction{Source: identity.Source(name), Pointers: s.Redact, After: s.RedactAfter})
+		}
+	}
+	return redactions
 }
 
 // shownSources is what the status page lists.

@@ -30,6 +30,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	}
 	d.faults(at, c.Err())
 	p := s.checkProvider(d, at)
+	s.checkRedaction(d, at, p)
 	if len(s.Secrets) == 0 && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")
 	}

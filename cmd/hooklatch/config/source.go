@@ -42,6 +42,15 @@ type Source struct {
 	// How long the same content is the same event, from its first delivery on.
 	// Only with dedup: content. Defaults to 1m.
 	DedupWindow time.Duration `yaml:"dedup_window,omitempty"`
+	// Values that are not kept: JSON pointers into an event, or names of form
+	// fields with a slash before them, as /From. They are replaced in the body, and
+	// what the effects of the event sent and were answered goes with them. The event
+	// is not replayed afterwards. Not for senders whose bodies may be neither JSON nor
+	// a form.
+	Redact []string `yaml:"redact,omitempty"`
+	// How long after the end of its last effect the values of an event are
+	// replaced: at least 1h. Only with redact. Defaults to 7d.
+	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 

@@ -86,6 +86,7 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 		Sign:        s.Sign,
 		Sample:      sampleDocuSign,
 		Retry:       proof.RetrySigns{Number: proof.At("/retryCount")}.Of,
+		OtherBodies: "XML",
 		MaxBody:     25 << 20,
 		Deadline:    100 * time.Second,
 		RetryWindow: 15 * proof.Day,

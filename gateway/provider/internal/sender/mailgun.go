@@ -66,6 +66,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 			}
 			return given.signed()
 		},
+		OtherBodies: "forms in several parts (multipart/form-data)",
 		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
 		RetryWindow: 8 * time.Hour,
 	}, nil

@@ -1,0 +1,35 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+const (
+	defaultRedactAfter = 7 * day
+	// minRedactAfter leaves time to look at what failed.
+	minRedactAfter = time.Hour
+)
+
+// checkRedaction finds what cannot be redacted. p is nil for an unknown provider.
+func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
+	redact, after := join(at, "redact"), join(at, "redact_after")
+	for _, pointer := range s.Redact {
+		if !strings.HasPrefix(pointer, "/") || strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~") {
+			d.reportf(redact, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
+				d.show(redact, pointer))
+		}
+	}
+	if len(s.Redact) > 0 && p != nil && p.OtherBodies != "" {
+		d.reportf(redact, "is not possible for provider %s: its bodies may be %s, in which no pointer finds a value", p.Name, p.OtherBodies)
+	}
+	_, given := d.origin.lines[after]
+	switch {
+	case given && len(s.Redact) == 0:
+		d.reportf(after, "%s means nothing without redact", FormatDuration(s.RedactAfter))
+	case given && s.RedactAfter < minRedactAfter && !d.reported(after):
+		d.reportf(after, "%s is too short; it must be at least %s", FormatDuration(s.RedactAfter), FormatDuration(minRedactAfter))
+	}
+}
