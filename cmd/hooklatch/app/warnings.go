@@ -30,7 +30,7 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg),
+		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg),
 		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 	)
 }
@@ -59,6 +59,31 @@ func keyWarnings(cfg *config.Config) []Warning {
 			if r.Name == w.Route {
 				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
 				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key, if it is not meant"})
+			}
+		}
+	}
+	return warnings
+}
+
+// personalWarnings are for keys and ids that are made of addresses of people: they stay
+// when an event is erased.
+func personalWarnings(cfg *config.Config) []Warning {
+	const stays = "reads %q, which names a person: keys and ids stay when an event is erased"
+	var warnings []Warning
+	for _, k := range route.PersonalKeys(routesOf(cfg)) {
+		for i, r := range cfg.Routes {
+			if r.Name == k.Route {
+				problem := cfg.Problem("routes["+strconv.Itoa(i)+"]."+k.Field, fmt.Sprintf(stays, k.Name))
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "make it of an id that the sender gives the person, or of a hash"})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		id := cfg.Sources[name].EventID
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // of fields the id is a hash
+			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
+				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "make the id of other fields, or of a hash of them with fields:"})
 			}
 		}
 	}

@@ -1,0 +1,81 @@
+package route
+
+import "strings"
+
+// WithoutLiterals is a CEL expression with another text in the place of each literal of
+// a string, of bytes or of a number, and without its comments: what it looks at stays,
+// and what it looks for goes. instead is called with each literal as it was written.
+func WithoutLiterals(expression string, instead func(literal string) string) string {
+	var out strings.Builder
+	for i := 0; i < len(expression); {
+		end, literal := literalAt(expression, i)
+		switch {
+		case literal:
+			out.WriteString(instead(expression[i:end]))
+		case strings.HasPrefix(expression[i:end], "//"):
+		default:
+			out.WriteString(expression[i:end])
+		}
+		i = end
+	}
+	return out.String()
+}
+
+// literalAt is where the token at i ends, and whether it is a literal.
+func literalAt(text string, i int) (end int, literal bool) {
+	switch c := text[i]; {
+	case strings.HasPrefix(text[i:], "//"):
+		if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+			return i + n, false
+		}
+		return len(text), false
+	case isDigit(c), c == '.' && i+1 < len(text) && isDigit(text[i+1]):
+		return numberEnd(text, i), true
+	case c == '"' || c == '\'':
+		return stringEnd(text, i, false), true
+	case isLetter(c):
+		end = i
+		for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
+			end++
+		}
+		// r, b, rb and br before a quote are part of the literal.
+		prefix := strings.ToLower(text[i:end])
+		if end < len(text) && (text[end] == '"' || text[end] == '\'') && (prefix == "r" || prefix == "b" || prefix == "rb" || prefix == "br") {
+			return stringEnd(text, end, strings.Contains(prefix, "r")), true
+		}
+		return end, false
+	}
+	return i + 1, false
+}
+
+// numberEnd is where a number ends, with its fraction, exponent and suffix.
+func numberEnd(text string, i int) int {
+	for ; i < len(text); i++ {
+		signed := (text[i] == '+' || text[i] == '-') && (text[i-1] == 'e' || text[i-1] == 'E')
+		if !isDigit(text[i]) && !isLetter(text[i]) && text[i] != '.' && !signed {
+			break
+		}
+	}
+	return i
+}
+
+// stringEnd is where a string ends whose quote is at i.
+func stringEnd(text string, i int, raw bool) int {
+	quote := text[i : i+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[i:], triple) {
+		quote = triple
+	}
+	for i += len(quote); i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && !raw:
+			i++
+		case strings.HasPrefix(text[i:], quote):
+			return i + len(quote)
+		}
+	}
+	return len(text)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }

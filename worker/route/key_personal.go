@@ -1,0 +1,78 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// PersonalKey is about an expression that makes a key of what names a person: keys
+// outlast an erasure.
+type PersonalKey struct {
+	Route string
+	Field string // of the route: key, order_by or latest_by
+	Name  string // of what it reads
+}
+
+func (k PersonalKey) String() string {
+	return fmt.Sprintf("route %q: %s: reads %s, which names a person", k.Route, k.Field, k.Name)
+}
+
+// personal are the parts of the names of fields that hold addresses of people.
+var personal = []string{"email", "mail", "phone", "telephone", "mobile", "msisdn", "fax"}
+
+// NamesPerson tells that what has this name is an address of a person: of mail, or a
+// telephone number. The id of one is not.
+func NamesPerson(name string) bool {
+	return hasWord(name, personal) && !hasWord(name, []string{"id", "hash", "sha256"})
+}
+
+// PersonalKeys finds keys that are made of fields which by their names hold addresses of
+// people. Keys that do not compile are passed over; Check reports them.
+func PersonalKeys(routes []Route) []PersonalKey {
+	envs, err := newExpressionEnvs()
+	if err != nil {
+		return nil // Check reports it
+	}
+	var found []PersonalKey
+	for _, r := range routes {
+		for _, k := range []struct{ field, expression string }{{"key", r.Key}, {"order_by", r.OrderBy}, {"latest_by", r.LatestBy}} {
+			if k.expression == "" {
+				continue
+			}
+			compiled, issues := envs.dispatch.Compile(k.expression)
+			if issues.Err() != nil {
+				continue
+			}
+			var names []string
+			ast.PreOrderVisit(compiled.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+				if name := fieldRead(e); NamesPerson(name) && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}))
+			for _, name := range names {
+				found = append(found, PersonalKey{Route: r.Name, Field: k.field, Name: name})
+			}
+		}
+	}
+	return found
+}
+
+// fieldRead is the name of the field that an expression reads; empty for others.
+func fieldRead(e ast.Expr) string {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return e.AsSelect().FieldName()
+	case ast.CallKind:
+		// body["email"] is body.email.
+		if call := e.AsCall(); call.FunctionName() == operators.Index && len(call.Args()) == 2 && call.Args()[1].Kind() == ast.LiteralKind {
+			if name, isText := call.Args()[1].AsLiteral().(types.String); isText {
+				return string(name)
+			}
+		}
+	}
+	return ""
+}
