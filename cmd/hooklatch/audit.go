@@ -17,7 +17,7 @@ func (c *cli) newAudit() *cobra.Command {
 		Use:   "audit",
 		Short: "List what people ordered, the newest first",
 		Long: `List what people ordered, the newest first: retries, cancellations, parked effects,
-replays and pauses, each with who ordered it, when, why, and what came of it. Each
+replays, pauses and erasures, each with who ordered it, when, why, and what came of it. Each
 was recorded in the transaction that did it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -87,6 +87,9 @@ answered, and what follows; and with every change of its state.`,
 
 // printEffectBody writes what was sent, or will be (I7).
 func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Effect) error {
+	if !e.ErasedAt.IsZero() {
+		return fmt.Errorf("the body of %s was taken away on %s: %s", e.IdempotencyKey, shown(e.ErasedAt), e.Error)
+	}
 	if e.Request.Late {
 		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
 	}
@@ -146,7 +149,11 @@ func (c *cli) printEffect(d effectDetail) {
 		field("last status", strconv.Itoa(e.ResponseStatus))
 	}
 	field("last answer", e.ResponseExcerpt)
-	field("last error", e.Error)
+	if e.ErasedAt.IsZero() {
+		field("last error", e.Error)
+	} else {
+		field("content", e.Error+" on "+shown(e.ErasedAt))
+	}
 	c.printEffectTimeline(d)
 	fmt.Fprintln(c.stdout, "\ntransitions")
 	for _, t := range d.transitions {

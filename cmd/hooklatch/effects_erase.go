@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// literalHash stands in the record of an order for a text it looked for. The id of the
+// order is part of it: the same text has another hash in another order.
+func literalHash(requestID, literal string) string {
+	sum := sha256.Sum256([]byte(requestID + "\n" + literal))
+	return "sha256:" + hex.EncodeToString(sum[:8])
+}
+
+func (c *cli) newEffectsErase() *cobra.Command {
+	var by operatorFlags
+	var destination string
+	var cancel, yes bool
+	cmd := &cobra.Command{
+		Use:   "erase KEY",
+		Short: "Take away what an effect says that the application enqueued",
+		Long: `Take away what an effect sent that the application enqueued itself, what was
+answered and what failed. Its key and its state stay: the key enqueues nothing again,
+and the effect is never tried again. KEY is the key on the wire, or with --destination
+the one it was enqueued with. Effects of an event are erased with it: events erase.
+
+An unfinished effect is refused: --cancel gives it up first. Nothing is done until --yes
+is given.`,
+		Example: "  " + c.name + ` effects erase hl_77a1cf6b2b54f3b2b3f7c3d0f7d8d1a2b3c4d5e6 --yes
+  ` + c.name + ` effects erase --destination mail welcome-42 --cancel --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key := args[0]
+			if destination != "" {
+				id := identity.EffectID{Scope: identity.ScopeOfEnqueue(destination), Key: identity.Key(key), Generation: 1}
+				key = id.IdempotencyKey()
+			}
+			operator := by.operator()
+			operator.RequestID = uuid.NewString()
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				view := erasureView{Action: erasure.ActionEraseEffect, Target: key, Preview: !yes, Selected: 1}
+				e, err := o.Ledger().Effect(cmd.Context(), key)
+				if errors.Is(err, ledger.ErrNotFound) {
+					return noSuchEffect(args[0])
+				}
+				if err == nil && yes {
+					view.Erased = 1
+					_, err = o.Erasure().Effect(cmd.Context(), key, operator, erasure.Order{Cancel: cancel})
+				}
+				if err != nil {
+					return orCancel(err)
+				}
+				switch {
+				case c.asJSON:
+					return printJSON(c.stdout, view)
+				case yes:
+					_, err = fmt.Fprintf(c.stdout, "%s%s\n", erasedLine, e.IdempotencyKey)
+				default:
+					_, err = fmt.Fprintf(c.stdout, "%s to %s, %s, made %s\nerase it with the same command and --yes\n",
+						e.IdempotencyKey, e.Destination, e.State, shown(e.CreatedAt))
+				}
+				return err
+			})
+		},
+	}
+	by.register(cmd)
+	c.jsonFlag(cmd)
+	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the one the application gave an effect to this `destination`")
+	cmd.Flags().BoolVar(&cancel, "cancel", false, "give the effect up if it is unfinished, and erase it too")
+	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without it the effect is only shown")
+	return cmd
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// again erases what a list names, where a restore brought it back.
+func (r *eraseRun) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
+	refs, effects, err := r.readList(name)
+	if err != nil {
+		return err
+	}
+	view := erasureView{Action: erasure.ActionEraseEvent, Preview: !yes, Selected: int64(len(refs) + len(effects))}
+	erase := func(target string, do func() (erasure.Erased, error)) error {
+		_, err := do()
+		_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
+		switch {
+		case err == nil:
+			view.Erased++
+			view.Events = append(view.Events, target)
+		case errors.Is(err, ledger.ErrNotFound):
+			view.Unknown++
+		case unfinished:
+			view.Unfinished++
+			r.complain(orCancel(err))
+		default:
+			return err
+		}
+		return nil
+	}
+	order := erasure.Order{Cancel: r.cancel, Filter: struct {
+		Again bool `json:"again"`
+	}{true}}
+	for i := 0; yes && err == nil && i < len(refs); i++ {
+		if err = context.Cause(ctx); err == nil {
+			err = erase(refs[i].String(), func() (erasure.Erased, error) { return o.Erasure().Event(ctx, refs[i], r.by, order) })
+		}
+	}
+	for i := 0; yes && err == nil && i < len(effects); i++ {
+		if err = context.Cause(ctx); err == nil {
+			err = erase(effects[i], func() (erasure.Erased, error) { return o.Erasure().Effect(ctx, effects[i], r.by, order) })
+		}
+	}
+	view.Stopped = err != nil
+	if r.asJSON {
+		return errors.Join(err, printJSON(r.stdout, view))
+	}
+	if !yes {
+		_, err = fmt.Fprintf(r.stdout, "%d listed\nerase them again with the same command and --yes\n", view.Selected)
+		return err
+	}
+	fmt.Fprintf(r.stdout, "%d of %d erased again, %d not there, %d unfinished\n", view.Erased, view.Selected, view.Unknown, view.Unfinished)
+	return err
+}
+
+// readList reads what an erasure printed: SOURCE/EVENT_ID, or the key of an effect, in a
+// line each, with or without what stands before it.
+func (r *eraseRun) readList(name string) (refs []identity.EventRef, effects []string, err error) {
+	in := r.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read list: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		line := strings.TrimPrefix(lines.Text(), erasedLine)
+		switch {
+		case strings.TrimSpace(line) == "":
+		case strings.HasPrefix(line, "hl_") && !strings.Contains(line, "/"):
+			effects = append(effects, strings.TrimSpace(line))
+		default:
+			ref, err := eventRef([]string{line})
+			if err != nil {
+				return nil, nil, err
+			}
+			refs = append(refs, ref)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, nil, fmt.Errorf("read list: %w", err)
+	}
+	return refs, effects, nil
+}

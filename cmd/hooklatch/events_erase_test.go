@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+func TestErasedEventsSaySoEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	for _, id := range []string{"id-1", "id-2", "id-3"} {
+		must(t, s.args("send", "github", "--id", id)...)
+		s.waitDone(t, "github", id)
+	}
+	require.Contains(t, must(t, s.args("events", "erase", "github", "id-1")...), "with 1 effect\nerase it with the same command and --yes\n")
+	require.Equal(t, 0, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
+	require.Equal(t, "erased github/id-1\n", must(t, s.args("events", "erase", "github/id-1", "--yes", "--as", "ann", "--reason", "request 17")...))
+
+	shown := must(t, s.args("events", "show", "github", "id-1")...)
+	require.Regexp(t, `\nbody +erased by ann on 20`, shown)
+	require.Regexp(t, `Z  erased by ann\n`, shown)
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-1", "--json")...), `"erased_at"`)
+	var key string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects WHERE event_id = 'id-1'`).Scan(&key))
+	require.Regexp(t, `\ncontent +erased by ann on 20`, must(t, s.args("effects", "show", key)...))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"github/id-1 was erased by ann on 20", []string{"events", "show", "github", "id-1", "--raw"}},
+		{"its content was erased on 20", []string{"events", "replay", "github", "id-1"}},
+		{"was taken away on 20", []string{"effects", "show", key, "--body"}},
+		{"it was made by event github/id-1: erase that", []string{"effects", "erase", key, "--yes"}},
+		{"there is no event github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
+		{"there is no effect with the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},
+	} {
+		var out command
+		require.Equal(t, exitFailed, out.run(t.Context(), s.args(c.args...)...), c.args)
+		require.Contains(t, out.stderr.String(), c.want, c.args)
+	}
+
+	when := []string{"events", "erase", "--source", "github", "--when", `event.id == "id-2"`}
+	require.Regexp(t, `^1 event selected\n(?s:.*)id-2(?s:.*)\nerase them with the same command and --yes\n$`, must(t, s.args(when...)...))
+	list := must(t, s.args(append(when, "--yes", "--as", "ann")...)...)
+	require.Equal(t, "erased github/id-2\n", list)
+	var filter string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT filter::text FROM hooklatch.operator_log WHERE target = 'github/id-2'`).Scan(&filter))
+	require.Regexp(t, `"when": "event.id == sha256:[0-9a-f]{16}"`, filter)
+
+	name := filepath.Join(t.TempDir(), "erased.txt")
+	require.NoError(t, os.WriteFile(name, []byte("erased github/id-1\n"+list+"github/id-9\n"), 0o600))
+	require.Equal(t, "3 listed\nerase them again with the same command and --yes\n", must(t, s.args("events", "erase", "--again", name)...))
+	require.Equal(t, "2 of 3 erased again, 1 not there, 0 unfinished\n", must(t, s.args("events", "erase", "--again", name, "--yes")...))
+	audit := must(t, s.args("audit")...)
+	require.Contains(t, audit, "event.erase")
+	require.Contains(t, audit, "request 17")
+	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`))
+}
+
+func TestMisuseOfEraseIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"events", "erase"},
+		{"events", "erase", "nothing"},
+		{"events", "erase", "github", "id-1", "--source", "github"},
+		{"events", "erase", "github/id-1", "--again", "x"},
+		{"events", "erase", "--source", "github", "--again", "x"},
+		{"events", "erase", "--state", "odd"},
+		{"events", "erase", "--when", "body."},
+		{"effects", "erase"},
+	} {
+		var out command
+		require.Equal(t, exitMisused, out.run(t.Context(), args...), args)
+	}
+}
+
+// What a source does not keep is replaced some time after the last effect.
+func TestSourcesRedactWhatTheySay(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
+		github := cfg.Sources["github"]
+		github.Redact, github.RedactAfter = []string{"/sender"}, 1
+		cfg.Sources["github"] = github
+	}})
+	body := filepath.Join(t.TempDir(), "body.json")
+	require.NoError(t, os.WriteFile(body, []byte(`{"zen": "x","sender": {"login":"jane"}}`), 0o600))
+	must(t, s.args("send", "github", body, "--id", "id-1")...)
+	s.waitDone(t, "github", "id-1")
+	// As the leader does every minute.
+	_, err := s.pool.Exec(t.Context(), `INSERT INTO hooklatch.river_job (kind, queue, args, max_attempts) VALUES ('upkeep.redact', 'upkeep', '{}', 1)`)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`)
+	}, patience, tick)
+	require.Equal(t, `{"zen": "x","sender": "redacted"}`, must(t, s.args("events", "show", "github", "id-1", "--raw")...))
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "it is not as it came, and is not replayed")
+}
