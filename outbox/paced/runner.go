@@ -1,0 +1,82 @@
+// Package paced is responsible for work that comes in small pieces and is done in
+// large ones: at once where there was none for a while, and else after a pause.
+package paced
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/drain"
+)
+
+// stopPause is between the last calls.
+const stopPause = 2 * time.Millisecond
+
+// Runner calls a function soon after it was woken, one call at a time and with a
+// pause after each. While nobody wakes it, it has no goroutine. It is safe for
+// concurrent use.
+type Runner struct {
+	pause    time.Duration
+	run      func()
+	stopping chan struct{}
+	underway sync.WaitGroup
+
+	mu      sync.Mutex
+	awake   bool // since the last call began
+	running bool
+	closed  bool
+}
+
+// New returns a Runner of run.
+func New(pause time.Duration, run func()) *Runner {
+	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
+}
+
+// Wake makes a call of the function begin after this. It reports whether one
+// will: not after Stop, but for a call that the function itself asks for.
+func (r *Runner) Wake() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed && !r.running {
+		return false
+	}
+	r.awake = true
+	if !r.running {
+		r.running = true
+		r.underway.Go(r.loop)
+	}
+	return true
+}
+
+func (r *Runner) loop() {
+	for r.next() {
+		r.run()
+		select {
+		case <-time.After(r.pause):
+		case <-r.stopping:
+			time.Sleep(min(r.pause, stopPause)) // the function may wait for somebody
+		}
+	}
+}
+
+// next reports whether there is another call to make. It counts the goroutine out
+// in the same critical section when there is none.
+func (r *Runner) next() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running, r.awake = r.awake, false
+	return r.running
+}
+
+// Stop refuses what is new and waits for the call of those who woke it before, or
+// until ctx is done. It does not wait for a pause. It may be called again.
+func (r *Runner) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.stopping)
+	}
+	r.mu.Unlock()
+	return drain.Wait(ctx, &r.underway)
+}
