@@ -329,7 +329,7 @@ func TestDifferenceOfADuplicateStaysNoted(t *testing.T) {
 	ref := b.accepted(t, "stripe", "evt_1").EventRef
 	for _, differs := range []bool{false, true, false} {
 		require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-			_, err := b.noteDuplicateBatch(t.Context(), tx, []duplicateNote{{ref: ref, bodyDiffers: differs}, {ref: ref}})
+			_, err := b.noteDuplicateBatch(t.Context(), tx, []duplicateNote{{ref: ref, count: 1, bodyDiffers: differs}, {ref: ref, count: 1}})
 			return err
 		}))
 	}

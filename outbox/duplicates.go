@@ -5,17 +5,89 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/paced"
 )
 
-// duplicateNote is what the row of an event is told about a duplicate of it.
+const (
+	// countPause is how long duplicates are counted in memory before they are
+	// noted, and so what a crash may lose of the counts.
+	countPause = time.Second
+	// maxCounted bounds the events whose duplicates are in memory at once: some
+	// 8 MiB. Those of further events are not counted.
+	maxCounted = 16_384
+	// keptTimes is how many of its duplicates an event keeps the time of.
+	keptTimes = 16
+)
+
+// duplicateNote is what the row of an event is told about duplicates of it.
 type duplicateNote struct {
 	ref         identity.EventRef
+	count       int64
 	bodyDiffers bool
+	times       []time.Time // of the last ones, at most keptTimes
+}
+
+// add puts what came after it to a note.
+func (n *duplicateNote) add(later duplicateNote) {
+	n.count += later.count
+	n.bodyDiffers = n.bodyDiffers || later.bodyDiffers
+	n.times = append(n.times, later.times...)
+	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
+}
+
+// duplicateCount gathers notes in memory, so that a storm of duplicates becomes
+// one change of a row in a second.
+type duplicateCount struct {
+	offer  func(duplicateNote) bool // to whoever writes them; false: not now
+	runner *paced.Runner
+
+	mu    sync.Mutex
+	notes map[identity.EventRef]*duplicateNote
+}
+
+func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
+	c := &duplicateCount{offer: offer, notes: make(map[identity.EventRef]*duplicateNote)}
+	c.runner = paced.New(countPause, c.write)
+	return c
+}
+
+// add counts a duplicate. It reports whether there was room for it.
+func (c *duplicateCount) add(note duplicateNote) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch known := c.notes[note.ref]; {
+	case known != nil:
+		known.add(note)
+	case len(c.notes) >= maxCounted:
+		return false
+	default:
+		note.ref.EventID = identity.EventID(strings.Clone(string(note.ref.EventID))) // it may be a part of the body
+		c.notes[note.ref] = &note
+	}
+	return c.runner.Wake()
+}
+
+// write hands over what was gathered. What finds no room waits for the next time.
+func (c *duplicateCount) write() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ref, note := range c.notes {
+		if !c.offer(*note) {
+			c.runner.Wake()
+			return
+		}
+		delete(c.notes, ref)
+	}
 }
 
 // noteDuplicates counts duplicates on the rows they repeat, after the answer:
@@ -26,7 +98,8 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 		if e.Status != Duplicate {
 			continue
 		}
-		if !o.duplicates.Offer(duplicateNote{ref: identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}, bodyDiffers: e.BodyDiffers}) {
+		ref := identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}
+		if !o.counted.add(duplicateNote{ref: ref, count: 1, bodyDiffers: e.BodyDiffers, times: []time.Time{time.Now()}}) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, string(e.Source)), slog.String(logkey.EventID, string(e.EventID)))
 		}
 	}
@@ -37,25 +110,39 @@ type duplicatesRow struct {
 
 	Duplicates  int64
 	BodyDiffers bool
+	SecondsAgo  string // of the last ones, with spaces between
 }
 
-type noteDuplicates struct{ Noted []duplicatesRow }
+type noteDuplicates struct {
+	Noted []duplicatesRow
+	Kept  int // times of each event
+}
 
 func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {
-	index := make(map[identity.EventRef]int, len(batch))
-	var noted []duplicatesRow
+	notes := make(map[identity.EventRef]*duplicateNote, len(batch))
 	for _, note := range batch {
-		i, seen := index[note.ref]
-		if !seen {
-			i = len(noted)
-			index[note.ref] = i
-			noted = append(noted, duplicatesRow{EventRef: note.ref})
+		if known := notes[note.ref]; known != nil {
+			known.add(note)
+			continue
 		}
-		noted[i].Duplicates++
-		noted[i].BodyDiffers = noted[i].BodyDiffers || note.bodyDiffers
+		note.times = slices.Clone(note.times) // the batch may be tried again
+		notes[note.ref] = &note
 	}
-	if _, err := o.sql.NoteDuplicates.With(noteDuplicates{Noted: noted}).Exec(ctx, tx); err != nil {
+	rows := make([]duplicatesRow, 0, len(notes))
+	for ref, note := range notes {
+		rows = append(rows, duplicatesRow{EventRef: ref, Duplicates: note.count, BodyDiffers: note.bodyDiffers, SecondsAgo: secondsAgo(note.times)})
+	}
+	if _, err := o.sql.NoteDuplicates.With(noteDuplicates{Noted: rows, Kept: keptTimes}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("note duplicates: %w", err)
 	}
 	return make([]struct{}, len(batch)), nil
+}
+
+// secondsAgo spells times for SQL, which is given no time of ours.
+func secondsAgo(times []time.Time) string {
+	ago := make([]string, len(times))
+	for i, at := range times {
+		ago[i] = strconv.FormatFloat(max(time.Since(at).Seconds(), 0), 'f', 6, 64)
+	}
+	return strings.Join(ago, " ")
 }

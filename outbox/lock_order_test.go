@@ -82,7 +82,7 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 		"note duplicates": {"processed_events", "event_id", func(_ context.Context, t *testing.T, b *bundle) func(context.Context, pgx.Tx) error {
 			var notes []duplicateNote
 			for _, i := range inLine {
-				notes = append(notes, duplicateNote{ref: b.accepted(t, "stripe", lineKey(i)).EventRef})
+				notes = append(notes, duplicateNote{ref: b.accepted(t, "stripe", lineKey(i)).EventRef, count: 1})
 			}
 			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.noteDuplicateBatch(ctx, tx, notes); return err }
 		}},

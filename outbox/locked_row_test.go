@@ -22,7 +22,7 @@ func TestStatementsSeeTheEventTheyWaitedFor(t *testing.T) {
 		return err
 	}
 	noteDuplicate := func(ctx context.Context, b *bundle, tx pgx.Tx, e *inbox.Event) error {
-		_, err := b.noteDuplicateBatch(ctx, tx, []duplicateNote{{ref: e.EventRef}})
+		_, err := b.noteDuplicateBatch(ctx, tx, []duplicateNote{{ref: e.EventRef, count: 1}})
 		return err
 	}
 	failed := func(ctx context.Context, b *bundle, tx pgx.Tx, e *inbox.Event) error {

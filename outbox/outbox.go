@@ -107,6 +107,7 @@ type Outbox struct {
 	logger   *slog.Logger
 
 	accepts    *commit.Group[arrival, Acceptance]
+	counted    *duplicateCount
 	duplicates *commit.Group[duplicateNote, struct{}]
 	senderKeys *commit.Group[SenderKey, struct{}]
 	dispatches *commit.Group[Dispatch, Dispatched]
@@ -167,6 +168,7 @@ func New(opts Options) (*Outbox, error) {
 	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
+	o.counted = newDuplicateCount(o.duplicates.Offer)
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
 	})
@@ -198,7 +200,8 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.accepts.Stop(ctx),
 		o.dispatches.Stop(ctx),
 		o.ledger.Stop(ctx),
-		o.duplicates.Stop(ctx),
+		o.counted.runner.Stop(ctx),
+		o.duplicates.Stop(ctx), // after the counts that it writes
 		o.senderKeys.Stop(ctx),
 		o.jobs.Stop(ctx), // after those that insert them
 	)

@@ -37,6 +37,8 @@ type Event struct {
 	Duplicates      int64     `json:"duplicates"`
 	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without a duplicate
 	BodyDiffers     bool      `json:"body_differs,omitzero"`
+	// DuplicateTimes are those of the last 16 duplicates, in order.
+	DuplicateTimes []time.Time `json:"duplicate_times,omitempty"`
 
 	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery had come before, under another id
 	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try

@@ -118,7 +118,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 		&e.Source, &e.EventID, &e.Provider, &e.Type, &e.APIVersion, &occurredAt, &e.ReceivedAt,
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
 		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
-		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers,
+		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers, &e.DuplicateTimes,
 		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason, &erasedAt, &redactedAt,
 		&headers, &contentType, &e.Body,
 	}, added...)...); err != nil {

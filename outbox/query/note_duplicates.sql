@@ -1,7 +1,8 @@
--- Counts duplicates on the rows they repeat, outside the path of the answer.
+-- Counts duplicates on the rows they repeat, outside the path of the answer, and
+-- keeps when the last of them came.
 WITH noted AS (
     SELECT n.*
-    FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean)
+    FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean, seconds_ago text)
     ORDER BY n.source COLLATE "C", n.event_id COLLATE "C"
 ), locked AS (
     SELECT noted.*
@@ -13,11 +14,27 @@ WITH noted AS (
             AND p.event_id = noted.event_id
         FOR UPDATE
     ) AS stands
+), came AS (
+    SELECT locked.*, ARRAY (
+            SELECT clock_timestamp() - make_interval(secs => ago::double precision)
+            FROM unnest(string_to_array(locked.seconds_ago, ' ')) AS ago
+        ) AS times
+    FROM locked
 )
 UPDATE hooklatch.processed_events AS p
 SET
-    duplicates = p.duplicates + locked.duplicates,
-    last_duplicate_at = clock_timestamp(),
-    body_differs = p.body_differs OR locked.body_differs
-FROM locked
-WHERE {{same_event}}
+    duplicates = p.duplicates + came.duplicates,
+    last_duplicate_at = GREATEST(p.last_duplicate_at, (SELECT max(at) FROM unnest(came.times) AS at)),
+    duplicate_times = ARRAY (
+        SELECT at
+        FROM (
+            SELECT at
+            FROM unnest(p.duplicate_times || came.times) AS at
+            ORDER BY at DESC
+            LIMIT :kept
+        ) AS last
+        ORDER BY at
+    ),
+    body_differs = p.body_differs OR came.body_differs
+FROM came
+WHERE {{same_event locked=came}}
