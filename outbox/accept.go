@@ -82,7 +82,8 @@ func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) +
 // Accept commits the delivery: dedup rows, payload and one dispatch job for
 // each new event, in one transaction that it may share with other deliveries
 // (T1). When it returns without an error, all of it is committed (I1). When
-// ctx ends first, the delivery is committed all the same.
+// ctx ends first, the delivery is committed all the same. Events whose COMMIT it
+// heard a moment ago it knows again without asking the database.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery
 // without events is not stored.
@@ -91,11 +92,17 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		d.release()
 		return Acceptance{}, nil
 	}
+	if known, ok := o.knownAgain(d); ok {
+		d.release()
+		o.noteDuplicates(known)
+		return known, nil
+	}
 	a, err := o.newArrival(d)
 	if err != nil {
 		d.release()
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
+	life := o.recent.Life()
 	acceptance, err := o.accepts.Submit(ctx, a)
 	if planted.Is(planted.SafeToRetryBelieved) && pgconn.SafeToRetry(err) { //nolint:forbidigo // it is wrong: that is the bug
 		return o.Accept(ctx, d)
@@ -103,6 +110,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
+	o.remember(life, d, acceptance)
 	o.noteDuplicates(acceptance)
 	return acceptance, nil
 }
@@ -167,6 +175,9 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	acceptances := make([]Acceptance, len(batch))
 	for i, a := range batch {
 		acceptances[i] = a.acceptance(i, known, guards)
+		if planted.Is(planted.CacheFilledBeforeCommit) {
+			o.remember(o.recent.Life(), a.Delivery, acceptances[i])
+		}
 	}
 	return acceptances, nil
 }
@@ -177,7 +188,7 @@ type knownEvents struct{ Events []identity.EventRef }
 type knownEvent struct {
 	acceptanceID uuid.UUID
 	receivedAt   time.Time
-	hash         []byte
+	hash         []byte // empty for what was imported
 }
 
 // acceptance says what became of arrival i of the batch.
@@ -207,8 +218,8 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 		default:
 			e.Status = Refused
 		}
-		e.AcceptanceID, e.FirstReceivedAt = stands.acceptanceID, stands.receivedAt
-		e.BodyDiffers = e.Status != Refused && !bytes.Equal(stands.hash, a.hashes[j])
+		e.AcceptanceID, e.FirstReceivedAt, e.hash = stands.acceptanceID, stands.receivedAt, stands.hash
+		e.BodyDiffers = e.Status != Refused && len(stands.hash) > 0 && !bytes.Equal(stands.hash, a.hashes[j])
 		out.Events[j] = e
 	}
 	return out

@@ -51,6 +51,8 @@ type AcceptedEvent struct {
 	ReplaySuspect bool
 	// ContentDiffers tells that the proof had come before with other content.
 	ContentDiffers bool
+
+	hash []byte // SHA-256 of the payload that is stored
 }
 
 // New counts the events that were accepted for the first time.

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/recent"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
@@ -107,6 +108,7 @@ type Outbox struct {
 	logger   *slog.Logger
 
 	accepts    *commit.Group[arrival, Acceptance]
+	recent     *recent.Cache
 	counted    *duplicateCount
 	duplicates *commit.Group[duplicateNote, struct{}]
 	senderKeys *commit.Group[SenderKey, struct{}]
@@ -169,6 +171,7 @@ func New(opts Options) (*Outbox, error) {
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
+	o.recent = recent.New(o.databaseLife, o.missDatabaseLife)
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
 	})
@@ -200,6 +203,7 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.accepts.Stop(ctx),
 		o.dispatches.Stop(ctx),
 		o.ledger.Stop(ctx),
+		o.recent.Stop(ctx),
 		o.counted.runner.Stop(ctx),
 		o.duplicates.Stop(ctx), // after the counts that it writes
 		o.senderKeys.Stop(ctx),

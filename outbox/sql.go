@@ -20,6 +20,7 @@ type statements struct {
 	CanCommit           statement.Bound
 	ContentGuard        statement.Of[contentGuard]
 	ContentGuards       statement.Of[contentGuards]
+	DatabaseLife        statement.Bound
 	EventsWithoutJob    statement.Of[eventsWithoutJob]
 	FailDispatch        statement.Of[failDispatch]
 	Fence               statement.Of[fenceArgs]

@@ -25,6 +25,8 @@ const (
 	CommitOnRequestContext Bug = "commit_on_request_context" // a client that hangs up cancels the COMMIT, and nobody is told
 	SafeToRetryBelieved    Bug = "safe_to_retry_believed"    // what pgx calls safe to retry is taken for not committed
 	SynchronousCommitOff   Bug = "synchronous_commit_off"    // COMMIT does not wait for the disk
+	// CacheFilledBeforeCommit: an event is known again before it is committed.
+	CacheFilledBeforeCommit Bug = "cache_filled_before_commit"
 
 	// Dispatching.
 	DispatchWithoutFence Bug = "dispatch_without_fence" // every run of a dispatch writes
@@ -48,7 +50,7 @@ const (
 func Bugs() []Bug {
 	return []Bug{
 		AckBeforeCommit, SelectThenInsert, JobOutsideTransaction, DedupOwnTransaction, BodyHashAsKey,
-		CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff,
+		CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff, CacheFilledBeforeCommit,
 		DispatchWithoutFence, CompensatingDelete, ReplayUnrecorded,
 		SettleWithoutFence, NewKeyOnRetry, DoneBeforeWork, ExternalCallBeforeCommit, LeaseIgnored, OrderLockDropped, ProbePassesPause,
 		RetentionBelowWindow,

@@ -57,7 +57,7 @@ func exchangesOf(bug Bug) []exchange {
 	case ProbePassesPause:
 		return []exchange{{"claim.sql", "d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe)", "(d.operator_paused OR d.breaker_state <> 'closed') AND NOT asked.is_probe"}}
 	case AckBeforeCommit, JobOutsideTransaction, BodyHashAsKey, CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff,
-		NewKeyOnRetry, DoneBeforeWork, ExternalCallBeforeCommit, RetentionBelowWindow:
+		NewKeyOnRetry, DoneBeforeWork, ExternalCallBeforeCommit, CacheFilledBeforeCommit, RetentionBelowWindow:
 	}
 	return nil // a branch on Is
 }

@@ -1,0 +1,78 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// A gateway knows an event again without asking the database. Once that is another
+// one, or the same after a restart, it asks: what was acknowledged before may be lost
+// there, which is what the deletion of its row stands for.
+func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
+	t.Parallel()
+	c, url := proxied(t, cluster.Options{Durable: true, Standby: true})
+	migrate(t, c)
+	box := gateway(t, url)
+	accept := func(id string) (outbox.Acceptance, error) {
+		return box.Accept(context.Background(), outbox.Delivery{
+			Source: "stripe", Provider: "stripe", Body: []byte(`{}`), Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "x"}},
+		})
+	}
+	for name, change := range map[string]func() error{
+		"restart":   func() error { return c.Restart(t.Context(), cluster.Fast) },
+		"promotion": func() error { return c.Promote(t.Context(), cluster.Killed) },
+	} {
+		var ids []string
+		for n := range 10 {
+			id := fmt.Sprintf("evt_%s_%d", name, n)
+			ids = append(ids, id)
+			require.Eventually(t, func() bool {
+				if _, err := accept(id); err != nil {
+					return false
+				}
+				conn := connect(t, c.Primary("postgres"))
+				_, err := conn.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, id)
+				require.NoError(t, errors.Join(err, conn.Close(t.Context())))
+				a, err := accept(id)
+				return err == nil && a.New() == 0 // it is known without its row
+			}, 30*time.Second, time.Millisecond, name)
+		}
+		require.NoError(t, change(), name)
+		require.Eventually(t, func() bool {
+			_, err := accept("evt_" + name)
+			return err == nil
+		}, 30*time.Second, 10*time.Millisecond)
+		for range 100 { // of an event that is known, so that the database is asked
+			_, err := accept("evt_" + name)
+			require.NoError(t, err)
+			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate is of a time
+		}
+		for _, id := range ids {
+			a, err := accept(id)
+			require.NoError(t, err)
+			require.Equal(t, 1, a.New(), id)
+		}
+	}
+}
+
+func migrate(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), c.Primary("postgres"))
+	require.NoError(t, err)
+	defer pool.Close()
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	require.NoError(t, err)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+}

@@ -1,0 +1,87 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/recent"
+)
+
+// knownAgain answers a delivery of which every event is known to be committed,
+// without the database. A delivery that a guard looks at is known only by the
+// proof that came with the event before; where content makes events the same, all
+// of it is the database's to say.
+func (o *Outbox) knownAgain(d Delivery) (_ Acceptance, ok bool) {
+	if d.ContentWindow > 0 {
+		return Acceptance{}, false
+	}
+	guard := d.ReplayGuard.fingerprint()
+	events := make([]AcceptedEvent, len(d.Events))
+	for i, in := range d.Events {
+		ref := identity.EventRef{Source: d.Source, EventID: in.ID}
+		known, found := o.recent.Find(ref)
+		if !found || known.Guard != guard {
+			return Acceptance{}, false
+		}
+		events[i] = AcceptedEvent{
+			EventRef: ref, Type: in.Type, Status: Duplicate,
+			AcceptanceID: known.AcceptanceID, FirstReceivedAt: known.ReceivedAt,
+			BodyDiffers: known.Hash != [sha256.Size]byte{} && sha256.Sum256(in.part(d.Body)) != known.Hash,
+		}
+	}
+	id, err := uuid.NewV7()
+	return Acceptance{DeliveryID: id, Events: events}, err == nil
+}
+
+// remember keeps what was committed for knownAgain. It is called once the COMMIT
+// was heard, with the life of the database from before the transaction began.
+func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
+	if d.ContentWindow > 0 {
+		return
+	}
+	guard := d.ReplayGuard.fingerprint()
+	for _, e := range came.Events {
+		if e.Status == Accepted || e.Status == Duplicate {
+			known := recent.Event{AcceptanceID: e.AcceptanceID, ReceivedAt: e.FirstReceivedAt, Guard: guard}
+			copy(known.Hash[:], e.hash)
+			o.recent.Keep(in, e.EventRef, known)
+		}
+	}
+}
+
+// fingerprint is what a guard remembers of a delivery: the same one again changes
+// nothing. Nil has none.
+func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
+	if g == nil || len(g.Proof) == 0 {
+		return sum
+	}
+	var text bytes.Buffer
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(g.Proof)))
+	text.Write(length[:])
+	text.Write(g.Proof)
+	text.Write(g.Content)
+	return sha256.Sum256(text.Bytes())
+}
+
+// databaseLife asks which life of the database this is: see recent.Life.
+func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
+	err = o.acceptDB.Statement("database_life", func(db pipeline.ByIndex) error {
+		return o.sql.DatabaseLife.QueryRow(ctx, db).Scan(&life)
+	})
+	return life, err
+}
+
+// missDatabaseLife is told when the database did not say it. Every duplicate is
+// looked up then.
+func (o *Outbox) missDatabaseLife(err error) {
+	o.logger.Debug("duplicates are looked up: the database does not say whether it is the same", slog.Any(logkey.Err, err))
+}

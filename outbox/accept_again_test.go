@@ -1,0 +1,224 @@
+package outbox
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/recent"
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// always makes the database the same one for as long as life is, and the cache sure
+// of it.
+func (b *bundle) always(t *testing.T, life *atomic.Value) {
+	t.Helper()
+	b.recent = recent.New(func(context.Context) (string, error) { return life.Load().(string), nil }, func(error) {})
+	t.Cleanup(func() { require.NoError(t, b.recent.Stop(context.Background())) })
+}
+
+// warm delivers until the cache answers for an event, whose row is gone by then:
+// whatever asked the database would accept it again.
+func (b *bundle) warm(t *testing.T, d Delivery) {
+	t.Helper()
+	ref := identity.EventRef{Source: d.Source, EventID: d.Events[0].ID}
+	require.Eventually(t, func() bool {
+		_, err := b.Accept(context.Background(), d)
+		if err != nil {
+			return false
+		}
+		_, found := b.recent.Find(ref)
+		return found
+	}, 30*time.Second, time.Millisecond)
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, ref.EventID)
+	require.NoError(t, err)
+}
+
+// cached reports whether the cache answers, with what it says.
+func (b *bundle) cached(t *testing.T, d Delivery) (AcceptedEvent, bool) {
+	t.Helper()
+	known, ok := b.knownAgain(d)
+	if !ok {
+		return AcceptedEvent{}, false
+	}
+	return known.Events[0], true
+}
+
+func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	b.warm(t, delivery("stripe", "evt_1"))
+
+	again := delivery("stripe", "evt_1")
+	released := 0
+	again.Release = func() { released++ }
+	require.Eventually(t, func() bool {
+		e, ok := b.cached(t, again)
+		if ok {
+			require.Equal(t, Duplicate, e.Status)
+			require.Equal(t, first.Events[0].AcceptanceID, e.AcceptanceID)
+			require.True(t, first.Events[0].FirstReceivedAt.Equal(e.FirstReceivedAt))
+			require.Equal(t, again.Events[0].Type, e.Type)
+			require.False(t, e.BodyDiffers)
+			again.Body = []byte(`{"attempt":2}`)
+			e, ok = b.cached(t, again)
+			require.True(t, !ok || e.BodyDiffers)
+		}
+		return ok
+	}, 10*time.Second, time.Millisecond)
+	_, ok := b.knownAgain(delivery("stripe", "evt_1", "evt_2"))
+	require.False(t, ok, "all of a delivery or nothing")
+	_, err = b.Accept(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, 1, released)
+}
+
+// What the cache answers is counted like any other duplicate, with its time and
+// whether its body differs, on the row that it repeats.
+func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var life atomic.Value
+	life.Store("one")
+	b.always(t, &life)
+	const storm = 500
+	answered := 0
+	for n := range storm {
+		d := delivery("stripe", "evt_1")
+		if n == 400 {
+			d.Body = []byte(`{"attempt":2}`)
+		}
+		d.RetryNumber, d.RetryReason = n%3, "http_timeout"
+		if _, ok := b.cached(t, d); ok {
+			answered++
+		}
+		a, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+		require.Len(t, a.Events, 1)
+	}
+	require.Greater(t, answered, storm/2)
+	require.NoError(t, b.Stop(t.Context())) // flushes the counts
+	var duplicates, differ, times, inOrder int
+	require.NoError(t, b.pool.QueryRow(t.Context(), `
+		SELECT duplicates, body_differs::integer, cardinality(duplicate_times),
+			(duplicate_times = ARRAY (SELECT at FROM unnest(duplicate_times) AS at ORDER BY at) AND duplicate_times[16] = last_duplicate_at
+				AND duplicate_times[16] BETWEEN now() - interval '1 minute' AND clock_timestamp())::integer
+		FROM hooklatch.processed_events`).Scan(&duplicates, &differ, &times, &inOrder))
+	require.Equal(t, []int{storm - 1, 1, 16, 1}, []int{duplicates, differ, times, inOrder})
+}
+
+// A guard that has seen all of a delivery has nothing to say of it; of any other it
+// has.
+func TestCacheKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var life atomic.Value
+	life.Store("one")
+	b.always(t, &life)
+	guarded := func(proof, content string) Delivery {
+		d := delivery("github", "evt_1")
+		d.ReplayGuard = &ReplayGuard{Proof: []byte(proof), Content: []byte(content), Action: ReplayRefuse}
+		return d
+	}
+	b.warm(t, guarded("signature", "content"))
+	_, ok := b.cached(t, guarded("signature", "content"))
+	require.True(t, ok)
+	for name, other := range map[string]Delivery{
+		"another proof": guarded("signature2", "content"), "another content": guarded("signature", "content2"),
+		"the same text, divided elsewhere": guarded("signaturec", "ontent"), "no guard": delivery("github", "evt_1"),
+	} {
+		_, ok := b.cached(t, other)
+		require.False(t, ok, name)
+	}
+
+	windowed := delivery("crm", "evt_1")
+	windowed.ContentWindow = time.Hour
+	for range 3 {
+		_, err := b.Accept(t.Context(), windowed)
+		require.NoError(t, err)
+		_, ok := b.cached(t, windowed)
+		require.False(t, ok, "its content may be that of another event")
+	}
+}
+
+// An event is known again only once its COMMIT was heard.
+func TestUnheardCommitsAreNotCached(t *testing.T) {
+	t.Parallel()
+	b, _, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	var life atomic.Value
+	life.Store("one")
+	b.always(t, &life)
+	warm := identity.EventRef{Source: "stripe", EventID: "evt_warm"}
+	require.Eventually(t, func() bool {
+		b.recent.Keep(b.recent.Life(), warm, recent.Event{})
+		_, found := b.recent.Find(warm)
+		return found
+	}, 10*time.Second, time.Millisecond)
+	f.Arm(fault.Hang, 1)
+	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	require.Equal(t, 1, f.Count())
+	_, ok := b.cached(t, delivery("stripe", "evt_1"))
+	require.False(t, ok)
+}
+
+// In the next life of the database nothing of the one before counts.
+func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var life atomic.Value
+	life.Store("one")
+	b.always(t, &life)
+	b.warm(t, delivery("stripe", "evt_1"))
+	before := b.recent.Life()
+	life.Store("two")
+	require.Eventually(t, func() bool {
+		b.cached(t, delivery("stripe", "evt_1"))
+		return b.recent.Life() != before
+	}, 10*time.Second, time.Millisecond)
+	for range 100 {
+		_, ok := b.cached(t, delivery("stripe", "evt_1"))
+		require.False(t, ok)
+	}
+	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	require.Equal(t, 1, a.New(), "its row is gone")
+}
+
+// What was acknowledged is on the standby, so that its duplicates may be, too, while
+// the standby is away. What was not is not.
+func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	var life atomic.Value
+	life.Store("one")
+	r.always(t, &life)
+	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
+	require.NoError(t, err)
+	r.warm(t, delivery("stripe", "evt_1"))
+	r.away(t)
+	_, err = r.Accept(t.Context(), delivery("stripe", "evt_2"))
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	// The first of two asks whether the database is still the same one, whose word
+	// counts for a second: the second finds it said, unless the machine took longer.
+	answered := 0
+	for began := time.Now(); answered < 5 && time.Since(began) < 30*time.Second; {
+		for range 2 {
+			if a, err := r.Accept(t.Context(), delivery("stripe", "evt_1")); err == nil {
+				require.Equal(t, 1, a.Duplicates())
+				answered++
+			}
+		}
+		_, err := r.Accept(t.Context(), delivery("stripe", "evt_2"))
+		require.ErrorIs(t, err, commit.ErrUnavailable)
+	}
+	require.NotZero(t, answered)
+	r.standbys(t, "")
+}
