@@ -94,6 +94,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	}
 	if known, ok := o.knownAgain(d); ok {
 		d.release()
+		o.retries.add(d)
 		o.noteDuplicates(known)
 		return known, nil
 	}
@@ -111,6 +112,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	o.remember(life, d, acceptance)
+	o.retries.add(d)
 	o.noteDuplicates(acceptance)
 	return acceptance, nil
 }

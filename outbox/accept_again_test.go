@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,6 +114,29 @@ func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 				AND duplicate_times[16] BETWEEN now() - interval '1 minute' AND clock_timestamp())::integer
 		FROM hooklatch.processed_events`).Scan(&duplicates, &differ, &times, &inOrder))
 	require.Equal(t, []int{storm - 1, 1, 16, 1}, []int{duplicates, differ, times, inOrder})
+	require.Equal(t, storm/3*2+1, b.count(t, `SELECT sum(deliveries) FROM hooklatch.retry_statistics WHERE source = 'stripe' AND reason = 'http_timeout'`))
+	require.Equal(t, 2, b.count(t, `SELECT count(DISTINCT retry_number) FROM hooklatch.retry_statistics`))
+}
+
+// A sender's words are not signed: they must not fill a table.
+func TestRetryStatisticsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 1000 {
+		counts := map[retryOf]int64{{"stripe", 1, fmt.Sprint("reason ", n%40)}: 1, {"stripe", 1, ""}: 1}
+		b.noteRetries(counts)
+	}
+	require.Equal(t, 2000, b.count(t, `SELECT sum(deliveries) FROM hooklatch.retry_statistics`))
+	require.LessOrEqual(t, b.count(t, `SELECT count(*) FROM hooklatch.retry_statistics`), maxRetryReasons+1)
+	require.Equal(t, 1000, b.count(t, `SELECT deliveries FROM hooklatch.retry_statistics WHERE reason = ''`))
+
+	for n := range 10_000 {
+		b.retries.add(Delivery{Source: "github", RetryNumber: n + 1, RetryReason: strconv.Itoa(n)})
+	}
+	require.NoError(t, b.Stop(t.Context()))
+	require.Equal(t, 10_000, b.count(t, `SELECT sum(deliveries) FROM hooklatch.retry_statistics WHERE source = 'github'`))
+	require.LessOrEqual(t, b.count(t, `SELECT count(*) FROM hooklatch.retry_statistics`), 3*maxRetryCounts)
+	require.LessOrEqual(t, b.count(t, `SELECT max(retry_number) FROM hooklatch.retry_statistics`), maxRetryNumber)
 }
 
 // A guard that has seen all of a delivery has nothing to say of it; of any other it

@@ -111,6 +111,7 @@ type Outbox struct {
 	recent     *recent.Cache
 	counted    *duplicateCount
 	duplicates *commit.Group[duplicateNote, struct{}]
+	retries    *retryCount
 	senderKeys *commit.Group[SenderKey, struct{}]
 	dispatches *commit.Group[Dispatch, Dispatched]
 }
@@ -171,6 +172,7 @@ func New(opts Options) (*Outbox, error) {
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
+	o.retries = newRetryCount(o.noteRetries)
 	o.recent = recent.New(o.databaseLife, o.missDatabaseLife)
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
@@ -204,6 +206,7 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.dispatches.Stop(ctx),
 		o.ledger.Stop(ctx),
 		o.recent.Stop(ctx),
+		o.retries.runner.Stop(ctx),
 		o.counted.runner.Stop(ctx),
 		o.duplicates.Stop(ctx), // after the counts that it writes
 		o.senderKeys.Stop(ctx),

@@ -29,6 +29,7 @@ type statements struct {
 	KnownEvents         statement.Of[knownEvents]
 	MakePartitions      statement.Of[makePartitions]
 	NoteDuplicates      statement.Of[noteDuplicates]
+	NoteRetries         statement.Of[noteRetries]
 	Overview            statement.Bound
 	ReplayGuard         statement.Of[replayGuard]
 	SenderKeys          statement.Of[senderKeys]

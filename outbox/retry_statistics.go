@@ -1,0 +1,116 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/paced"
+)
+
+// What senders say of their retries is mostly not signed: a stranger who repeats a
+// delivery must not make the statistics grow.
+const (
+	maxRetryNumber  = 100 // higher ones count as this one
+	maxRetryReason  = 64  // bytes
+	maxRetryReasons = 16  // of a source; further ones count as otherReason
+	maxRetryCounts  = 256 // in memory at once; further ones count as otherReason
+	otherReason     = "other"
+)
+
+// retryOf is what a sender says of a delivery that it sends again.
+type retryOf struct {
+	source identity.Source
+	number int
+	reason string
+}
+
+// retryCount gathers what senders say of their retries, and writes it like the
+// counts of duplicates.
+type retryCount struct {
+	write  func(map[retryOf]int64)
+	runner *paced.Runner
+
+	mu     sync.Mutex
+	counts map[retryOf]int64
+}
+
+func newRetryCount(write func(map[retryOf]int64)) *retryCount {
+	c := &retryCount{write: write, counts: make(map[retryOf]int64)}
+	c.runner = paced.New(countPause, c.writeCounts)
+	return c
+}
+
+// add counts a delivery, unless it is a first attempt.
+func (c *retryCount) add(d Delivery) {
+	if d.RetryNumber <= 0 {
+		return
+	}
+	retry := retryOf{source: d.Source, number: min(d.RetryNumber, maxRetryNumber), reason: reasonWord(d.RetryReason)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts[retry] == 0 && len(c.counts) >= maxRetryCounts {
+		retry.number, retry.reason = 1, otherReason
+	}
+	retry.reason = strings.Clone(retry.reason) // it may be a part of the body
+	c.counts[retry]++
+	c.runner.Wake()
+}
+
+// reasonWord is a reason that is a word such as http_timeout. What is kept beside all
+// events, and erased with none, must not have in it what a sender says of a person.
+func reasonWord(reason string) string {
+	reason = strings.ToLower(reason)
+	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }
+	if len(reason) > maxRetryReason || strings.ContainsFunc(reason, isOther) {
+		return otherReason
+	}
+	return reason
+}
+
+func (c *retryCount) writeCounts() {
+	c.mu.Lock()
+	counts := c.counts
+	c.counts = make(map[retryOf]int64)
+	c.mu.Unlock()
+	c.write(counts)
+}
+
+type retryRow struct {
+	Source      identity.Source
+	RetryNumber int
+	Reason      string
+	Deliveries  int64
+}
+
+type noteRetries struct {
+	Retries []retryRow
+	Reasons int // of a source
+	Other   string
+}
+
+// noteRetries adds what was counted to the statistics of the sources. Losing some
+// is harmless.
+func (o *Outbox) noteRetries(counts map[retryOf]int64) {
+	args := noteRetries{Reasons: maxRetryReasons, Other: otherReason}
+	for retry, n := range counts {
+		args.Retries = append(args.Retries, retryRow{Source: retry.source, RetryNumber: retry.number, Reason: retry.reason, Deliveries: n})
+	}
+	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		if repeated {
+			return nil // it may have been counted: rather too few than twice
+		}
+		_, err := o.sql.NoteRetries.With(args).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		o.logger.Debug("retries of senders not counted", slog.Int(logkey.Count, len(counts)), slog.Any(logkey.Err, fmt.Errorf("note retries: %w", err)))
+	}
+}
