@@ -22,22 +22,33 @@ const (
 	linesAtOnce    = 20
 )
 
+// A storm of duplicates costs no more than its answers: a line of the log for each
+// would be a third of that.
+const (
+	duplicatesPerSecond = 100
+	duplicatesAtOnce    = 1000
+)
+
 // maxLoggedPath cuts the path of requests for unknown sources, in bytes.
 const maxLoggedPath = 100
 
-// deliveryLog writes what became of deliveries: a line for each event, a line
-// for each request that was refused. It never writes a query string, a header
+// deliveryLog writes what became of deliveries: a line for each event, as far as
+// duplicates do not come too fast, a line for each request that was refused. It never writes a query string, a header
 // or a body.
 type deliveryLog struct {
-	logger   *slog.Logger
-	now      func() time.Time
-	refusals *throttle
-	faults   *throttle
-	replays  sync.Map // *throttle by the name of the source: those of a configuration are few
+	logger     *slog.Logger
+	now        func() time.Time
+	refusals   *throttle
+	faults     *throttle
+	duplicates *throttle
+	replays    sync.Map // *throttle by the name of the source: those of a configuration are few
 }
 
 func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
-	return &deliveryLog{logger: logger, now: now, refusals: newThrottle(now), faults: newThrottle(now)}
+	return &deliveryLog{
+		logger: logger, now: now, refusals: newThrottle(now), faults: newThrottle(now),
+		duplicates: &throttle{limiter: rate.NewLimiter(duplicatesPerSecond, duplicatesAtOnce), now: now},
+	}
 }
 
 // replaysOf is the throttle for the replays of a source. Only what was proven
@@ -86,6 +97,10 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 	if !l.logger.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
+	suppressed, ok := l.duplicates.allow()
+	if !ok {
+		return
+	}
 	attrs := append(eventAttrs(src, e), slog.Float64(logkey.Late, late.Seconds()))
 	if e.SameAs != "" {
 		attrs = append(attrs, slog.String(logkey.Reason, "same_content"), slog.String(logkey.SameAs, string(e.SameAs)))
@@ -93,7 +108,7 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 	if e.BodyDiffers {
 		attrs = append(attrs, slog.String(logkey.Reason, "body_differs"))
 	}
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "duplicate received", attrs...)
+	l.write(ctx, slog.LevelInfo, "duplicate received", suppressed, attrs)
 }
 
 // suspect is throttled: one captured delivery is enough to make any number.

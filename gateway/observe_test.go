@@ -246,3 +246,13 @@ func TestSecretsStayInside(t *testing.T) {
 		require.NotContains(t, string(stored), testSecret)
 	}
 }
+
+func TestAStormOfDuplicatesHasFewLinesOfTheLog(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	for range 1100 {
+		require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"a","type":"x"}`).status)
+	}
+	require.Len(t, b.logs.lines(t, "duplicate received"), 1000, "as many as may come at once")
+	require.Equal(t, map[string]int64{"source=orders": 1099}, b.counts(t, "hooklatch.duplicates"), "the metric has all")
+}
