@@ -13,11 +13,15 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// duplicatesTurn measures how events are accepted of which some came before.
+// duplicatesTurn measures how events are accepted of which some came before, and the
+// same server without a database, which has no more to do for events that are known.
 func duplicatesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
+		if err := b.acceptAs(ctx, limit, load.Options{Duplicates: 1}, report.SectionDuplicates, report.Limit, b.sizes.accept); err != nil {
+			return err
+		}
 		for _, share := range []float64{0, 0.5, 1} {
-			who := fmt.Sprintf("%.0f %% came before", 100*share)
+			who := fmt.Sprintf(report.CameBefore, 100*share)
 			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
@@ -160,6 +162,14 @@ func Goals() []Goal {
 			Name: "standby 5 ms away, 4 gateways: commits at once, of one after the other",
 			Unit: "x", Want: 3, AtLeast: true, Loose: 1, From: "commits at once",
 			of: func(r *Report) []float64 { return r.values(SectionStandby, FourGateways, CommitsAtOnce) },
+		},
+		{
+			Name: "all events came before: CPU of gateway and Postgres, of the limit's",
+			Unit: "x", Want: 1.4, Loose: 6, From: "server + Postgres, 100 % came before / limit",
+			of: func(r *Report) []float64 {
+				known := r.sum(SectionDuplicates, fmt.Sprintf(CameBefore, 100.0), CPUServer, CPUPostgres)
+				return ratio(known, r.values(SectionDuplicates, Limit, CPUServer))
+			},
 		},
 		{
 			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",

@@ -92,6 +92,7 @@ const (
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 
+	CameBefore     = "%.0f %% came before" // of the events
 	BesideWaiting  = "beside what waits"
 	FourGateways   = "Hooklatch, 4 gateways"
 	ThisTree       = "this tree"
