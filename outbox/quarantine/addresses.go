@@ -1,0 +1,163 @@
+package quarantine
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+const (
+	// maxAddresses bounds the known addresses of a source: those where deliveries
+	// were accepted from last.
+	maxAddresses = 4096
+	// noteAgain is until an address is noted once more, readAgain until what other
+	// processes noted is read once more, while there is something to write.
+	noteAgain = time.Hour
+	readAgain = time.Minute
+)
+
+// sender is where deliveries of a source come from.
+type sender struct {
+	source  identity.Source
+	address netip.Prefix
+}
+
+// addresses are those that accepted deliveries came from.
+type addresses struct {
+	mu     sync.Mutex
+	stored map[sender]bool      // in the table when it was read last
+	noted  map[sender]time.Time // by this process
+	bySrc  map[identity.Source]int
+	fresh  []sender // to be stored
+	readAt time.Time
+}
+
+func newAddresses() *addresses {
+	return &addresses{noted: make(map[sender]time.Time), bySrc: make(map[identity.Source]int)}
+}
+
+// note reports whether there is something to store.
+func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
+	s := sender{source, from}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, known := a.noted[s]
+	if known && time.Since(at) < noteAgain {
+		return false
+	}
+	if !known && a.bySrc[source] >= maxAddresses {
+		a.forgetOld(source)
+		if a.bySrc[source] >= maxAddresses {
+			return false
+		}
+	}
+	if !known {
+		a.bySrc[source]++
+	}
+	a.noted[s] = time.Now()
+	a.fresh = append(a.fresh, s)
+	return true
+}
+
+func (a *addresses) forgetOld(source identity.Source) {
+	for s, at := range a.noted {
+		if s.source == source && time.Since(at) >= noteAgain {
+			delete(a.noted, s)
+			a.bySrc[source]--
+		}
+	}
+}
+
+func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
+	s := sender{source, from}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, noted := a.noted[s]
+	return noted || a.stored[s]
+}
+
+// takeFresh returns what is to be stored, and whether the table should be read.
+func (a *addresses) takeFresh() (fresh []sender, read bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fresh, a.fresh = a.fresh, nil
+	return fresh, time.Since(a.readAt) >= readAgain
+}
+
+func (a *addresses) putBack(fresh []sender) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fresh = append(fresh, a.fresh...)
+}
+
+func (a *addresses) learn(stored map[sender]bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stored, a.readAt = stored, time.Now()
+}
+
+type addressRow struct {
+	Source  identity.Source
+	Address string
+}
+
+type noteAddresses struct{ Addresses []addressRow }
+
+// syncAddresses stores what this process noted, and reads what all did. Once an hour
+// it takes out what is too old.
+func (k *Keeper) syncAddresses(ctx context.Context) error {
+	fresh, read := k.addresses.takeFresh()
+	tidy := time.Since(k.tidied) >= tidyInterval
+	if len(fresh) == 0 && !read && !tidy {
+		return nil
+	}
+	rows := make([]addressRow, len(fresh))
+	for i, s := range fresh {
+		rows[i] = addressRow{Source: s.source, Address: s.address.String()}
+	}
+	var stored map[sender]bool
+	err := k.db.Do(ctx, "known_addresses", commit.Limits{Timeout: keepTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		if len(rows) > 0 {
+			if _, err := k.sql.NoteAddresses.With(noteAddresses{Addresses: rows}).Exec(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if tidy {
+			if err := k.tidy(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if !read {
+			return nil
+		}
+		found, err := k.sql.KnownAddresses.Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		stored = make(map[sender]bool)
+		var s sender
+		_, err = pgx.ForEachRow(found, []any{&s.source, &s.address}, func() error {
+			stored[s] = true
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		k.addresses.putBack(fresh)
+		return fmt.Errorf("note addresses: %w", err)
+	}
+	if read {
+		k.addresses.learn(stored)
+	}
+	if tidy {
+		k.tidied = time.Now()
+	}
+	return nil
+}

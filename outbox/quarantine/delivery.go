@@ -1,0 +1,150 @@
+package quarantine
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Refused is a request that a gateway refuses, with what it takes to verify it
+// again.
+type Refused struct {
+	Source identity.Source
+	// Reason is from a fixed set, Detail for people. Neither names a secret.
+	Reason, Detail string
+	From           netip.Prefix // see Keeper
+	Method         string
+	Host           string // that the sender called
+	Secure         bool   // it called https
+	Target         string // path, and query where that is no secret
+	// Headers, without any that is itself a secret.
+	Headers map[string][]string
+	// Secrets are the values of headers and parameters that carry one, by name.
+	// Only an HMAC of each is stored.
+	Secrets map[string][]secret.Value
+	Body    []byte
+}
+
+// Delivery is a request in quarantine.
+type Delivery struct {
+	ID         uuid.UUID           `json:"id"`
+	Source     identity.Source     `json:"source"`
+	RejectedAt time.Time           `json:"rejected_at"` // when it arrived, by the clock of the database
+	Reason     string              `json:"reason"`
+	Detail     string              `json:"detail,omitzero"`
+	From       string              `json:"from,omitzero"` // an IPv4 address, or the /64 of an IPv6 one
+	Known      bool                `json:"known"`         // deliveries from there were accepted before
+	Method     string              `json:"method"`
+	Host       string              `json:"host"`
+	Secure     bool                `json:"secure"`
+	Target     string              `json:"target"`
+	Bytes      int                 `json:"bytes"` // what it takes of the caps
+	Headers    map[string][]string `json:"headers,omitempty"`
+	Body       []byte              `json:"body,omitempty"`
+
+	secrets map[string][]string // HMACs, hex
+	key     []byte
+}
+
+func (d *Delivery) summary() []any {
+	return []any{
+		&d.ID, &d.Source, &d.RejectedAt, &d.Reason, &d.Detail, &d.From, &d.Known, &d.Method, &d.Host, &d.Secure, &d.Target, &d.Bytes,
+	}
+}
+
+// Carried names the headers and parameters of the request that carried a secret.
+func (d *Delivery) Carried() []string {
+	names := make([]string, 0, len(d.secrets))
+	for name := range d.secrets {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// CarriedAs reports whether these are the values with which the request carried a
+// secret under a name.
+func (d *Delivery) CarriedAs(name string, values []string) bool {
+	kept := d.secrets[name]
+	if len(kept) == 0 || len(kept) != len(values) {
+		return false
+	}
+	same := true
+	for i, value := range values {
+		same = hmac.Equal([]byte(kept[i]), []byte(sealed(d.key, d.Source, name, value))) && same
+	}
+	return same
+}
+
+// sealed is what is stored of a secret: the same only for the same secret under
+// the same name of the same source.
+func sealed(key []byte, source identity.Source, name, value string) string {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range []string{string(source), name, value} {
+		sum := sha256.Sum256([]byte(part))
+		mac.Write(sum[:])
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// pending is a Refused on its way into the table.
+type pending struct {
+	Refused
+
+	id      uuid.UUID
+	arrived time.Time // by this process, with its monotonic clock
+	known   bool
+	headers []byte // JSON
+	size    int
+}
+
+// What a request takes of the caps beside its texts, and how long its texts are.
+const (
+	rowOverhead = 256
+	maxText     = 8 << 10
+)
+
+// seal fills in what is stored in place of r, which its owner may change from now on.
+func seal(r Refused) (*pending, error) {
+	p := &pending{Refused: r, arrived: time.Now()}
+	var err error
+	if p.id, err = uuid.NewV7(); err != nil {
+		return nil, err
+	}
+	if p.headers, err = column.Headers(r.Headers); err != nil {
+		return nil, err
+	}
+	p.Headers = nil
+	p.Body = append(make([]byte, 0, len(r.Body)), r.Body...)
+	p.Detail = safetext.Excerpt(r.Detail, maxText)
+	p.Host = safetext.Excerpt(r.Host, maxText)
+	p.Target = safetext.Storable(r.Target)
+	p.size = len(p.Body) + len(p.headers) + len(p.Target) + len(p.Host) + len(p.Detail) + rowOverhead
+	for _, values := range r.Secrets {
+		for _, value := range values {
+			p.size += len(value.Reveal())
+		}
+	}
+	return p, nil
+}
+
+// sealedSecrets are the HMACs of a request's secrets.
+func (p *pending) sealedSecrets(key []byte) map[string][]string {
+	all := make(map[string][]string, len(p.Secrets))
+	for name, values := range p.Secrets {
+		for _, value := range values {
+			all[name] = append(all[name], sealed(key, p.Source, name, value.Reveal()))
+		}
+	}
+	return all
+}

@@ -1,0 +1,206 @@
+package quarantine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/instrument"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/paced"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// The bounds of the quarantine. Of each cap and rate one half is for known addresses,
+// which had a delivery accepted in the last 30 days, and the other one for the rest.
+// Each half is shared evenly between its addresses.
+const (
+	maxBody  = 256 << 10 // of a request that is kept
+	maxRows  = 1000      // of a source
+	maxBytes = 64 << 20  // of a source
+
+	turn         = time.Second // between two writes
+	rowsATurn    = 20
+	bytesATurn   = 1 << 20
+	keepTimeout  = 5 * time.Second
+	tidyInterval = time.Hour // between looks for what is too old, of all sources
+)
+
+// What waits for its turn in memory.
+const (
+	knownWaiting      = 512
+	knownWaitingBytes = 4 << 20
+	otherWaiting      = 64
+	otherWaitingBytes = 2 << 20
+)
+
+// KeeperOptions configure a Keeper.
+type KeeperOptions struct {
+	// Pool is the database, migrated. One connection is enough, and no more are
+	// wanted: strangers decide how much there is to write. Required.
+	Pool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// MeterProvider defaults to the global one.
+	MeterProvider metric.MeterProvider
+}
+
+// Keeper writes requests that a gateway refuses, at most 20 a second and 1 MiB a
+// second, and remembers where accepted ones come from. None of its methods waits for
+// the database. Addresses are IPv4 addresses, or the /64 of IPv6 ones. It is safe for
+// concurrent use.
+type Keeper struct {
+	db        *commit.DB
+	sql       statements
+	logger    *slog.Logger
+	runner    *paced.Runner
+	addresses *addresses
+	kept      metric.Int64Counter
+	lost      metric.Int64Counter
+	tidied    time.Time // of the runner only
+
+	mu     sync.Mutex
+	known  *line
+	others *line
+}
+
+// NewKeeper returns a Keeper on a migrated database. It works only while there is
+// something to write.
+func NewKeeper(opts KeeperOptions) (*Keeper, error) {
+	if opts.Pool == nil {
+		return nil, errors.New("quarantine options: Pool is required")
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	k := &Keeper{
+		logger: opts.Logger, addresses: newAddresses(),
+		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
+	}
+	k.runner = paced.New(turn, k.work)
+	var err error
+	if k.sql, err = loadStatements(opts.Schema.OrDefault()); err != nil {
+		return nil, err
+	}
+	if k.db, err = commit.New(commit.Options{Pool: opts.Pool, MeterProvider: opts.MeterProvider}); err != nil {
+		return nil, err
+	}
+	in := instrument.NewMaker(opts.MeterProvider.Meter("github.com/hooklatch/hooklatch/outbox/quarantine"))
+	k.kept = in.Counter("hooklatch.quarantine.kept", "{delivery}", "Refused deliveries that were put into quarantine.")
+	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries for which the quarantine had no room.")
+	return k, in.Err()
+}
+
+// Keep offers a request from an address, whose body has a size. refused makes it, and
+// is called only where there is room; what it returns stays the caller's.
+func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
+	if !k.offer(source, from, size, refused) {
+		k.lost.Add(context.Background(), 1, sourceLabel(source))
+	}
+}
+
+func (k *Keeper) offer(source identity.Source, from netip.Prefix, size int, refused func() Refused) bool {
+	if size > maxBody {
+		return false
+	}
+	known := k.addresses.known(source, from)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	waiting := k.others
+	if known {
+		waiting = k.known
+	}
+	room, gone := waiting.makeRoom(from, size)
+	if gone > 0 {
+		k.lost.Add(context.Background(), int64(gone), sourceLabel(source))
+	}
+	if !room {
+		return false
+	}
+	p, err := seal(refused())
+	if err != nil {
+		k.logger.Error("refused delivery not kept", slog.String(logkey.Source, string(source)), slog.Any(logkey.Err, err))
+		return false
+	}
+	p.known = known
+	waiting.join(p)
+	return k.runner.Wake()
+}
+
+// Accepted notes that a delivery of a source from an address was accepted.
+func (k *Keeper) Accepted(source identity.Source, from netip.Prefix) {
+	if from.IsValid() && k.addresses.note(source, from) {
+		k.runner.Wake()
+	}
+}
+
+// work is what a turn does.
+func (k *Keeper) work() {
+	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
+	defer cancel()
+	if err := k.syncAddresses(ctx); err != nil {
+		k.logger.Warn("addresses of senders not kept", slog.Any(logkey.Err, err))
+	}
+	batch, more := k.takeTurn()
+	if more {
+		k.runner.Wake()
+	}
+	if len(batch) == 0 {
+		return
+	}
+	counted := k.kept
+	if err := k.write(ctx, batch); err != nil {
+		k.logger.Warn("refused deliveries not kept", slog.Int(logkey.Count, len(batch)), slog.Any(logkey.Err, err))
+		counted = k.lost
+	}
+	for _, p := range batch {
+		counted.Add(ctx, 1, sourceLabel(p.Source))
+	}
+}
+
+// takeTurn takes what may be written now: one half of rows and bytes for known
+// addresses, and what others leave of their half besides.
+func (k *Keeper) takeTurn() (batch []*pending, more bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.others.leave(func(p *pending) bool { return k.addresses.known(p.Source, p.From) }) {
+		p.known = true // it has become known who that is
+		if room, _ := k.known.makeRoom(p.From, p.size); room {
+			k.known.join(p)
+		}
+	}
+	batch = k.others.take(rowsATurn/2, bytesATurn/2)
+	bytes := bytesATurn
+	for _, p := range batch {
+		bytes -= p.size
+	}
+	batch = append(batch, k.known.take(rowsATurn-len(batch), bytes)...)
+	return batch, len(k.others.waiting)+len(k.known.waiting) > 0
+}
+
+// Stop writes what waits for as long as ctx allows. It may be called again.
+func (k *Keeper) Stop(ctx context.Context) error {
+	if err := k.runner.Stop(ctx); err != nil {
+		return fmt.Errorf("stop quarantine: %w", err)
+	}
+	return nil
+}
+
+func sourceLabel(source identity.Source) metric.AddOption {
+	return metric.WithAttributeSet(labelsOf(source))
+}

@@ -1,0 +1,20 @@
+-- Takes out what is beyond the caps: of each half of a source what has the least claim
+-- to a place. Each address has its newest delivery before any has two; and, of the
+-- bytes, the first of each before the next of any.
+WITH mine AS (
+    SELECT r.rejection_id, r.source, r.known, r.rejected_at, r.bytes,
+        row_number() OVER newest_first AS place,
+        sum(r.bytes) OVER newest_first AS up_to_here
+    FROM hooklatch.rejected_deliveries AS r
+    WHERE r.source = ANY (:sources::text[])
+    WINDOW newest_first AS (PARTITION BY r.source, r.known, r.address ORDER BY r.rejected_at DESC, r.rejection_id DESC)
+), shared AS (
+    SELECT m.rejection_id,
+        row_number() OVER (PARTITION BY m.source, m.known ORDER BY m.place, m.rejected_at DESC, m.rejection_id DESC) AS row,
+        sum(m.bytes) OVER (PARTITION BY m.source, m.known ORDER BY m.up_to_here, m.rejected_at DESC, m.rejection_id DESC) AS total
+    FROM mine AS m
+)
+DELETE FROM hooklatch.rejected_deliveries AS r
+USING shared AS s
+WHERE r.rejection_id = s.rejection_id
+    AND (s.row > :rows OR s.total > :bytes)

@@ -1,0 +1,108 @@
+package quarantine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+func labelsOf(source identity.Source) attribute.Set {
+	return attribute.NewSet(attribute.String("source", string(source)))
+}
+
+type rejectedRow struct {
+	RejectionID uuid.UUID
+	Source      identity.Source
+	SecondsAgo  float64
+	Reason      string
+	Detail      string
+	Address     string
+	Known       bool
+	Method      string
+	Host        string
+	Secure      bool
+	Target      string
+	Headers     []byte
+	Secrets     []byte
+	Body        []byte
+	Bytes       int
+}
+
+type keepRejected struct{ Rejected []rejectedRow }
+
+type trimRejected struct {
+	Sources []identity.Source
+	Rows    int // of each half of a source
+	Bytes   int64
+}
+
+// write puts a batch into the table and takes out what is beyond the caps then. One
+// transaction at a time does so, in all processes: each must see what the others wrote.
+func (k *Keeper) write(ctx context.Context, batch []*pending) error {
+	sources := make([]identity.Source, len(batch))
+	for i, p := range batch {
+		sources[i] = p.Source
+	}
+	slices.Sort(sources)
+	trim := trimRejected{Sources: slices.Compact(sources), Rows: maxRows / 2, Bytes: maxBytes / 2}
+	limits := commit.Limits{Timeout: keepTimeout}
+	err := k.db.Do(ctx, "keep_rejected", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		var key []byte
+		if err := k.sql.LockQuarantine.QueryRow(ctx, tx).Scan(&key); err != nil {
+			return err
+		}
+		rows, err := rowsOf(batch, key)
+		if err != nil {
+			return err
+		}
+		if _, err := k.sql.KeepRejected.With(keepRejected{Rejected: rows}).Exec(ctx, tx); err != nil {
+			return err
+		}
+		_, err = k.sql.TrimRejected.With(trim).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep refused deliveries: %w", err)
+	}
+	return nil
+}
+
+func rowsOf(batch []*pending, key []byte) ([]rejectedRow, error) {
+	rows := make([]rejectedRow, len(batch))
+	for i, p := range batch {
+		secrets, err := secretsJSON(p.sealedSecrets(key))
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = rejectedRow{
+			RejectionID: p.id, Source: p.Source, SecondsAgo: max(time.Since(p.arrived).Seconds(), 0),
+			Reason: p.Reason, Detail: p.Detail, Known: p.known, Method: p.Method, Host: p.Host, Secure: p.Secure, Target: p.Target,
+			Headers: p.headers, Secrets: secrets, Body: p.Body, Bytes: p.size,
+		}
+		if p.From.IsValid() {
+			rows[i].Address = p.From.String()
+		}
+	}
+	slices.SortFunc(rows, func(a, b rejectedRow) int { return cmp.Compare(a.RejectionID.String(), b.RejectionID.String()) })
+	return rows, nil
+}
+
+type tidyAddresses struct{ AddressesOfSource int }
+
+// tidy takes out what is too old, of all sources.
+func (k *Keeper) tidy(ctx context.Context, tx pgx.Tx) error {
+	if _, err := k.sql.ExpireRejected.Exec(ctx, tx); err != nil {
+		return err
+	}
+	_, err := k.sql.TidyAddresses.With(tidyAddresses{AddressesOfSource: maxAddresses}).Exec(ctx, tx)
+	return err
+}
