@@ -4,7 +4,12 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -14,11 +19,16 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
+	CountRejected  statement.Of[selection]
+	DropRejected   statement.Of[selection]
 	ExpireRejected statement.Bound
 	KeepRejected   statement.Of[keepRejected]
 	KnownAddresses statement.Bound
+	ListRejected   statement.Of[listRejected]
 	LockQuarantine statement.Bound
+	NextRejected   statement.Of[nextRejected]
 	NoteAddresses  statement.Of[noteAddresses]
+	RemoveRejected statement.Of[removeRejected]
 	TidyAddresses  statement.Of[tidyAddresses]
 	TrimRejected   statement.Of[trimRejected]
 }
@@ -30,6 +40,40 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 // What statements take.
+
+// selection is a Filter. Zero values select all.
+type selection struct {
+	ID     *uuid.UUID
+	Source identity.Source
+	Reason string
+	Until  *time.Time
+}
+
+func selectionOf(f Filter) selection {
+	s := selection{Source: f.Source, Reason: f.Reason, Until: column.TimeOrNull(f.Until)}
+	if f.ID != uuid.Nil {
+		s.ID = &f.ID
+	}
+	return s
+}
+
+type listRejected struct {
+	selection
+
+	Limit int
+}
+
+type nextRejected struct {
+	selection
+
+	AfterAt *time.Time // NULL: from the first on
+	AfterID uuid.UUID
+	Limit   int
+}
+
+type rejectionID struct{ RejectionID uuid.UUID }
+
+type removeRejected struct{ Asked []rejectionID }
 
 // secretsJSON is the column secrets.
 func secretsJSON(sealed map[string][]string) ([]byte, error) {

@@ -1,0 +1,272 @@
+package quarantine_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+type bundle struct {
+	*quarantine.Quarantine
+
+	pool   *pgxpool.Pool
+	keeper *quarantine.Keeper
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{pool: pgtest.New(t)}
+	b.restart(t)
+	box, err := outbox.New(outbox.Options{Pool: b.pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	b.Quarantine, err = quarantine.New(quarantine.Options{Pool: b.pool, Ledger: box.Ledger()})
+	require.NoError(t, err)
+	return b
+}
+
+// restart begins with another keeper, as another process does.
+func (b *bundle) restart(t *testing.T) {
+	t.Helper()
+	var err error
+	b.keeper, err = quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
+	require.NoError(t, err)
+	stop := b.keeper.Stop
+	t.Cleanup(func() { require.NoError(t, stop(context.Background())) })
+}
+
+func from(n int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32)
+}
+
+// refuse offers a request of a body from an address.
+func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byte) {
+	b.keeper.Keep(source, address, len(body), func() quarantine.Refused {
+		return quarantine.Refused{
+			Source: source, Reason: "wrong_signature", From: address, Method: "POST", Host: "hooks.example.com", Target: "/webhooks/" + string(source),
+			Headers: map[string][]string{"X-Signature": {"00"}}, Body: body,
+		}
+	})
+}
+
+// flush writes what waits, and goes on with another keeper.
+func (b *bundle) flush(t *testing.T) {
+	t.Helper()
+	require.NoError(t, b.keeper.Stop(t.Context()))
+	b.restart(t)
+}
+
+func (b *bundle) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, b.pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := []byte("\x00\xff {\"id\": \"a\"}")
+	given := quarantine.Refused{
+		Source: "stripe", Reason: "wrong_signature", Detail: "wrong_signature: no\x00ne", From: from(7), Method: "POST", Host: "hooks.example.com",
+		Secure: true, Target: "/webhooks/stripe?a=b%20c", Headers: map[string][]string{"X-A": {"1", "2"}, "X-Sig": {"v1=00"}},
+		Secrets: map[string][]secret.Value{"header Authorization": {secret.New("Bearer canary-secret-71")}}, Body: body,
+	}
+	b.keeper.Keep("stripe", from(7), len(body), func() quarantine.Refused { return given })
+	body[0] = 'x' // it is the caller's again
+	b.flush(t)
+
+	found, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	d := found[0]
+	require.Equal(t, "\x00\xff {\"id\": \"a\"}", string(d.Body))
+	require.Equal(t, given.Headers, d.Headers)
+	require.Equal(t, []any{given.Source, given.Reason, given.Method, given.Host, given.Secure, given.Target, "10.0.0.7/32", false},
+		[]any{d.Source, d.Reason, d.Method, d.Host, d.Secure, d.Target, d.From, d.Known})
+	require.WithinDuration(t, time.Now(), d.RejectedAt, time.Minute)
+	require.True(t, d.CarriedAs("header Authorization", []string{"Bearer canary-secret-71"}))
+	require.False(t, d.CarriedAs("header Authorization", []string{"Bearer canary-secret-72"}))
+	require.False(t, d.CarriedAs("header Authorization", nil))
+	require.False(t, d.CarriedAs("header X-Other", []string{"Bearer canary-secret-71"}))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries AS r WHERE r::text LIKE '%canary%'`))
+
+	listed, err := b.List(t.Context(), quarantine.Filter{Source: "stripe", Reason: "wrong_signature"}, 10)
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.Equal(t, d.ID, listed[0].ID)
+	for _, none := range []quarantine.Filter{{Source: "github"}, {Reason: "x"}, {Until: d.RejectedAt}} {
+		listed, err := b.List(t.Context(), none, 10)
+		require.NoError(t, err)
+		require.Empty(t, listed)
+	}
+}
+
+// Each source has 1,000 places: half for addresses where deliveries were accepted from,
+// the rest shared evenly between all others.
+func TestRowsAreShared(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.keeper.Accepted("stripe", from(1))
+	b.fill(t, "stripe", 1, 700, 10)
+	b.fill(t, "stripe", 2, 700, 10)
+	for n := 3; n < 53; n++ { // 50 others
+		b.fill(t, "stripe", n, 4, 10)
+	}
+	b.fill(t, "github", 2, 10, 10)
+	require.Equal(t, 500, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND known AND address = '10.0.0.1'`))
+	require.Equal(t, 500, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND NOT known`))
+	require.Equal(t, 300, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND address = '10.0.0.2'`), "what the others leave")
+	require.Equal(t, 10, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'github'`))
+	require.Equal(t, 200, b.count(t, `SELECT min(convert_from(body, 'UTF8')::integer) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.1'`), "the newest stay")
+}
+
+// fill has n requests of a size refused, numbered, however long that takes.
+func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int) {
+	t.Helper()
+	for i := range n {
+		body := fmt.Appendf(nil, "%d", i)
+		if size > len(body) && size > 100 {
+			body = append(body, bytes.Repeat([]byte(" "), size-len(body))...)
+		}
+		b.refuse(source, from(address), body)
+		if i%50 == 49 {
+			b.flush(t)
+		}
+	}
+	b.flush(t)
+}
+
+// The same of 64 MiB.
+func TestBytesAreShared(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill(t, "stripe", 2, 3, 10)
+	for n := 10; n < 80; n++ { // 140 of 256 KiB
+		b.fill(t, "stripe", n, 2, 256<<10)
+	}
+	require.LessOrEqual(t, b.count(t, `SELECT sum(bytes) FROM hooklatch.rejected_deliveries WHERE NOT known`), 32<<20)
+	require.Greater(t, b.count(t, `SELECT sum(bytes) FROM hooklatch.rejected_deliveries WHERE NOT known`), 30<<20)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.2'`), "small ones have their place beside large ones")
+	require.Equal(t, 71, b.count(t, `SELECT count(DISTINCT address) FROM hooklatch.rejected_deliveries`))
+}
+
+// A flood is written at 20 rows a second at most, and known addresses have half of it.
+func TestFloodIsWrittenSlowly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.keeper.Accepted("stripe", from(1))
+	ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+	defer cancel()
+	var flood sync.WaitGroup
+	for w := range 4 {
+		flood.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				b.refuse("stripe", from(1000+n%200*4+w), []byte("{}"))
+				time.Sleep(50 * time.Microsecond) //nolint:forbidigo // a rate is of a time
+			}
+		})
+	}
+	for n := range 100 {
+		b.refuse("stripe", from(1), fmt.Append(nil, n))
+	}
+	flood.Wait()
+	// Turns began at 0, 1, 2 and 3 s.
+	rows := b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`)
+	require.LessOrEqual(t, rows, 80)
+	require.LessOrEqual(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE NOT known`), 40)
+	require.NoError(t, b.keeper.Stop(t.Context()))
+	require.Equal(t, 100, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`), "they waited for their turn")
+}
+
+func TestOthersLearnWhichAddressesAreKnown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.keeper.Accepted("stripe", from(1))
+	b.flush(t)
+	b.refuse("stripe", from(1), []byte("{}"))
+	b.refuse("github", from(1), []byte("{}"))
+	b.flush(t)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known AND source = 'stripe'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE NOT known AND source = 'github'`), "of another source")
+
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.known_addresses SET accepted_at = now() - interval '31 days'`)
+	require.NoError(t, err)
+	b.flush(t)
+	b.refuse("stripe", from(1), []byte("{}"))
+	b.flush(t)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE NOT known AND source = 'stripe'`))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.known_addresses`))
+}
+
+func TestOldOnesAreForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse("stripe", from(1), []byte("old"))
+	b.flush(t)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.rejected_deliveries SET rejected_at = now() - interval '8 days'`)
+	require.NoError(t, err)
+	found, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	b.refuse("github", from(1), []byte("new"))
+	b.flush(t)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
+}
+
+// What a person orders is recorded, each part of an order once.
+func TestOrdersAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 5 {
+		b.refuse("stripe", from(n), []byte("{}"))
+	}
+	b.refuse("github", from(1), []byte("{}"))
+	b.flush(t)
+	by := ledger.Operator{Who: "alice", Via: "cli", Reason: "the secret is right now", RequestID: "order-1"}
+	f := quarantine.Filter{Source: "stripe"}
+	shares, err := b.Count(t.Context(), f)
+	require.NoError(t, err)
+	require.Len(t, shares, 1)
+	require.EqualValues(t, 5, shares[0].Count)
+
+	first, err := b.Next(t.Context(), f, quarantine.Mark{}, 2)
+	require.NoError(t, err)
+	second, err := b.Next(t.Context(), f, first[1].Mark(), 1)
+	require.NoError(t, err)
+	require.NotEqual(t, first[1].ID, second[0].ID)
+	require.NoError(t, b.Accepted(t.Context(), ids(first), 1, f, by))
+	require.NoError(t, b.Accepted(t.Context(), ids(second), 2, f, by))
+	dropped, err := b.Drop(t.Context(), f, by)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, dropped)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE who = 'alice' AND filter->>'source' = 'stripe'`))
+	require.Equal(t, 3, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE action = 'quarantine.retry'`))
+}
+
+func ids(of []quarantine.Delivery) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, d := range of {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}

@@ -1,0 +1,2 @@
+DELETE FROM hooklatch.rejected_deliveries AS r
+WHERE {{selected}}

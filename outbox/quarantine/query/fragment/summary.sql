@@ -1,0 +1,3 @@
+-- What a list says of a delivery r.
+r.rejection_id, r.source, r.rejected_at, r.reason, r.detail, COALESCE(r.address::text, ''), r.known,
+    r.method, r.host, r.secure, r.target, r.bytes
