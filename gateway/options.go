@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Accepter commits deliveries. Required.
 	Accepter Accepter `yaml:"-"`
+	// Quarantine keeps what is refused. Nil: nothing is kept.
+	Quarantine Quarantine `yaml:"-"`
 	// Sources are the endpoints, one POST /webhooks/{name} each. SetSources
 	// replaces them while the gateway runs.
 	Sources []Source `yaml:"-"`

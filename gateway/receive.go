@@ -31,6 +31,7 @@ type reception struct {
 	retry   provider.RetryInfo // what the sender of a proven request says of it
 
 	origin   origin
+	request  *provider.Request // nil before all of it is read
 	inFlight bool
 	proven   bool
 	bodyRead bool
@@ -55,11 +56,15 @@ func (g *Gateway) receive(c echo.Context) error {
 	if refused != nil {
 		rx.observeRefusal(refused)
 		rx.hangUpIfNeeded(refused)
-		return refused.write(c)
+		err := refused.write(c)
+		rx.keep(refused)
+		return err
 	}
 	rx.observeReply(reply)
 	rx.hangUpIfNeeded(nil)
-	return reply.write(c)
+	err := reply.write(c)
+	rx.noteSender(reply)
+	return err
 }
 
 func (rx *reception) leave() {
@@ -77,11 +82,7 @@ func (rx *reception) leave() {
 // take is the receive path up to the answer. Exactly one of its results is set.
 // A panic in it is a refusal: it fails closed, never 2xx.
 func (rx *reception) take() (_ *reply, refused *refusal) {
-	defer func() {
-		if value := recover(); value != nil {
-			refused = refusePanic(value)
-		}
-	}()
+	defer refuseIfPanicked(&refused)
 	if refused := rx.admit(); refused != nil {
 		return nil, refused
 	}
@@ -92,9 +93,15 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	if err := failpoint.Hit("gateway.body_read"); err != nil {
 		return nil, refuseUnavailable("failpoint", err)
 	}
+	rx.secrets = rx.source.keys.at(rx.started)
+	return rx.judge(request)
+}
+
+// judge decides on a whole request: it is a check of the endpoint, or proven and
+// committed, or refused. Exactly one of its results is set.
+func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	proof, cancel := context.WithTimeout(rx.ctx, proofTimeout)
 	defer cancel()
-	rx.secrets = rx.source.keys.at(rx.started)
 	if len(rx.secrets.values) == 0 && !rx.source.Provider.Keyless {
 		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
@@ -113,6 +120,12 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 		return nil, refuseUnavailable("failpoint", err)
 	}
 	return rx.accept(request)
+}
+
+// judgeSafely is judge of a request that was not taken.
+func (rx *reception) judgeSafely(request *provider.Request) (_ *reply, refused *refusal) {
+	defer refuseIfPanicked(&refused)
+	return rx.judge(request)
 }
 
 // admit decides on the header alone, before any byte of the body is read.
@@ -142,13 +155,16 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	}
 	r := rx.echo.Request()
 	rx.bodyRead, rx.bodySize = true, len(body)
-	return &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body, Client: rx.origin.address}, nil
+	rx.request = &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body, Client: rx.origin.address}
+	return rx.request, nil
 }
 
 // prove notes that the sender is known: it no longer counts against its address.
 func (rx *reception) prove() {
 	rx.proven = true
-	rx.gateway.flights.prove(rx.origin)
+	if rx.inFlight {
+		rx.gateway.flights.prove(rx.origin)
+	}
 }
 
 // handshake answers the sender's own check of the endpoint. Both results are

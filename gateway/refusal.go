@@ -120,7 +120,9 @@ func refuseAccept(err error) *refusal {
 	return refuseUnavailable("accept_error", err)
 }
 
-// refusePanic is for use with recover.
-func refusePanic(value any) *refusal {
-	return refuseFault("panic", errors.New(panicked.Text(value)))
+// refuseIfPanicked makes a panic a refusal, for use with defer.
+func refuseIfPanicked(refused **refusal) {
+	if value := recover(); value != nil {
+		*refused = refuseFault("panic", errors.New(panicked.Text(value)))
+	}
 }

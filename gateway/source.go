@@ -40,6 +40,8 @@ type Source struct {
 	// ContentWindow makes events of the same content one event for this long
 	// from the first, whatever their ids. 0: only ids count.
 	ContentWindow time.Duration
+	// QuarantineOff: nothing that is refused is kept.
+	QuarantineOff bool
 }
 
 // source is a Source as the receive path uses it: immutable.

@@ -53,12 +53,14 @@ const maxUnescaped = 3
 
 // repeatsSecret reports whether a value of a header contains a secret of the
 // source, also escaped as in a URL, or a parameter that carries one.
-func (s *source) repeatsSecret(value string) bool {
-	if s.sent == nil {
+func (s *source) repeatsSecret(value string) bool { return s.repeatsAny(value, s.sent) }
+
+func (s *source) repeatsAny(value string, secrets []string) bool {
+	if secrets == nil {
 		return false
 	}
 	for range maxUnescaped {
-		for _, text := range s.sent {
+		for _, text := range secrets {
 			if strings.Contains(spaced(value), text) {
 				return true
 			}

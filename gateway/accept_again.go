@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// RefusedError says why a delivery of the quarantine is still refused.
+type RefusedError struct {
+	Reason string // from a fixed set, as in the log
+	// Ours: it is no fault of the delivery, and the same call may be repeated.
+	Ours  bool
+	cause error
+}
+
+func (e *RefusedError) Error() string {
+	if e.cause == nil {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %s", e.Reason, e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.cause }
+
+// The reasons that only a delivery of the quarantine is refused for.
+const (
+	reasonNoSource   = "unknown_source"
+	reasonNoProof    = "proof_not_kept" // of what carried a secret, only an HMAC is
+	reasonNoDelivery = "no_delivery"    // a sender's check of the endpoint
+)
+
+// AcceptAgain verifies a delivery of the quarantine as if it had been sent again, with
+// the configuration of today, and accepts it. A signed time is compared with that of
+// its arrival. Errors: *RefusedError.
+func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
+	src := (*g.sources.Load())[string(kept.Source)]
+	if src == nil {
+		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoSource}
+	}
+	request, err := g.restored(src, kept)
+	if err != nil {
+		return outbox.Acceptance{}, &RefusedError{Reason: "unreadable_request", cause: err}
+	}
+	rx := &reception{
+		gateway: g, source: src, ctx: ctx, span: trace.SpanFromContext(context.Background()),
+		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src),
+	}
+	restored := src.restoreSecrets(rx, request, kept)
+	answered, refused := rx.judgeSafely(request)
+	switch {
+	case refused != nil && !restored && refused.result == resultRejected:
+		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoProof, cause: fmt.Errorf("%s had no secret of today, or one that cannot be made again", strings.Join(kept.Carried(), ", "))}
+	case refused != nil:
+		return outbox.Acceptance{}, &RefusedError{Reason: refused.reason, Ours: refused.ours(), cause: errors.Join(refused.cause, messageOf(refused))}
+	case answered.result == resultHandshake:
+		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoDelivery}
+	}
+	return answered.acceptance, nil
+}
+
+// messageOf is what the sender of something unusable is told.
+func messageOf(r *refusal) error {
+	if r.result == resultInvalid {
+		return errors.New(r.message)
+	}
+	return nil
+}
+
+// restoreSecrets puts back what the request carried as its secret, of which only HMACs
+// were kept: it is that of today's secrets whose HMACs are the same.
+func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
+	names := kept.Carried()
+	if len(names) == 0 {
+		return true
+	}
+	return s.Provider.Sign != nil && slices.ContainsFunc(rx.secrets.values, func(value secret.Value) bool {
+		trial := &provider.Request{Method: request.Method, URL: copyOf(request.URL), Header: request.Header.Clone(), Body: slices.Clone(request.Body)}
+		if err := s.Provider.Sign(trial, value, rx.started); err != nil {
+			return false
+		}
+		carried := s.carried(trial)
+		if !slices.Equal(slices.Sorted(maps.Keys(carried)), names) {
+			return false
+		}
+		for name, values := range carried {
+			if !kept.CarriedAs(name, values) {
+				return false
+			}
+		}
+		query := request.URL.Query()
+		for name, values := range carried {
+			if header, is := strings.CutPrefix(name, inHeader); is {
+				request.Header[header] = values
+			} else {
+				query[strings.TrimPrefix(name, inQuery)] = values
+				request.URL.RawQuery = query.Encode()
+			}
+		}
+		return true
+	})
+}
+
+func copyOf(u *url.URL) *url.URL {
+	c := *u
+	return &c
+}

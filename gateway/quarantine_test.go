@@ -1,0 +1,224 @@
+package gateway_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// quarantined is a gateway on a database that keeps what it refuses.
+type quarantined struct {
+	*stored
+
+	keeper     *quarantine.Keeper
+	quarantine *quarantine.Quarantine
+}
+
+// setupQuarantined starts it by the real clock: that of the database says when what
+// was refused arrived.
+func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *quarantined {
+	t.Helper()
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, keeper.Stop(context.Background())) })
+	q := &quarantined{keeper: keeper, stored: setupOnPool(t, pool, func(o *gateway.Options) {
+		o.Now, o.Quarantine = time.Now, keeper
+		change(o)
+	})}
+	q.quarantine, err = quarantine.New(quarantine.Options{Pool: pool, Ledger: q.outbox.Ledger()})
+	require.NoError(t, err)
+	return q
+}
+
+// kept waits until all is written and returns it.
+func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
+	t.Helper()
+	require.NoError(t, q.keeper.Stop(t.Context()))
+	found, err := q.quarantine.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 1000)
+	require.NoError(t, err)
+	return found
+}
+
+// notKept are the senders whose proof cannot be made again from the secret: a token
+// that is another one each time, and is itself a secret.
+var notKept = []string{"google-pubsub", "jwt"}
+
+// A delivery of every provider is refused for a wrong secret, and accepted once after
+// the secret is right. Nothing that carried a secret is in the database meanwhile.
+func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
+	t.Parallel()
+	for _, name := range catalog.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			described, err := catalog.Describe(name)
+			require.NoError(t, err)
+			p := described.Provider
+			wrong, ok := testKey(p, "k")
+			right, _ := testKey(p, "x")
+			if !ok {
+				t.Skip("proves with keys that are not shared")
+			}
+			sourceWith := func(key secret.Value) []gateway.Source {
+				return []gateway.Source{{Name: "real", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
+			}
+			q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+				o.PublicURL = mustURL("https://hooks.example.com")
+				o.Sources = sourceWith(wrong)
+			})
+			signed := p.Sample("", "", time.Now())
+			signed.URL = mustURL("https://hooks.example.com/webhooks/real?a=b")
+			signed.Method = cmp.Or(signed.Method, http.MethodPost)
+			require.NoError(t, p.Sign(signed, right, time.Now()))
+			r, err := http.NewRequestWithContext(t.Context(), signed.Method, q.url+signed.URL.RequestURI(), bytes.NewReader(signed.Body))
+			require.NoError(t, err)
+			r.Header = signed.Header.Clone()
+			r.Header.Set("X-Forwarded-Uri", signed.URL.RequestURI()) // a proxy repeats the URL, token and all
+			r.Header.Set("Cookie", "session=1")
+			require.Equal(t, http.StatusUnauthorized, q.do(t, r).status)
+
+			kept := q.kept(t)
+			require.Len(t, kept, 1)
+			if len(p.SecretHeaders)+len(p.SecretQuery) > 0 {
+				q.requireNowhere(t, right)
+			}
+			require.NotContains(t, kept[0].Headers, "Cookie")
+			_, err = q.gateway.AcceptAgain(t.Context(), &kept[0])
+			require.Error(t, err, "the secret is still wrong")
+			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"))
+
+			require.NoError(t, q.gateway.SetSources(sourceWith(right)))
+			for _, want := range []int{1, 0} {
+				a, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
+				if slices.Contains(notKept, name) {
+					var refused *gateway.RefusedError
+					require.ErrorAs(t, err, &refused)
+					require.Equal(t, "proof_not_kept", refused.Reason)
+					return
+				}
+				require.NoError(t, err)
+				if name != "dropbox" { // each of its deliveries is an event of its own
+					require.Equal(t, want > 0, a.New() > 0)
+				}
+			}
+		})
+	}
+}
+
+// requireNowhere searches what is in quarantine for a secret, in the spellings it is
+// sent in.
+func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
+	t.Helper()
+	text := key.Reveal()
+	_, password, _ := strings.Cut(text, ":")
+	for _, spelled := range []string{text, password, base64.StdEncoding.EncodeToString([]byte(text))} {
+		if spelled == "" {
+			continue
+		}
+		require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries AS r
+			WHERE position($1 IN r::text) > 0 OR position(convert_to($1, 'UTF8') IN r.body) > 0`, spelled), spelled)
+	}
+}
+
+// What a sender signed a while ago is verified by the time of its arrival.
+func TestQuarantineComparesSignedTimesWithTheArrival(t *testing.T) {
+	t.Parallel()
+	p, err := catalog.New("stripe", provider.Options{})
+	require.NoError(t, err)
+	right := secret.New("whsec_0123456789abcdef")
+	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+		o.Sources = []gateway.Source{{Name: "shop", Provider: p, Secrets: []gateway.Secret{{Value: secret.New("whsec_another_one_0123")}}}}
+	})
+	post := func(id string, signedAt time.Time) {
+		r := p.Sample("", id, time.Now())
+		require.NoError(t, p.Sign(r, right, signedAt))
+		require.Equal(t, http.StatusUnauthorized, q.deliver(t, "shop", r).status)
+	}
+	post("evt_fresh", time.Now())
+	post("evt_stale", time.Now().Add(-time.Hour))
+	kept := q.kept(t)
+	require.Len(t, kept, 2)
+	_, err = q.pool.Exec(t.Context(), "UPDATE hooklatch.rejected_deliveries SET rejected_at = rejected_at - interval '3 days'")
+	require.NoError(t, err)
+	require.NoError(t, q.gateway.SetSources([]gateway.Source{{Name: "shop", Provider: p, Secrets: []gateway.Secret{{Value: right}}}}))
+	_, err = q.gateway.AcceptAgain(t.Context(), &kept[0])
+	require.NoError(t, err)
+	var refused *gateway.RefusedError
+	_, err = q.gateway.AcceptAgain(t.Context(), &kept[1])
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "old_timestamp", refused.Reason, "it was too old when it arrived")
+}
+
+// What is kept, and what is not.
+func TestWhatIsKeptInQuarantine(t *testing.T) {
+	t.Parallel()
+	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+		off := source("off", signer())
+		off.QuarantineOff = true
+		o.Sources = []gateway.Source{source("orders", signer()), off}
+	})
+	forged := withHeaders("X-Signature", "00", "X-Api-Token", "a-token-of-theirs", "X-Original-Url", "/?token=a-token-of-theirs", "X-Other", "kept")
+	for _, c := range []struct {
+		name, source, body string
+		status             int
+	}{
+		{"a wrong signature", "orders", `{"id":"a","type":"x"}`, 401},
+		{"a source without quarantine", "off", `{"id":"b","type":"x"}`, 401},
+		{"no source", "nowhere", `{"id":"c","type":"x"}`, 404},
+		{"no body", "orders", ``, 401},
+		{"a body that is too large", "orders", `{"id":"d","pad":"` + strings.Repeat("x", 256<<10) + `"}`, 401},
+	} {
+		require.Equal(t, c.status, q.post(t, c.source, c.body, forged).status, c.name)
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, q.post(t, "orders", `{"type":"x"}`).status, "proven, and without an id")
+	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"e","type":"x"}`).status)
+
+	kept := q.kept(t)
+	require.Len(t, kept, 2)
+	first := kept[0]
+	require.Equal(t, `{"id":"a","type":"x"}`, string(first.Body))
+	require.Equal(t, "wrong_signature", first.Reason)
+	require.Equal(t, "127.0.0.1/32", first.From)
+	require.Equal(t, "/webhooks/orders", first.Target)
+	require.Equal(t, []string{"kept"}, first.Headers["X-Other"])
+	require.NotContains(t, first.Headers, "X-Api-Token")
+	require.NotContains(t, first.Headers, "X-Original-Url")
+	require.Equal(t, []string{"header X-Api-Token"}, first.Carried())
+	require.Equal(t, "no_usable_event", kept[1].Reason)
+	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries AS r WHERE r::text LIKE '%a-token-of-theirs%'`))
+	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
+}
+
+// Nothing of the quarantine delays an answer, also when its only connection hangs.
+func TestQuarantineDelaysNoAnswer(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	q := setupQuarantined(t, pool, func(o *gateway.Options) { o.Sources = []gateway.Source{source("orders", signer())} })
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE hooklatch.rejected_deliveries, hooklatch.known_addresses")
+	require.NoError(t, err)
+	began := time.Now()
+	for n := range 500 {
+		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", fmt.Sprintf(`{"id":"%d","type":"x"}`, n), withHeaders("X-Signature", "00")).status)
+	}
+	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"good","type":"x"}`).status)
+	require.Less(t, time.Since(began), 20*time.Second)
+	require.NoError(t, tx.Rollback(t.Context()))
+}
