@@ -66,9 +66,13 @@ func (a *App) makeGateway() error {
 	if err != nil {
 		return cfg.Problem("gateway.public_url", err.Error())
 	}
+	keeper, err := a.makeKeeper()
+	if err != nil {
+		return err
+	}
 	a.gate = &gate{accepter: a.outbox}
 	opts := cfg.Gateway.Options
-	opts.Accepter, opts.Sources = a.gate, sources
+	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, keeper
 	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	a.gateway, err = gateway.New(opts)

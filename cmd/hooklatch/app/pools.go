@@ -17,6 +17,8 @@ const (
 	connsToAccept = 8
 	// connsToRead are for what people look at.
 	connsToRead = 4
+	// connsToQuarantine is all there is for what strangers may fill.
+	connsToQuarantine = 1
 	// fewestConnsToWork is the working pool where nothing asks for more: they
 	// are opened on demand.
 	fewestConnsToWork = 24
@@ -25,10 +27,11 @@ const (
 // pools are the connections of a process. What may take long has its own, so
 // that nothing else waits for it.
 type pools struct {
-	accept *pgxpool.Pool // T1
-	work   *pgxpool.Pool // dispatch and effects
-	read   *pgxpool.Pool // people
-	direct *pgxpool.Pool // River, handlers, migrations: leads past a transaction pooler; often work itself
+	accept     *pgxpool.Pool // T1
+	quarantine *pgxpool.Pool // what was refused
+	work       *pgxpool.Pool // dispatch and effects
+	read       *pgxpool.Pool // people
+	direct     *pgxpool.Pool // River, handlers, migrations: leads past a transaction pooler; often work itself
 }
 
 func (a *App) openPools(ctx context.Context) error {
@@ -56,6 +59,7 @@ func (a *App) openPools(ctx context.Context) error {
 	a.pools.accept = a.pools.work
 	if a.opts.Gateway {
 		a.pools.accept = open(url, sizes.accept)
+		a.pools.quarantine = open(url, connsToQuarantine)
 	}
 	a.pools.direct = a.pools.work
 	if direct := a.opts.Config.Database.DirectURL; !direct.IsZero() {
@@ -75,13 +79,13 @@ func (o Options) poolSizes() (poolSizes, error) {
 	need := connsToRead
 	if o.Gateway {
 		sizes.accept = connsToAccept
-		need += connsToAccept
+		need += connsToAccept + connsToQuarantine
 	}
 	given := o.Config.Database.MaxConns
 	if !o.Worker {
 		if given > 0 && given < need { // fewer are only slower
 			sizes.read = max(given/3, 1)
-			sizes.accept = max(given-sizes.read, 1)
+			sizes.accept = max(given-sizes.read-connsToQuarantine, 1)
 		}
 		return sizes, nil
 	}
@@ -91,7 +95,7 @@ func (o Options) poolSizes() (poolSizes, error) {
 	if given > 0 && given < need {
 		command, accepting := "worker", ""
 		if o.Gateway {
-			command, accepting = "serve", fmt.Sprintf("%d to accept, ", connsToAccept)
+			command, accepting = "serve", fmt.Sprintf("%d to accept, %d for the quarantine, ", connsToAccept, connsToQuarantine)
 		}
 		return poolSizes{}, o.Config.Problem("database.max_conns", fmt.Sprintf(
 			"%d is too few: `hooklatch %s` needs %d, which are %s%d for what people look at and %d to work "+
@@ -101,6 +105,9 @@ func (o Options) poolSizes() (poolSizes, error) {
 	sizes.work = max(working, fewestConnsToWork)
 	if given > 0 {
 		sizes.work = given - sizes.accept - sizes.read
+		if o.Gateway {
+			sizes.work -= connsToQuarantine
+		}
 	}
 	return sizes, nil
 }

@@ -22,6 +22,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	}
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
 	d.among(at+".dedup", "rule of dedup", s.Dedup, dedups)
+	d.among(at+".quarantine", "setting of the quarantine", s.Quarantine, quarantines)
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
 		c.Positive("dedup_window", s.DedupWindow)
 		if s.Dedup == DedupID {

@@ -13,8 +13,8 @@ type Database struct {
 	// Postgres schema of our tables and River's. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`
 	// Most connections of one process to url; direct_url gets as many as the
-	// work does. 8 of them accept deliveries and 4 are for what people look at.
-	// What remains is for the work, and must be 12 and the concurrency of all
-	// sql destinations. 0 computes it. Defaults to 0.
+	// work does. 8 of them accept deliveries, 1 is for the quarantine and 4 are for
+	// what people look at. What remains is for the work, and must be 12 and the
+	// concurrency of all sql destinations. 0 computes it. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
 }

@@ -47,6 +47,7 @@ func (s Source) withDefaults() Source {
 		}
 	}
 	s.Dedup = cmp.Or(s.Dedup, DedupID)
+	s.Quarantine = cmp.Or(s.Quarantine, QuarantineOn)
 	if s.Dedup == DedupContent {
 		s.DedupWindow = cmp.Or(s.DedupWindow, time.Minute)
 	}

@@ -51,6 +51,9 @@ type Source struct {
 	// How long after the end of its last effect the values of an event are
 	// replaced: at least 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
+	// Whether deliveries that are refused are kept for a while, to be verified
+	// again once a wrong secret is right: on or off. Defaults to on.
+	Quarantine string `yaml:"quarantine,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 
@@ -68,7 +71,7 @@ func (s Source) Sender() (*provider.Provider, error) {
 	return s.made, s.madeErr
 }
 
-// The values of Source.ReplayGuard and Source.Dedup.
+// The values of Source.ReplayGuard, Source.Dedup and Source.Quarantine.
 const (
 	ReplayOff    = string(gateway.ReplayOff)
 	ReplayFlag   = string(gateway.ReplayFlag)
@@ -77,9 +80,13 @@ const (
 
 	DedupID      = "id"
 	DedupContent = "content"
+
+	QuarantineOn  = "on"
+	QuarantineOff = "off"
 )
 
 var (
 	replayGuards = []string{ReplayOff, ReplayFlag, ReplayHold, ReplayRefuse}
 	dedups       = []string{DedupID, DedupContent}
+	quarantines  = []string{QuarantineOn, QuarantineOff}
 )
