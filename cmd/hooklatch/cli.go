@@ -38,6 +38,18 @@ func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 // withOutbox runs f on the outbox of the database the settings name, if it is
 // migrated.
 func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) error {
+	return c.withDatabase(ctx, func(d database) error { return f(d.outbox) })
+}
+
+// database is the one the settings name.
+type database struct {
+	pool   *pgxpool.Pool
+	schema schema.Name
+	outbox *outbox.Outbox
+}
+
+// withDatabase is withOutbox for what stands beside the outbox.
+func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	cfg, err := c.loadForDatabase()
 	if err != nil {
 		return err
@@ -65,5 +77,5 @@ func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) erro
 		defer cancel()
 		_ = o.Stop(ctx) // what was ordered is committed: workers that were not told find it
 	}()
-	return f(o)
+	return f(database{pool: pool, schema: name, outbox: o})
 }

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+func (c *cli) newQuarantine() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quarantine",
+		Short: "List, show, retry and drop deliveries that were refused",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newQuarantineList(), c.newQuarantineShow(), c.newQuarantineRetry(), c.newQuarantineDrop())
+	return cmd
+}
+
+// quarantineFlags select deliveries.
+type quarantineFlags struct{ source, reason string }
+
+func (f *quarantineFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.source, "source", "", "only those of this `source`")
+	cmd.Flags().StringVar(&f.reason, "refused-for", "", "only those refused for this `reason`, like wrong_signature")
+}
+
+func (f *quarantineFlags) filter() quarantine.Filter {
+	return quarantine.Filter{Source: identity.Source(f.source), Reason: f.reason}
+}
+
+// selected is what a command is about: the delivery it names, or what its flags select.
+func (f *quarantineFlags) selected(args []string) (quarantine.Filter, error) {
+	filter := f.filter()
+	if len(args) == 0 {
+		return filter, nil
+	}
+	if filter != (quarantine.Filter{}) {
+		return filter, misused("a delivery and a selection by flags exclude each other")
+	}
+	var err error
+	filter.ID, err = deliveryID(args[0])
+	return filter, err
+}
+
+func deliveryID(given string) (uuid.UUID, error) {
+	id, err := uuid.Parse(given)
+	if err != nil {
+		return id, misused("%q names no delivery: quarantine list shows their ids", given)
+	}
+	return id, nil
+}
+
+// withQuarantine runs f on what was refused.
+func (c *cli) withQuarantine(cmd *cobra.Command, f func(*outbox.Outbox, *quarantine.Quarantine) error) error {
+	return c.withDatabase(cmd.Context(), func(d database) error {
+		q, err := quarantine.New(quarantine.Options{Pool: d.pool, Schema: d.schema, Ledger: d.outbox.Ledger()})
+		if err != nil {
+			return err
+		}
+		return f(d.outbox, q)
+	})
+}
+
+func (c *cli) newQuarantineList() *cobra.Command {
+	var flags quarantineFlags
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List deliveries that were refused, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkLimit(limit); err != nil {
+				return err
+			}
+			return c.withQuarantine(cmd, func(_ *outbox.Outbox, q *quarantine.Quarantine) error {
+				found, err := q.List(cmd.Context(), flags.filter(), limit)
+				if err != nil {
+					return err
+				}
+				header := []string{"ARRIVED", "SOURCE", "REASON", "FROM", "BYTES", "ID"}
+				return printList(c, found, "no deliveries", header, func(d quarantine.Delivery) []string {
+					return []string{shown(d.RejectedAt), string(d.Source), d.Reason, d.From, strconv.Itoa(d.Bytes), d.ID.String()}
+				})
+			})
+		},
+	}
+	flags.register(cmd)
+	limitFlag(cmd, &limit)
+	c.jsonFlag(cmd)
+	return cmd
+}
+
+func (c *cli) newQuarantineShow() *cobra.Command {
+	var raw bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a delivery that was refused",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := deliveryID(args[0])
+			if err != nil {
+				return err
+			}
+			if raw && c.asJSON {
+				return misused("--raw and --json exclude each other")
+			}
+			return c.withQuarantine(cmd, func(_ *outbox.Outbox, q *quarantine.Quarantine) error {
+				found, err := q.Next(cmd.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
+				if err != nil {
+					return err
+				}
+				if len(found) == 0 {
+					return fmt.Errorf("there is no delivery %s in quarantine", id)
+				}
+				if raw {
+					_, err = c.stdout.Write(found[0].Body)
+					return err
+				}
+				if c.asJSON {
+					return printJSON(c.stdout, found[0])
+				}
+				return c.showRefused(&found[0])
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&raw, "raw", false, "write the exact bytes of the delivery's body, and nothing else")
+	c.jsonFlag(cmd)
+	return cmd
+}
+
+func (c *cli) showRefused(d *quarantine.Delivery) error {
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(c.stdout, "%-12s  %s\n", name, safetext.Shown(value))
+		}
+	}
+	field("delivery", d.ID.String())
+	field("source", string(d.Source))
+	field("arrived", shown(d.RejectedAt))
+	field("reason", d.Reason)
+	field("detail", d.Detail)
+	from := d.From
+	if d.Known {
+		from += ", where deliveries were accepted from before"
+	}
+	field("from", from)
+	field("request", fmt.Sprintf("%s %s at %s", d.Method, d.Target, d.Host))
+	for _, name := range d.Carried() {
+		field("secret", "in "+name+", not kept")
+	}
+	field("body", fmt.Sprintf("%d bytes", len(d.Body)))
+	fmt.Fprintf(c.stdout, "\nheaders\n")
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		for _, value := range d.Headers[name] {
+			fmt.Fprintf(c.stdout, "  %s: %s\n", safetext.Shown(name), safetext.Shown(value))
+		}
+	}
+	return nil
+}
+
+// printShares prints what is selected, and how to go on.
+func (c *cli) printShares(shares []quarantine.Share, doing string) error {
+	total := int64(0)
+	for _, s := range shares {
+		total += s.Count
+	}
+	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))
+	if total == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.stdout)
+	t := newTable(c.stdout, "SOURCE", "REASON", "COUNT", "FIRST", "LAST")
+	for _, s := range shares {
+		t.row(string(s.Source), s.Reason, strconv.FormatInt(s.Count, 10), shown(s.First), shown(s.Last))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.stdout, "\n%s them with the same command and --yes\n", doing)
+	return err
+}
+
+// refusedCount is how many there are, in words.
+func refusedCount(n int64) string {
+	if n == 1 {
+		return "1 refused delivery"
+	}
+	return strconv.FormatInt(n, 10) + " refused deliveries"
+}
+
+// untilNow leaves out what arrives while a command is at work.
+func untilNow(f quarantine.Filter, shares []quarantine.Share) quarantine.Filter {
+	for _, s := range shares {
+		if after := s.Last.Add(time.Microsecond); after.After(f.Until) {
+			f.Until = after
+		}
+	}
+	return f
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// A secret was wrong when the gateway began. What it refused is accepted once the
+// secret is right.
+func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // of the gateway: the commands have the right one
+		stripe := cfg.Sources["stripe"]
+		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
+		cfg.Sources["stripe"] = stripe
+	}})
+	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "stripe", "--id", id, "--type", "invoice.paid")...))
+	}
+	require.Eventually(t, func() bool {
+		return s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`) == 3
+	}, 30*time.Second, 10*time.Millisecond)
+
+	var listed []quarantine.Delivery
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("quarantine", "list", "--source", "stripe", "--json")...)), &listed))
+	require.Len(t, listed, 3)
+	require.Contains(t, must(t, s.args("quarantine", "list")...), "wrong_signature")
+	require.Equal(t, "no deliveries\n", must(t, s.args("quarantine", "list", "--refused-for", "missing_signature")...))
+	id := listed[2].ID.String() // the oldest
+	require.Contains(t, must(t, s.args("quarantine", "show", id)...), "POST /webhooks/stripe")
+	require.Contains(t, must(t, s.args("quarantine", "show", id, "--raw")...), `"evt_1"`)
+
+	preview := must(t, s.args("quarantine", "retry", "--source", "stripe")...)
+	require.True(t, strings.HasPrefix(preview, "3 refused deliveries selected\n"), preview)
+	require.Contains(t, preview, "retry them with the same command and --yes")
+	require.Equal(t, "1 refused delivery dropped\n", must(t, s.args("quarantine", "drop", listed[0].ID.String(), "--as", "ann")...))
+	require.Equal(t, "1 refused delivery accepted, 0 of them known already\n", must(t, s.args("quarantine", "retry", id, "--as", "ann")...))
+	s.waitDone(t, "stripe", "evt_1")
+	require.Equal(t, "1 refused delivery accepted, 0 of them known already\n",
+		must(t, s.args("quarantine", "retry", "--yes", "--as", "ann", "--reason", "the secret is right")...))
+	s.waitDone(t, "stripe", "evt_2")
+	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
+	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+
+	audit := must(t, s.args("audit")...)
+	for _, text := range []string{"quarantine.retry", "quarantine.drop", "the secret is right", id} {
+		require.Contains(t, audit, text)
+	}
+	for _, wrong := range [][]string{{"quarantine", "retry", "x"}, {"quarantine", "drop", id, "--source", "stripe"}} {
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), s.args(wrong...)...))
+	}
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("quarantine", "show", id)...))
+	require.Contains(t, c.stderr.String(), "there is no delivery "+id+" in quarantine")
+}
