@@ -43,23 +43,28 @@ type storedEvent struct {
 	bodyApart bool // its body was left out
 }
 
-func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]storedEvent, error) {
-	stored := make(map[identity.EventRef]storedEvent, len(refs))
-	err := i.db.Statement("events", func(db pipeline.ByIndex) error {
-		rows, err := i.sql.Events.With(askedEvents{Asked: refs}).Query(ctx, db)
-		if err != nil {
-			return err
-		}
-		var apart bool
-		collected, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (storedEvent, error) {
-			e, err := scanEvent(row, &apart)
-			return storedEvent{event: e, bodyApart: apart}, err
-		})
-		for _, s := range collected {
-			stored[s.event.EventRef] = s
-		}
+func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (stored map[identity.EventRef]storedEvent, err error) {
+	err = i.db.Statement("events", func(db pipeline.ByIndex) error {
+		stored, err = i.collectEvents(ctx, db, refs)
 		return err
 	})
+	return stored, err
+}
+
+func (i *Inbox) collectEvents(ctx context.Context, db statement.DB, refs []identity.EventRef) (map[identity.EventRef]storedEvent, error) {
+	rows, err := i.sql.Events.With(askedEvents{Asked: refs}).Query(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var apart bool
+	collected, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (storedEvent, error) {
+		e, err := scanEvent(row, &apart)
+		return storedEvent{event: e, bodyApart: apart}, err
+	})
+	stored := make(map[identity.EventRef]storedEvent, len(refs))
+	for _, s := range collected {
+		stored[s.event.EventRef] = s
+	}
 	return stored, err
 }
 
@@ -76,6 +81,24 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 		return nil, fmt.Errorf("load event %s: %w", ref, err)
 	}
 	return e, nil
+}
+
+// EventsByRef loads events for people, each by a look-up of its own, without headers and
+// bodies. Those that are gone are missing.
+func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
+	rows, err := i.sql.EventRows.With(askedEvents{Asked: refs}).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
+	if err != nil {
+		return nil, fmt.Errorf("load events: %w", err)
+	}
+	events := make(map[identity.EventRef]*Event, len(refs))
+	found, err := pgx.CollectRows(rows, scanWholeEvent)
+	if err != nil {
+		return nil, fmt.Errorf("load events: %w", err)
+	}
+	for _, e := range found {
+		events[e.EventRef] = e
+	}
+	return events, nil
 }
 
 // Filter selects events. Empty fields take all.
@@ -102,6 +125,30 @@ func (i *Inbox) Events(ctx context.Context, f Filter) ([]*Event, error) {
 	events, err := pgx.CollectRows(rows, scanWholeEvent)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
+	}
+	return events, nil
+}
+
+// EventsWhole loads events for people with their headers and bodies. Those that are
+// gone are missing.
+func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
+	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool}, refs)
+	if err != nil {
+		return nil, fmt.Errorf("load events: %w", err)
+	}
+	events := make(map[identity.EventRef]*Event, len(refs))
+	for ref, s := range stored {
+		if !s.bodyApart {
+			events[ref] = s.event
+			continue
+		}
+		e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			events[ref] = e
+		}
 	}
 	return events, nil
 }

@@ -20,6 +20,7 @@ type statements struct {
 	DropEvent       statement.Of[dropEvent]
 	Event           statement.Of[identity.EventRef]
 	EventReplays    statement.Of[identity.EventRef]
+	EventRows       statement.Of[askedEvents]
 	Events          statement.Of[askedEvents]
 	ListEvents      statement.Of[listEvents]
 	NewestEvent     statement.Bound

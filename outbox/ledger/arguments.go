@@ -31,6 +31,8 @@ func (m madeIn) with(at time.Time) madeIn {
 	return m
 }
 
+type askedEffects struct{ Asked []identity.EffectID }
+
 type effectByKey struct {
 	madeIn
 
@@ -82,8 +84,9 @@ type operatorDid struct {
 }
 
 type operatorLog struct {
-	Since *time.Time
-	Limit int
+	Since   *time.Time
+	Targets []string // none: all
+	Limit   int
 }
 
 type selectEffects struct {

@@ -63,6 +63,24 @@ func (l *Ledger) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) 
 	return effects, nil
 }
 
+// EffectsByID loads effects for people, each by a look-up of its own, without their bodies.
+// Those that are gone are missing.
+func (l *Ledger) EffectsByID(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]Effect, error) {
+	rows, err := l.sql.EffectRows.With(askedEffects{Asked: ids}).Query(ctx, pipeline.ByIndex{Sender: l.read})
+	if err != nil {
+		return nil, fmt.Errorf("load effects: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
+	if err != nil {
+		return nil, fmt.Errorf("load effects: %w", err)
+	}
+	effects := make(map[identity.EffectID]Effect, len(found))
+	for _, e := range found {
+		effects[e.EffectID] = e
+	}
+	return effects, nil
+}
+
 // Attempt is one ended attempt of an effect.
 type Attempt struct {
 	Attempt         int         `json:"attempt"`

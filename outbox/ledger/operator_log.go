@@ -25,9 +25,10 @@ type OperatorAction struct {
 }
 
 // OperatorLog lists what people ordered at since or later, the newest first: limit
-// actions, or 50 when it is 0. A since of zero is no bound.
-func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int) ([]OperatorAction, error) {
-	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Limit: column.Limit(limit)}).Query(ctx, l.read)
+// actions, or 50 when it is 0. A since of zero is no bound. With targets it is only what
+// was done to one of these by its name.
+func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {
+	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, l.read)
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

@@ -24,6 +24,7 @@ type statements struct {
 	EffectAttempts      statement.Of[identity.EffectID]
 	EffectBody          statement.Of[identity.EffectID]
 	EffectByKey         statement.Of[effectByKey]
+	EffectRows          statement.Of[askedEffects]
 	EffectTransitions   statement.Of[identity.EffectID]
 	EffectsOfEvent      statement.Of[identity.EventRef]
 	EffectsWithoutJob   statement.Of[withoutJob]

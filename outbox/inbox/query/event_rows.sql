@@ -1,0 +1,13 @@
+-- Several events without what they came in, each by its key whatever the statistics
+-- say.
+SELECT
+    {{event_columns}},
+    NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body
+FROM :asked AS a (source text, event_id text)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM hooklatch.processed_events AS e
+    WHERE e.source = a.source
+        AND e.event_id = a.event_id
+    LIMIT 1
+) AS p
