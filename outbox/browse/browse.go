@@ -1,0 +1,63 @@
+// Package browse is responsible for finding events and effects among millions of them:
+// it walks them from the newest back, reads a bounded number at a time, and says how far
+// it looked.
+//
+// What is asked for may be rare, or not there at all, and no index serves every
+// question. So an answer is not all that was asked for, but what was found within a
+// budget: rows, how far back it looked, and a cursor to go on from. Nothing is counted,
+// and a page far back costs what the first does.
+//
+//	for cursor, more := browse.Beginning, true; more; {
+//		page, err := box.Browser().Events(ctx, browse.EventFilter{Type: "invoice.paid"}, cursor, 50)
+//		// ... page.Rows, none perhaps; page.Looked and page.Back say how far it looked ...
+//		cursor, more = page.Next, page.More
+//	}
+package browse
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Options configure a Browser. All but Schema are required.
+type Options struct {
+	Pool   *pgxpool.Pool // only reads
+	Schema schema.Name   // holds the tables. Defaults to schema.Default.
+	Inbox  *inbox.Inbox
+	Ledger *ledger.Ledger
+}
+
+// Browser finds events and effects. It is safe for concurrent use.
+type Browser struct {
+	look    pipeline.ByIndex // for statements that look rows up
+	walk    pipeline.ByIndex // for those that read them in the order of an index
+	sql     statements
+	inbox   *inbox.Inbox
+	ledger  *ledger.Ledger
+	plain   budget
+	matched budget
+}
+
+// New returns a Browser on a migrated database. It starts nothing.
+func New(opts Options) (*Browser, error) {
+	if opts.Pool == nil || opts.Inbox == nil || opts.Ledger == nil {
+		return nil, errors.New("browse options: Pool, Inbox and Ledger are required")
+	}
+	sql, err := loadStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("browse: %w", err)
+	}
+	return &Browser{
+		look: pipeline.ByIndex{Sender: opts.Pool},
+		walk: pipeline.ByIndex{Sender: opts.Pool, InOrder: true},
+		sql:  sql, inbox: opts.Inbox, ledger: opts.Ledger,
+		plain: plainBudget, matched: matchBudget,
+	}, nil
+}

@@ -1,0 +1,127 @@
+package browse
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+const (
+	defaultLimit = 50
+	maxLimit     = 1_000
+)
+
+// candidate is a row that is asked for, Match aside.
+type candidate[Ref comparable] struct {
+	ref        Ref
+	place      place
+	event      identity.EventRef // whose body Match reads; empty: there is none
+	deliveryID uuid.UUID         // where the body is, if that is known
+}
+
+// slice is what one statement looked at.
+type slice[Ref comparable] struct {
+	candidates []candidate[Ref] // in the order of the walk
+	looked     int
+	end        place // of the last that was looked at
+}
+
+// walk goes through rows of one kind.
+type walk[Ref comparable, Row any] struct {
+	// read looks at the next rows behind a place, and returns at most limit of those
+	// that are asked for.
+	read func(ctx context.Context, behind place, look, limit int) (slice[Ref], error)
+	// load returns the rows of candidates. Those that are gone meanwhile, or no longer
+	// what is asked for, are missing.
+	load   func(ctx context.Context, refs []Ref) (map[Ref]Row, error)
+	cursor func(place) Cursor
+	all    bool   // nothing is filtered: no more has to be read than is found
+	judge  *judge // nil: all candidates are taken
+	budget budget
+}
+
+// page walks from a place until it has found limit rows, the rows end, or the budget
+// does.
+func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[Row], error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	limit = min(limit, maxLimit)
+	var page Page[Row]
+	var found []candidate[Ref]
+	pace, at, ended := w.budget.begin(), from, false
+	if w.all {
+		pace.now = limit + 1
+	}
+	for more := true; more && !ended && len(found) <= limit; {
+		began := time.Now()
+		look, wanted := pace.now, limit+1-len(found)
+		if w.judge != nil {
+			wanted = look // nobody knows how many of them match
+		}
+		s, err := w.read(ctx, at, look, wanted)
+		if err != nil {
+			return page, err
+		}
+		taken, through := s.candidates, len(s.candidates)
+		if w.judge != nil {
+			spent := func() bool { return pace.spent(time.Since(began)) }
+			if taken, through, err = judged(ctx, w.judge, s.candidates, limit+1-len(found), spent); err != nil {
+				return page, err
+			}
+		}
+		found = append(found, taken...)
+		page.Looked += s.looked
+		switch {
+		case through < len(s.candidates):
+			at, more = s.candidates[through-1].place, false
+		case s.looked < look:
+			ended = true
+			fallthrough
+		default:
+			if s.looked > 0 {
+				at = s.end
+			}
+			more = pace.next(s.looked, time.Since(began))
+		}
+	}
+	page.More = !ended
+	if len(found) > limit {
+		found, page.More = found[:limit], true
+		at = found[limit-1].place
+	}
+	if page.Looked > 0 {
+		page.Back = at.at
+	}
+	page.Next = w.cursor(at)
+	if w.judge != nil {
+		page.Unclear, page.WhyUnclear, page.Bodiless = w.judge.unclear, w.judge.whyUnclear, w.judge.bodiless
+	}
+	err := w.fill(ctx, &page, found)
+	return page, err
+}
+
+// fill loads what was found.
+func (w walk[Ref, Row]) fill(ctx context.Context, page *Page[Row], found []candidate[Ref]) error {
+	if len(found) == 0 {
+		return nil
+	}
+	refs := make([]Ref, len(found))
+	for i, c := range found {
+		refs[i] = c.ref
+	}
+	rows, err := w.load(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		if row, there := rows[c.ref]; there {
+			page.Rows = append(page.Rows, row)
+			page.Cursors = append(page.Cursors, w.cursor(c.place))
+		}
+	}
+	return nil
+}
