@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -15,8 +16,12 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	EffectSlice statement.Of[effectSlice]
-	Holding     statement.Of[holding]
+	EffectSlice      statement.Of[effectSlice]
+	EventPlace       statement.Of[eventPlace]
+	EventSlice       statement.Of[eventSlice]
+	EventSliceOnward statement.Of[eventSliceOnward]
+	Holding          statement.Of[holding]
+	Sources          statement.Bound
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -36,4 +41,29 @@ type effectSlice struct {
 	BeforeTime         *time.Time // nil: from the newest on
 	BeforeKey          string
 	Look, Limit        int
+}
+
+type eventPlace struct{ At time.Time }
+
+// askedFor are the events of a filter.
+type askedFor struct {
+	Source       identity.Source
+	EventType    string
+	Outcome      inbox.Outcome
+	Since, Until *time.Time
+}
+
+type eventSlice struct {
+	askedFor
+
+	Before, DownTo int64 // accept_seq
+	Look, Limit    int
+}
+
+type eventSliceOnward struct {
+	askedFor
+
+	After, UpTo      int64 // accept_seq
+	SettlesInSeconds float64
+	Look, Limit      int
 }

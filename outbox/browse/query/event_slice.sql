@@ -1,0 +1,22 @@
+-- The next events back from a place, :look of them, and which of those are asked for,
+-- at most :limit. The last row tells where the slice ended. However few are asked for,
+-- no more is read than the slice.
+WITH slice AS MATERIALIZED (
+    SELECT p.accept_seq, p.source, p.event_id, p.event_type, p.outcome, p.received_at, p.delivery_id
+    FROM hooklatch.processed_events AS p
+    WHERE p.accept_seq < :before
+        AND p.accept_seq >= :down_to
+    ORDER BY p.accept_seq DESC
+    LIMIT :look
+), asked_for AS (
+    SELECT s.*
+    FROM slice AS s
+    WHERE {{event_asked_for}}
+    ORDER BY s.accept_seq DESC
+    LIMIT :limit
+)
+SELECT 0 AS looked, accept_seq, received_at, source, event_id, delivery_id
+FROM asked_for
+UNION ALL
+SELECT count(*), min(accept_seq), min(received_at), '', '', NULL
+FROM slice

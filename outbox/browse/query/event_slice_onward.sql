@@ -1,0 +1,30 @@
+-- The next events after a place, in the order they were accepted, as event_slice has
+-- those before it. One that is younger than it takes to settle ends the slice: others
+-- before it may not be committed yet.
+WITH ahead AS MATERIALIZED (
+    SELECT p.accept_seq, p.source, p.event_id, p.event_type, p.outcome, p.received_at, p.delivery_id
+    FROM hooklatch.processed_events AS p
+    WHERE p.accept_seq > :after
+        AND p.accept_seq < :up_to
+    ORDER BY p.accept_seq
+    LIMIT :look
+), slice AS MATERIALIZED (
+    SELECT a.*
+    FROM ahead AS a
+    WHERE a.accept_seq < COALESCE((
+        SELECT min(young.accept_seq)
+        FROM ahead AS young
+        WHERE young.received_at >= now() - make_interval(secs => :settles_in_seconds)
+    ), :up_to)
+), asked_for AS (
+    SELECT s.*
+    FROM slice AS s
+    WHERE {{event_asked_for}}
+    ORDER BY s.accept_seq
+    LIMIT :limit
+)
+SELECT 0 AS looked, accept_seq, received_at, source, event_id, delivery_id
+FROM asked_for
+UNION ALL
+SELECT count(*), max(accept_seq), max(received_at), '', '', NULL
+FROM slice

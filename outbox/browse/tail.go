@@ -1,0 +1,122 @@
+package browse
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// How far back a Tail looks again: what comes last is not committed last.
+const (
+	placesAgain = 1_000
+	timeAgain   = 10 * time.Second
+)
+
+// Tail tells of what is new. It is for people who watch: what is committed much later
+// than what came after it is not told of.
+type Tail[Row any] struct {
+	// read returns what is asked for and not much older than the newest known, and what
+	// the newest is now.
+	read func(ctx context.Context, known place) ([]Row, []Cursor, place, error)
+	told map[Cursor]place
+	at   place
+	late func(known, p place) bool // p is too old to be read again
+}
+
+// Next returns what is new since it was called last, the oldest first; the first time it
+// returns nothing.
+func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
+	rows, cursors, newest, err := t.read(ctx, t.at)
+	if err != nil {
+		return nil, err
+	}
+	first := t.told == nil
+	if first {
+		t.told = make(map[Cursor]place)
+	}
+	var fresh []Row
+	for i, row := range rows {
+		if _, told := t.told[cursors[i]]; told {
+			continue
+		}
+		t.told[cursors[i]] = newest
+		if !first {
+			fresh = append(fresh, row)
+		}
+	}
+	for cursor, then := range t.told {
+		if t.late(newest, then) {
+			delete(t.told, cursor)
+		}
+	}
+	t.at = newest
+	slices.Reverse(fresh)
+	return fresh, nil
+}
+
+// FollowEvents tells of events as they are accepted.
+func (b *Browser) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
+	return &Tail[*inbox.Event]{
+		late: func(known, p place) bool { return p.acceptSeq < known.acceptSeq-2*placesAgain },
+		read: func(ctx context.Context, known place) (rows []*inbox.Event, cursors []Cursor, newest place, err error) {
+			last, err := b.events(ctx, EventFilter{}, Beginning, 1, firstAccepted)
+			if err != nil {
+				return nil, nil, known, err
+			}
+			newest = known
+			if len(last.Rows) > 0 {
+				newest.acceptSeq = max(known.acceptSeq, last.Rows[0].AcceptSeq)
+			}
+			floor := known.acceptSeq
+			if floor == 0 {
+				floor = newest.acceptSeq
+			}
+			for at, more := Beginning, true; more; {
+				page, err := b.events(ctx, f, at, maxLimit, max(floor-placesAgain, firstAccepted))
+				if err != nil {
+					return nil, nil, known, err
+				}
+				rows, cursors = append(rows, page.Rows...), append(cursors, page.Cursors...)
+				at, more = page.Next, page.More
+			}
+			return rows, cursors, newest, nil
+		},
+	}
+}
+
+// FollowEffects tells of effects as they are made.
+func (b *Browser) FollowEffects(f EffectFilter) *Tail[ledger.Effect] {
+	return &Tail[ledger.Effect]{
+		late: func(known, p place) bool { return p.at.Before(known.at.Add(-2 * timeAgain)) },
+		read: func(ctx context.Context, known place) (rows []ledger.Effect, cursors []Cursor, newest place, err error) {
+			last, err := b.effects(ctx, EffectFilter{}, Beginning, 1)
+			if err != nil {
+				return nil, nil, known, err
+			}
+			newest = known
+			if len(last.Rows) > 0 && last.Rows[0].CreatedAt.After(known.at) {
+				newest.at = last.Rows[0].CreatedAt
+			}
+			floor := known.at
+			if floor.IsZero() {
+				floor = newest.at
+			}
+			recent := f
+			if since := floor.Add(-timeAgain); since.After(f.Since) && !floor.IsZero() {
+				recent.Since = since
+			}
+			for at, more := Beginning, true; more; {
+				page, err := b.effects(ctx, recent, at, maxLimit)
+				if err != nil {
+					return nil, nil, known, err
+				}
+				rows, cursors = append(rows, page.Rows...), append(cursors, page.Cursors...)
+				at, more = page.Next, page.More
+			}
+			return rows, cursors, newest, nil
+		},
+	}
+}
