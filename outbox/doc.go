@@ -26,9 +26,9 @@
 //	})
 //
 // [Outbox.AcceptTx] accepts inside a transaction of yours. What was accepted is read,
-// and replayed, by [Outbox.Inbox]. Workers call [Outbox.Dispatch], and the effects and
-// destinations behind [Outbox.Ledger] and [Outbox.Fleet]; package worker does that for
-// you.
+// and replayed, by [Outbox.Inbox], and found by [Outbox.Browser]. Workers call
+// [Outbox.Dispatch], and the effects and destinations behind [Outbox.Ledger] and
+// [Outbox.Fleet]; package worker does that for you.
 //
 // The protocol stands beside the code that keeps it: what a COMMIT means in package
 // commit, the states of an effect, keys and orders in package ledger, pauses and
@@ -60,7 +60,8 @@
 //
 // Code and tests cite them by number.
 //
-//	I1  Every delivery answered 2xx has all its events stored, byte for byte.
+//	I1  Every delivery answered 2xx has all its events stored, byte for byte, except
+//	    those whose keys a person imported.
 //	I2  One processed_events row per (source, event_id), whatever the concurrency.
 //	I3  Nothing is stored as an event that was not validly signed.
 //	I4  An event is dispatched once per generation; (scope, key, generation) has

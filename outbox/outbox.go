@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
@@ -97,6 +98,7 @@ type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
 	inbox    *inbox.Inbox
+	browser  *browse.Browser
 	keeper   *retention.Keeper
 	erasure  *erasure.Eraser
 	db       *commit.DB    // for work
@@ -154,6 +156,10 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.browser, err = browse.New(browse.Options{Pool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger})
+	if err != nil {
+		return nil, err
+	}
 	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Schema: opts.Schema, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
@@ -191,6 +197,9 @@ func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
 // Inbox is the account of events, in the same schema.
 func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
+
+// Browser finds events and effects, in the same schema.
+func (o *Outbox) Browser() *browse.Browser { return o.browser }
 
 // Retention deletes what is past its time, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }

@@ -1,0 +1,144 @@
+package browse_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// answer is a page of events or of effects.
+type answer struct {
+	found, looked int
+	next          browse.Cursor
+	more          bool
+	back          time.Time
+	cursors       []browse.Cursor
+}
+
+func answerOf[Row any](p browse.Page[Row]) answer {
+	return answer{found: len(p.Rows), looked: p.Looked, next: p.Next, more: p.More, back: p.Back, cursors: p.Cursors}
+}
+
+// question is one that no index answers.
+type question struct {
+	ask  func(ctx context.Context, from browse.Cursor, limit int) (answer, error)
+	of   int // rows that are asked for; -1: all
+	body bool
+}
+
+func (b *bundle) questions() map[string]question {
+	events := func(f browse.EventFilter) func(context.Context, browse.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+			p, err := b.Events(ctx, f, from, limit)
+			return answerOf(p), err
+		}
+	}
+	effects := func(f browse.EffectFilter) func(context.Context, browse.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+			p, err := b.Effects(ctx, f, from, limit)
+			return answerOf(p), err
+		}
+	}
+	holds := func(text string) *browse.Match {
+		return &browse.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
+	}
+	return map[string]question{
+		"all events":                 {ask: events(browse.EventFilter{}), of: -1},
+		"events of a rare type":      {ask: events(browse.EventFilter{Type: "rare"}), of: rare},
+		"events in a rare state":     {ask: events(browse.EventFilter{Outcome: inbox.Failed}), of: rare},
+		"events that are not there":  {ask: events(browse.EventFilter{Source: "stripe", Type: "none"})},
+		"events that hold a text":    {ask: events(browse.EventFilter{Match: holds("cus_rare")}), of: rare, body: true},
+		"events that match rarely":   {ask: events(browse.EventFilter{Match: &browse.Match{By: holds("cus_rare").By}}), of: rare, body: true},
+		"events that never match":    {ask: events(browse.EventFilter{Match: holds("cus_none")}), body: true},
+		"all effects":                {ask: effects(browse.EffectFilter{}), of: -1},
+		"effects of a rare type":     {ask: effects(browse.EffectFilter{Type: "rare"}), of: rare},
+		"effects in a rare state":    {ask: effects(browse.EffectFilter{State: ledger.EffectParked}), of: rare},
+		"effects to a destination":   {ask: effects(browse.EffectFilter{Destination: "crm"}), of: rare},
+		"effects that are not there": {ask: effects(browse.EffectFilter{Route: "none"})},
+		"effects that never match":   {ask: effects(browse.EffectFilter{Match: holds("cus_none")}), body: true},
+	}
+}
+
+// A first answer reads what it looks at, and looks at what there is time for: 100 ms of
+// the server, 250 ms when it reads bodies. It says how far it looked, and from there a
+// walk comes to all there is.
+func TestFirstAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	b, rows := filled(t)
+	long := os.Getenv("HOOKLATCH_LONG") != ""
+	for name, q := range b.questions() { //nolint:paralleltest // one after the other, so that each sees its own statements
+		t.Run(name, func(t *testing.T) {
+			b.costOf(t)
+			first, err := q.ask(t.Context(), browse.Beginning, 50)
+			require.NoError(t, err)
+			c := b.costOf(t)
+			t.Logf("%d found, looked at %d back to %s: %d pages, %s", first.found, first.looked, first.back.Format(time.TimeOnly), c.pages, c.time)
+			require.NotZero(t, first.looked)
+			require.NotZero(t, first.back)
+			most, each := 100*time.Millisecond, 1
+			if q.body {
+				most, each = 250*time.Millisecond, 12 // its row, and its body, through indexes
+			}
+			require.LessOrEqual(t, first.looked, 200_000)
+			require.LessOrEqual(t, c.pages, 600+each*first.looked, c.plans)
+			if long {
+				require.Less(t, c.time, most)
+			}
+			if q.of < 0 {
+				require.Equal(t, 50, first.found)
+				return
+			}
+			if q.body && long {
+				return // a million bodies take minutes
+			}
+			found, answers := first.found, 1
+			for at := first; at.more; answers++ {
+				at, err = q.ask(t.Context(), at.next, 50)
+				require.NoError(t, err)
+				found += at.found
+			}
+			require.Equal(t, q.of, found)
+			t.Logf("%d answers for all of %d", answers, rows)
+		})
+	}
+}
+
+// Page 10,000 costs what the first page costs.
+func TestPageTenThousandCostsWhatTheFirstDoes(t *testing.T) {
+	t.Parallel()
+	b, rows := filled(t)
+	const pages = 10_000
+	limit := rows / 2 / pages                                    // half of all rows are before that page
+	for _, name := range []string{"all events", "all effects"} { //nolint:paralleltest // one after the other, so that each sees its own statements
+		t.Run(name, func(t *testing.T) {
+			ask := b.questions()[name].ask
+			before := limit * (pages - 1)
+			var at answer
+			for at.more = true; before > 0; {
+				require.True(t, at.more)
+				var err error
+				at, err = ask(t.Context(), at.next, min(before, 1_000))
+				require.NoError(t, err)
+				before -= at.found
+			}
+			b.costOf(t)
+			_, err := ask(t.Context(), browse.Beginning, limit)
+			require.NoError(t, err)
+			first := b.costOf(t)
+			deep, err := ask(t.Context(), at.next, limit)
+			require.NoError(t, err)
+			c := b.costOf(t)
+			t.Logf("page 1 read %d pages of the tables in %s, page %d %d in %s", first.pages, first.time, pages, c.pages, c.time)
+			require.Equal(t, limit, deep.found)
+			require.LessOrEqual(t, c.pages, first.pages+30, c.plans)
+			require.Less(t, c.time, 100*time.Millisecond)
+		})
+	}
+}

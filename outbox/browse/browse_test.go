@@ -1,0 +1,261 @@
+package browse_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+func containsText(body []byte, text string) bool { return bytes.Contains(body, []byte(text)) }
+
+// Pages put together are the whole list, whatever is accepted between them.
+func TestPagesAreTheWholeList(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("evt_%d", i)
+		b.dispatch(t, b.accept(t, "stripe", id, `{}`))
+		want = append([]string{id}, want...)
+	}
+	var events, effects []string
+	var places int
+	for at, more := browse.Beginning, true; more; {
+		page, err := b.Events(t.Context(), browse.EventFilter{}, at, 4)
+		require.NoError(t, err)
+		require.Len(t, page.Cursors, len(page.Rows))
+		events, places = append(events, ids(page.Rows)...), places+1
+		at, more = page.Next, page.More
+		b.accept(t, "stripe", fmt.Sprintf("later_%d", places), `{}`)
+	}
+	require.Equal(t, want, events)
+	require.Equal(t, 7, places)
+	for at, more := browse.Beginning, true; more; {
+		page, err := b.Effects(t.Context(), browse.EffectFilter{}, at, 4)
+		require.NoError(t, err)
+		for _, e := range page.Rows {
+			effects = append(effects, string(e.Event.EventID))
+		}
+		at, more = page.Next, page.More
+	}
+	require.Equal(t, want, effects)
+
+	page, err := b.Events(t.Context(), browse.EventFilter{Source: "stripe"}, browse.Beginning, 10)
+	require.NoError(t, err)
+	again, err := b.Events(t.Context(), browse.EventFilter{Source: "stripe"}, page.Cursors[3], 6)
+	require.NoError(t, err)
+	require.Equal(t, ids(page.Rows[4:]), ids(again.Rows), "each row has its cursor")
+}
+
+func TestFiltersSelectEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dispatch(t, b.accept(t, "stripe", "evt_1", `{"customer":"cus_1"}`))
+	b.accept(t, "github", "evt_1", `{"customer":"cus_2"}`)
+	b.accept(t, "github", "evt_2", `{"customer":"cus_1"}`)
+	age := func(id, by string) {
+		_, err := b.pool.Exec(t.Context(), `
+			WITH aged AS (
+				UPDATE hooklatch.processed_events SET received_at = received_at - $2::interval WHERE event_id = $1 AND source = 'stripe' RETURNING delivery_id, received_at
+			)
+			UPDATE hooklatch.deliveries AS d SET received_at = aged.received_at FROM aged WHERE d.delivery_id = aged.delivery_id`, id, by)
+		require.NoError(t, err)
+	}
+	age("evt_1", "1 millisecond")
+	customer := func(e *inbox.Event) (bool, error) { return containsText(e.Body, "cus_1"), nil }
+	now := time.Now().Add(time.Hour) // whatever the clock of the server says
+	for name, c := range map[string]struct {
+		filter browse.EventFilter
+		want   []string
+	}{
+		"source":             {browse.EventFilter{Source: "github"}, []string{"github/evt_2", "github/evt_1"}},
+		"state":              {browse.EventFilter{Outcome: inbox.Dispatched}, []string{"stripe/evt_1"}},
+		"type":               {browse.EventFilter{Type: "invoice.lost"}, nil},
+		"id of any source":   {browse.EventFilter{EventID: "evt_1"}, []string{"github/evt_1", "stripe/evt_1"}},
+		"id of a source":     {browse.EventFilter{EventID: "evt_1", Source: "stripe"}, []string{"stripe/evt_1"}},
+		"id and state":       {browse.EventFilter{EventID: "evt_1", Outcome: inbox.Received}, []string{"github/evt_1"}},
+		"id and match":       {browse.EventFilter{EventID: "evt_1", Match: &browse.Match{By: customer}}, []string{"stripe/evt_1"}},
+		"unknown id":         {browse.EventFilter{EventID: "evt_3"}, nil},
+		"since":              {browse.EventFilter{Since: now.Add(-2 * time.Hour)}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"since then":         {browse.EventFilter{Since: now}, nil},
+		"until":              {browse.EventFilter{Until: now}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"until long ago":     {browse.EventFilter{Until: now.Add(-2 * time.Hour)}, nil},
+		"match":              {browse.EventFilter{Match: &browse.Match{By: customer}}, []string{"github/evt_2", "stripe/evt_1"}},
+		"match with a text":  {browse.EventFilter{Match: &browse.Match{By: customer, Text: "cus_1"}}, []string{"github/evt_2", "stripe/evt_1"}},
+		"match and a source": {browse.EventFilter{Source: "stripe", Match: &browse.Match{By: customer, Text: "cus_1"}}, []string{"stripe/evt_1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := b.Events(t.Context(), c.filter, browse.Beginning, 0)
+			require.NoError(t, err)
+			require.False(t, page.More)
+			var got []string
+			for _, e := range page.Rows {
+				got = append(got, e.EventRef.String())
+				require.Nil(t, e.Body)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// What Match cannot decide, or has no body any more, is left out and counted.
+func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, id := range []string{"evt_1", "evt_2", "evt_3", "evt_4"} {
+		b.dispatch(t, b.accept(t, "stripe", id, `{}`))
+	}
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries WHERE delivery_id = (SELECT delivery_id FROM hooklatch.processed_events WHERE event_id = 'evt_2')`)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET erased_at = now() WHERE event_id = 'evt_4'`)
+	require.NoError(t, err)
+	match := &browse.Match{By: func(e *inbox.Event) (bool, error) {
+		if e.EventID == "evt_1" {
+			return false, errors.New("no such field")
+		}
+		return true, nil
+	}}
+	page, err := b.Events(t.Context(), browse.EventFilter{Match: match}, browse.Beginning, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"evt_3"}, ids(page.Rows))
+	require.Equal(t, 1, page.Unclear)
+	require.ErrorContains(t, page.WhyUnclear, "no such field")
+	require.Equal(t, 2, page.Bodiless, "one is past its time, and one was erased")
+
+	effects, err := b.Effects(t.Context(), browse.EffectFilter{Match: match}, browse.Beginning, 0)
+	require.NoError(t, err)
+	require.Len(t, effects.Rows, 1)
+	require.Equal(t, identity.EventID("evt_3"), effects.Rows[0].Event.EventID)
+	require.Equal(t, 2, effects.Bodiless)
+}
+
+// A text is searched for as bytes. Where it may be written otherwise, the condition
+// itself decides.
+func TestTextIsSearchedForHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, "stripe", "plain", `{"customer":"cus_1"}`)
+	b.accept(t, "stripe", "escaped", `{"customer":"\u0063us_1"}`)
+	b.accept(t, "stripe", "another", `{"customer":"cus_2"}`)
+	var asked []string
+	match := &browse.Match{Text: "cus_1", By: func(e *inbox.Event) (bool, error) {
+		asked = append(asked, string(e.EventID))
+		return true, nil
+	}}
+	page, err := b.Events(t.Context(), browse.EventFilter{Match: match}, browse.Beginning, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"escaped", "plain"}, ids(page.Rows))
+	require.NotContains(t, asked, "another")
+}
+
+func TestFiltersSelectEffects(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.accept(t, "stripe", "evt_1", `{}`)
+	b.dispatch(t, first)
+	b.dispatch(t, b.accept(t, "github", "evt_2", `{}`))
+	key := identity.EffectID{Scope: "route:github:all", Key: "evt_2", Generation: 1}.IdempotencyKey()
+	require.NoError(t, b.box.Ledger().Park(t.Context(), key, ledger.Operator{Who: "ann", Via: "test"}))
+	now := time.Now().Add(time.Hour)
+	for name, c := range map[string]struct {
+		filter browse.EffectFilter
+		want   []string
+	}{
+		"state":        {browse.EffectFilter{State: ledger.EffectParked}, []string{"evt_2"}},
+		"destination":  {browse.EffectFilter{Destination: "app"}, []string{"evt_2", "evt_1"}},
+		"route":        {browse.EffectFilter{Route: "some"}, nil},
+		"source":       {browse.EffectFilter{Source: "stripe"}, []string{"evt_1"}},
+		"type":         {browse.EffectFilter{Type: "invoice.paid", Source: "github"}, []string{"evt_2"}},
+		"event":        {browse.EffectFilter{Event: first.EventRef}, []string{"evt_1"}},
+		"event, state": {browse.EffectFilter{Event: first.EventRef, State: ledger.EffectParked}, nil},
+		"since":        {browse.EffectFilter{Since: now}, nil},
+		"until":        {browse.EffectFilter{Until: now}, []string{"evt_2", "evt_1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := b.Effects(t.Context(), c.filter, browse.Beginning, 0)
+			require.NoError(t, err)
+			require.False(t, page.More)
+			var got []string
+			for _, e := range page.Rows {
+				got = append(got, string(e.Key))
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// Who reads onward waits for what may still be committed with an earlier place.
+func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
+		b.accept(t, "stripe", id, `{}`)
+	}
+	settle := func(names ...string) {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' WHERE event_id = ANY ($1)`, names)
+		require.NoError(t, err)
+	}
+	settle("evt_1", "evt_3") // evt_2 is young, and keeps what comes after it back
+	page, err := b.EventsOnward(t.Context(), browse.EventFilter{}, browse.Beginning, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"evt_1"}, ids(page.Rows))
+	require.False(t, page.More)
+	settle("evt_2")
+	page, err = b.EventsOnward(t.Context(), browse.EventFilter{}, page.Next, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"evt_2"}, ids(page.Rows))
+	require.True(t, page.More)
+	page, err = b.EventsOnward(t.Context(), browse.EventFilter{}, page.Next, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"evt_3"}, ids(page.Rows))
+}
+
+func TestCursorsOfOtherListsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Events(t.Context(), browse.EventFilter{}, "1.hl_1", 0)
+	require.ErrorContains(t, err, `"1.hl_1" is no cursor of a list of events`)
+	_, err = b.Effects(t.Context(), browse.EffectFilter{}, "17", 0)
+	require.ErrorContains(t, err, `"17" is no cursor of a list of effects`)
+}
+
+// Who watches is told of what comes, once, and of nothing that was there.
+func TestFollowTellsOfWhatIsNew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dispatch(t, b.accept(t, "stripe", "evt_1", `{}`))
+	events, effects := b.FollowEvents(browse.EventFilter{Source: "stripe"}), b.FollowEffects(browse.EffectFilter{})
+	told := func() (names, keys []string) {
+		fresh, err := events.Next(t.Context())
+		require.NoError(t, err)
+		made, err := effects.Next(t.Context())
+		require.NoError(t, err)
+		for _, e := range made {
+			keys = append(keys, string(e.Key))
+		}
+		return ids(fresh), keys
+	}
+	names, keys := told()
+	require.Empty(t, names)
+	require.Empty(t, keys)
+	b.accept(t, "github", "evt_2", `{}`)
+	b.dispatch(t, b.accept(t, "stripe", "evt_3", `{}`))
+	b.accept(t, "stripe", "evt_4", `{}`)
+	names, keys = told()
+	require.Equal(t, []string{"evt_3", "evt_4"}, names)
+	require.Equal(t, []string{"evt_3"}, keys)
+	names, keys = told()
+	require.Empty(t, names)
+	require.Empty(t, keys)
+}

@@ -1,0 +1,123 @@
+package browse_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
+)
+
+// rare is how many rows testdata/fill.sql makes that hardly occur.
+const rare = 5
+
+// bundle is a Browser on a database of its own, whose statements are looked at.
+type bundle struct {
+	*browse.Browser
+
+	box  *outbox.Outbox
+	pool *pgxpool.Pool
+	log  *explained.Log
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	admin := pgtest.New(t)
+	if !explained.Available(t.Context(), admin) {
+		t.Skip("this build of Postgres has no auto_explain")
+	}
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))
+	require.NoError(t, err)
+	log := explained.Watch(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	box, err := outbox.New(outbox.Options{Pool: admin, ReadPool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, box.Stop(ctx))
+	})
+	return &bundle{Browser: box.Browser(), box: box, pool: admin, log: log}
+}
+
+// filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. Nobody has
+// analysed the tables.
+func filled(t *testing.T) (b *bundle, rows int) {
+	t.Helper()
+	b, rows = setup(t), 20_000
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		rows = 1_000_000
+	}
+	text, err := os.ReadFile("testdata/fill.sql")
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(rows)))
+	require.NoError(t, err)
+	return b, rows
+}
+
+// cost is what an answer took of the server.
+type cost struct {
+	pages int
+	time  time.Duration
+	plans string
+}
+
+// costOf returns what was read since it was asked last.
+func (b *bundle) costOf(t *testing.T) cost {
+	t.Helper()
+	ran, err := b.log.Take()
+	require.NoError(t, err)
+	var c cost
+	for _, s := range ran {
+		c.pages += s.Buffers
+		c.time += s.Took
+		c.plans += s.Text + "\n" + s.Plan + "\n"
+	}
+	return c
+}
+
+// accept stores one event with this body.
+func (b *bundle) accept(t *testing.T, source, id, body string) *inbox.Event {
+	t.Helper()
+	_, err := b.box.Accept(t.Context(), outbox.Delivery{
+		Source: identity.Source(source), Provider: "stripe", ContentType: "application/json", Body: []byte(body),
+		Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "invoice.paid"}},
+	})
+	require.NoError(t, err)
+	e, err := b.box.Inbox().Event(t.Context(), identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)})
+	require.NoError(t, err)
+	return e
+}
+
+// dispatch gives an event an effect.
+func (b *bundle) dispatch(t *testing.T, e *inbox.Event) {
+	t.Helper()
+	_, err := b.box.Dispatch(t.Context(), outbox.Dispatch{Event: e, Effects: []ledger.NewEffect{{
+		EffectID: identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "all"), Key: identity.Key(e.EventID), Generation: 1},
+		Route:    "all", Destination: "app", Queue: "dst_app", Request: ledger.Request{Method: "POST", Body: []byte(`{}`)},
+	}}})
+	require.NoError(t, err)
+}
+
+// ids are those of events, in their order.
+func ids(events []*inbox.Event) []string {
+	var names []string
+	for _, e := range events {
+		names = append(names, string(e.EventID))
+	}
+	return names
+}
