@@ -65,6 +65,7 @@ const (
 	Failed     Outcome = "failed"     // its dispatch failed for the last time
 	Held       Outcome = "held"       // a replay guard keeps it back until a person decides
 	Dropped    Outcome = "dropped"    // it was held, and a person decided against it
+	Imported   Outcome = "imported"   // another system accepted it: there is no delivery and no job
 )
 
 // Payload is the event's own bytes: its delivery's body, or the part of it

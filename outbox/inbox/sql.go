@@ -22,6 +22,7 @@ type statements struct {
 	EventReplays    statement.Of[identity.EventRef]
 	EventRows       statement.Of[askedEvents]
 	Events          statement.Of[askedEvents]
+	ImportKeys      statement.Of[importKeys]
 	ListEvents      statement.Of[listEvents]
 	NewestEvent     statement.Bound
 	ReleaseEvent    statement.Of[identity.EventRef]

@@ -67,6 +67,7 @@ const (
 	ActionReplayEvent       Action = "event.replay"
 	ActionReleaseEvent      Action = "event.release"
 	ActionDropEvent         Action = "event.drop"
+	ActionImportKeys        Action = "keys.import"
 	ActionPauseDestination  Action = "destination.pause"
 	ActionResumeDestination Action = "destination.resume"
 	ActionRetireDestination Action = "destination.retire"

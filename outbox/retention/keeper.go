@@ -156,6 +156,8 @@ func (r *run) work(ctx context.Context, t *task, together []*task) error {
 		return r.dropPayloads(ctx, t)
 	case Events:
 		return r.deleteEvents(ctx, together)
+	case Imports:
+		return r.deleteImports(ctx, together)
 	case Guards:
 		return r.deleteGuards(ctx, t)
 	case Effects:

@@ -54,7 +54,28 @@ func (r *run) countAll(ctx context.Context) error {
 			return fmt.Errorf("count %s: %w", t.name(), err)
 		}
 	}
+	if imports := r.due(Imports); len(imports) > 0 {
+		if err := r.countImports(ctx, imports); err != nil {
+			return fmt.Errorf("count imported keys: %w", err)
+		}
+	}
 	return r.countEvents(ctx, r.due(Events))
+}
+
+// countImports walks as a run would, from the beginning.
+func (r *run) countImports(ctx context.Context, sources []*task) error {
+	for _, t := range sources {
+		t.acceptSeq = beginning
+	}
+	err := r.walkImports(ctx, sources, func(ctx context.Context, members []member, after, until int64) ([]looked, error) {
+		return r.lookAt(ctx, r.importsBehind(members, after, until))
+	})
+	for _, t := range sources {
+		if err == nil {
+			err = r.estimate(ctx, t, "processed_events")
+		}
+	}
+	return err
 }
 
 // countDays adds up the days that go. Rows are an estimate of the planner's.

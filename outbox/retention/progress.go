@@ -81,6 +81,9 @@ func (r *run) load(ctx context.Context) error {
 				t.known, t.horizon, t.approved, t.acceptSeq = true, p.Horizon, p.approved, p.acceptSeq
 			}
 		}
+		if t.what == Imports && t.acceptSeq == 0 { // they were never walked
+			t.acceptSeq = beginning
+		}
 		if t.what == Events {
 			if err := r.lookBehind(ctx, t); err != nil {
 				return err

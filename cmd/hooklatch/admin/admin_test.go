@@ -114,7 +114,7 @@ func TestOverviewAPI(t *testing.T) {
 		"version": "v1.2.3", "started_at": "2026-11-21T12:00:00Z", "now": "2026-11-21T12:00:00Z",
 		"tables": {
 			"events": [{"state":"received","count":0},{"state":"dispatched","count":340},{"state":"skipped","count":0},{"state":"failed","count":2},
-				{"state":"held","count":1},{"state":"dropped","count":0}],
+				{"state":"held","count":1},{"state":"dropped","count":0},{"state":"imported","count":0}],
 			"effects": [{"state":"pending","count":0},{"state":"started","count":0},{"state":"in_doubt","count":0},{"state":"done","count":339},
 				{"state":"failed","count":0},{"state":"parked","count":1},{"state":"cancelled","count":0}],
 			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14

@@ -57,9 +57,11 @@ type count struct {
 }
 
 func newTables(o outbox.Overview) *tables {
-	t := &tables{DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: plainjson.OrNull(o.OldestReceived), OldestDue: plainjson.OrNull(o.OldestDue)}
+	t := &tables{
+		DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: plainjson.OrNull(o.OldestReceived), OldestDue: plainjson.OrNull(o.OldestDue),
+	}
 	for _, outcome := range []inbox.Outcome{
-		inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped,
+		inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped, inbox.Imported,
 	} {
 		n := o.Events[outcome]
 		bad := n > 0 && (outcome == inbox.Failed || outcome == inbox.Held)

@@ -1,0 +1,88 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+const (
+	// importBatch is how many keys share a transaction: deliveries of them wait for it.
+	importBatch = 1_000
+	// maxEventIDLen is what accept takes.
+	maxEventIDLen = 255
+)
+
+// ImportedKey is an event that another system accepted.
+type ImportedKey struct {
+	EventID    identity.EventID
+	ReceivedAt time.Time // by that system
+}
+
+// Validate refuses what no event can have.
+func (k ImportedKey) Validate() error {
+	if err := column.ValidateKey(k.EventID, maxEventIDLen); err != nil {
+		return fmt.Errorf("event id %w", err)
+	}
+	if column.KnownTime(k.ReceivedAt) == nil {
+		return fmt.Errorf("event %q was received at no known time", k.EventID)
+	}
+	return nil
+}
+
+type importKeys struct {
+	Source identity.Source
+	Keys   []ImportedKey
+}
+
+// ImportProgress is how far an import has come.
+type ImportProgress struct {
+	Done int   // keys
+	New  int64 // of these; the others were known
+}
+
+// ImportKeys makes events of a source known that another system accepted: a delivery of
+// one of them is a duplicate from then on. They have no delivery and no job, nothing is
+// dispatched, and none can be replayed. Keys that are known stay as they are, so an
+// import can be repeated. Each batch is a transaction with its row in the operator log;
+// progress is called after each, and may be nil.
+func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {
+	var done ImportProgress
+	for _, k := range keys {
+		if err := k.Validate(); err != nil {
+			return done, fmt.Errorf("import keys: %w", err)
+		}
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	newestFirst := slices.SortedStableFunc(slices.Values(keys), func(a, b ImportedKey) int { return b.ReceivedAt.Compare(a.ReceivedAt) })
+	for batch := range slices.Chunk(newestFirst, importBatch) {
+		var added int64
+		what := ledger.Instruction{
+			Action: ledger.ActionImportKeys, Target: fmt.Sprintf("%s: keys %d to %d", source, done.Done+1, done.Done+len(batch)),
+		}
+		err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+			tag, err := i.sql.ImportKeys.With(importKeys{Source: source, Keys: batch}).Exec(ctx, tx)
+			added = tag.RowsAffected()
+			return ledger.Consequence{Affected: added}, err
+		})
+		if err != nil {
+			return done, fmt.Errorf("import keys of %s: %w", source, err)
+		}
+		done.Done += len(batch)
+		done.New += added
+		if progress != nil {
+			progress(done)
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,15 @@
+-- Makes events known that another system accepted, without a delivery and without a
+-- job. Their places are below those of all events that are accepted here, in the order
+-- in which they are given: the newest first. What is known stays as it is.
+WITH arriving AS MATERIALIZED (
+    SELECT -nextval('hooklatch.accept_seq') AS accept_seq, k.*
+    FROM :keys AS k (event_id text, received_at timestamptz)
+)
+INSERT INTO hooklatch.processed_events (
+    accept_seq, source, event_id, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at
+)
+SELECT
+    accept_seq, :source, event_id, gen_random_uuid(), '', 'unknown', received_at, '00000000-0000-0000-0000-000000000000', '', '', 'imported', now()
+FROM arriving
+ORDER BY event_id COLLATE "C" -- as T1 does
+ON CONFLICT (source, event_id) DO NOTHING
