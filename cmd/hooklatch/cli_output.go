@@ -26,6 +26,13 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// printLine prints a value as one line of JSON.
+func printLine(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
 // listed makes JSON print a list of nothing as [], not as null.
 func listed[T any](list []T) []T {
 	if list == nil {

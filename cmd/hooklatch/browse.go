@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// maxLimit bounds what a list shows.
+const maxLimit = 10_000
+
+func limitFlag(cmd *cobra.Command, limit *int) {
+	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("how many at most, up to %d", maxLimit))
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 || limit > maxLimit {
+		return misused("--limit %d: allowed are 1 to %d", limit, maxLimit)
+	}
+	return nil
+}
+
+// list are the flags that lists of events and of effects have in common.
+type list struct {
+	span
+
+	when, cursor string
+	limit        int
+	follow       bool
+}
+
+// register declares them; came is "received" or "made".
+func (l *list) register(cmd *cobra.Command, came string) {
+	flags := cmd.Flags()
+	flags.StringVar(&l.since, "since", "", "only those "+came+" at this `time` or later, like 2026-11-21 or 36h")
+	flags.StringVar(&l.until, "until", "", "only those "+came+" before this `time`")
+	flags.StringVar(&l.when, "when", "", "only those for whose event this CEL `expression` is true, as in a route")
+	flags.StringVar(&l.cursor, "cursor", "", "go on from this `place`, which an earlier list named")
+	flags.BoolVar(&l.follow, "follow", false, "wait for new ones, and print them as they come")
+	limitFlag(cmd, &l.limit)
+}
+
+func (l *list) check() error {
+	if l.follow && (l.cursor != "" || l.since != "" || l.until != "") {
+		return misused("--follow is about what comes: --cursor, --since and --until are not for it")
+	}
+	return checkLimit(l.limit)
+}
+
+// match is what --when says; nil without it.
+func (l *list) match() (*browse.Match, error) { return matching(l.when) }
+
+func matching(when string) (*browse.Match, error) {
+	if when == "" {
+		return nil, nil
+	}
+	by, err := route.CompileCondition(when)
+	if err != nil {
+		return nil, misused("--when: %s", err)
+	}
+	return &browse.Match{By: by, Text: route.DemandedText(when)}, nil
+}
+
+// asking returns the next page of a list.
+type asking[Row any] func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[Row], error)
+
+// pages walks until there are as many rows as were asked for, or no more. It returns
+// what it found also with an error, and where it stands.
+func pages[Row any](ctx context.Context, c *cli, from browse.Cursor, limit int, ask asking[Row]) (browse.Page[Row], error) {
+	all := browse.Page[Row]{Next: from, More: true}
+	progress := c.eachSecond()
+	for all.More && len(all.Rows) < limit {
+		page, err := ask(ctx, all.Next, limit-len(all.Rows))
+		if err != nil {
+			return all, err
+		}
+		all.Rows, all.Cursors = append(all.Rows, page.Rows...), append(all.Cursors, page.Cursors...)
+		all.More, all.Next = page.More, page.Next
+		all.Looked += page.Looked
+		if !page.Back.IsZero() {
+			all.Back = page.Back
+		}
+		all.Unclear += page.Unclear
+		all.WhyUnclear = cmp.Or(all.WhyUnclear, page.WhyUnclear)
+		all.Bodiless += page.Bodiless
+		progress("%d found; looked at %d, back to %s\n", len(all.Rows), all.Looked, shown(all.Back))
+	}
+	return all, nil
+}
+
+// printRest says on stderr what a list does not show, and how to go on.
+func printRest[Row any](c *cli, cmd *cobra.Command, p browse.Page[Row]) {
+	if p.Unclear > 0 {
+		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; the first time: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
+	}
+	if p.Bodiless > 0 {
+		fmt.Fprintf(c.stderr, "%d left out: their bodies are no longer stored\n", p.Bodiless)
+	}
+	if p.More && p.Looked > 0 {
+		fmt.Fprintf(c.stderr, "looked at %d, back to %s; go on with:\n  %s\n", p.Looked, shown(p.Back), commandFrom(cmd, p.Next))
+	}
+}
+
+// commandFrom is the command line that goes on from a place.
+func commandFrom(cmd *cobra.Command, at browse.Cursor) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "cursor":
+		case "database-url": // it may hold a password
+			words = append(words, "--database-url ...")
+		default:
+			if f.Value.Type() == "bool" {
+				words = append(words, "--"+f.Name)
+				return
+			}
+			words = append(words, "--"+f.Name, quoted(f.Value.String()))
+		}
+	})
+	return strings.Join(words, " ") + " --cursor " + quoted(string(at))
+}
+
+// followInterval is how often --follow asks.
+const followInterval = time.Second
+
+// follow prints what is new until ctx is done, which is how it ends.
+func follow[Row any](ctx context.Context, c *cli, tail *browse.Tail[Row], line func(Row) string) error {
+	ticker := time.NewTicker(followInterval)
+	defer ticker.Stop()
+	for {
+		rows, err := tail.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if c.asJSON {
+				err = printLine(c.stdout, row)
+			} else {
+				_, err = fmt.Fprintln(c.stdout, line(row))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// send delivers events of stripe with these ids and waits until they are done.
+func (s *system) sendAll(t *testing.T, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, s.args("send", "stripe", "--id", id)...)
+		s.waitDone(t, "stripe", id)
+	}
+}
+
+var goesOn = regexp.MustCompile(`go on with:\n  \S+ (.*)\n`)
+
+// A list says how to go on, and goes on there.
+func TestListsGoOnWhereTheyEnded(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	s.sendAll(t, "evt_1", "evt_2", "evt_3")
+	for _, kind := range []string{"events", "effects"} {
+		var found []string
+		args := s.args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`)
+		for more := true; more; {
+			var c command
+			require.Zero(t, c.run(t.Context(), args...), c.stderr.String())
+			for line := range strings.Lines(c.stdout.String()) {
+				if id := regexp.MustCompile(`evt_\d`).FindString(line); id != "" {
+					found = append(found, id)
+				}
+			}
+			var next []string
+			if next = goesOn.FindStringSubmatch(c.stderr.String()); next != nil {
+				args = s.args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`, "--cursor", next[1][strings.LastIndex(next[1], " ")+1:])
+			}
+			more = next != nil
+		}
+		want := map[string][]string{
+			"events": {"evt_3", "evt_2", "evt_1"}, "effects": {"evt_3", "evt_3", "evt_2", "evt_2", "evt_1", "evt_1"},
+		}
+		require.Equal(t, want[kind], found, kind)
+	}
+	require.Contains(t, must(t, s.args("events", "list", "--id", "evt_2")...), "evt_2")
+	require.NotContains(t, must(t, s.args("events", "list", "--id", "evt_2")...), "evt_3")
+	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--when", `body.id == "evt_none"`)...))
+	require.Contains(t, must(t, s.args("events", "list", "--when", `body.id == "evt_2"`)...), "evt_2")
+	require.Contains(t, must(t, s.args("effects", "list", "--when", `body.id == "evt_2"`, "--destination", "app")...), "stripe/evt_2")
+
+	var c command
+	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--when", `body.none > 1`)...))
+	require.Equal(t, "no events\n", c.stdout.String())
+	require.Contains(t, c.stderr.String(), "3 left out: --when failed for them; the first time: ")
+	for _, args := range [][]string{
+		{"events", "list", "--follow", "--since", "1h"},
+		{"events", "list", "--when", "nothing"},
+		{"effects", "list", "--follow", "--cursor", "1.hl_1"},
+		{"events", "list", "--since", "1h", "--until", "2h"},
+	} {
+		c = command{}
+		require.Equal(t, exitMisused, c.run(t.Context(), s.args(args...)...), args)
+	}
+}
+
+func TestFollowPrintsWhatComes(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	s.sendAll(t, "evt_1")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var c command
+	ended := make(chan int)
+	go func() { ended <- c.run(ctx, s.args("events", "list", "--follow", "--json")...) }()
+	for n := 2; c.stdout.String() == ""; n++ { // what comes before its first look is not new
+		s.sendAll(t, fmt.Sprintf("evt_%d", n))
+		require.Less(t, n, 1_000)
+	}
+	s.sendAll(t, "evt_last")
+	require.Eventually(t, func() bool { return strings.Contains(c.stdout.String(), `"evt_last"`) }, patience, tick)
+	end()
+	require.Zero(t, <-ended, c.stderr.String())
+	require.NotContains(t, c.stdout.String(), `"evt_1"`)
+	require.Equal(t, 1, strings.Count(c.stdout.String(), `"evt_last"`))
+}
+
+// An export has each event once, from cursor to cursor, with its own bytes.
+func TestExportGoesOnFromItsLastLine(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	s.sendAll(t, "evt_1", "evt_2", "evt_3")
+	_, err := s.pool.Exec(t.Context(), `
+		WITH settled AS (
+			UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' RETURNING delivery_id, received_at
+		)
+		UPDATE hooklatch.deliveries AS d SET received_at = settled.received_at FROM settled WHERE d.delivery_id = settled.delivery_id`)
+	require.NoError(t, err)
+	type line struct {
+		inbox.Event
+		Cursor  string
+		Payload struct{ ID string }
+	}
+	read := func(text string) (lines []line) {
+		for each := bufio.NewScanner(strings.NewReader(text)); each.Scan(); {
+			var l line
+			require.NoError(t, json.Unmarshal(each.Bytes(), &l))
+			lines = append(lines, l)
+		}
+		return lines
+	}
+	first := read(must(t, s.args("events", "export", "--payload", "--limit", "2")...))
+	require.Len(t, first, 2)
+	require.EqualValues(t, "evt_1", first[0].EventID)
+	require.Equal(t, "evt_1", first[0].Payload.ID)
+	rest := read(must(t, s.args("events", "export", "--cursor", first[1].Cursor)...))
+	require.Len(t, rest, 1)
+	require.EqualValues(t, "evt_3", rest[0].EventID)
+	require.Empty(t, rest[0].Payload.ID)
+	require.Empty(t, must(t, s.args("events", "export", "--cursor", rest[0].Cursor)...))
+}
+
+// Keys of another system are read and checked, and imported with --yes.
+func TestImportedKeysAreKnown(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	file := filepath.Join(t.TempDir(), "known.csv")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\n\"evt_2\",1790000000\n")
+	require.Equal(t, "2 keys of stripe\nimport them with the same command and --yes\n", must(t, s.args("import", "keys", "stripe", file)...))
+	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, "2 keys imported, 0 were known\n", must(t, s.args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
+	require.Equal(t, "0 keys imported, 2 were known\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
+
+	_, sent := s.sendJSON(t, "stripe", "--id", "evt_1")
+	require.Equal(t, 1, sent.Duplicates)
+	require.Contains(t, must(t, s.args("events", "list", "--state", "imported")...), "evt_2")
+	text := must(t, s.args("events", "show", "stripe", "evt_1")...)
+	require.Contains(t, text, "another system accepted the event, and its key was imported")
+	require.Contains(t, text, "2026-11-01 08:00:00.000Z  received by another system")
+	require.Contains(t, must(t, s.args("audit")...), "we migrate")
+	var c command
+	c.run(t.Context(), s.args("check")...)
+	require.Regexp(t, `ok +events_without_delivery +every event has its delivery`, c.stdout.String())
+
+	for text, wrong := range map[string]string{
+		"evt_1\n":           "wrong number of fields",
+		"evt_1,yesterday\n": `line 1: received_at "yesterday" is no time`,
+		"evt_1,2026-11-01T08:00:00Z\n,2026-11-01\n": "line 2: event id is empty",
+		"evt_1,2126-11-01\n":                        `received_at "2126-11-01" has not been yet`,
+	} {
+		write(text)
+		c = command{}
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "stripe", file, "--yes")...), text)
+		require.Contains(t, c.stderr.String(), wrong)
+	}
+}
+
+// The whole life of an event is in one answer, for people and for programs.
+func TestShowTellsTheWholeLife(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	s.sendAll(t, "evt_1")
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more", "--new-keys")...)
+	s.waitDone(t, "stripe", "evt_1")
+	text := must(t, s.args("events", "show", "stripe/evt_1")...)
+	require.Contains(t, text, "\nroutes\n")
+	require.Contains(t, text, "everything -> app  wants it\n")
+	require.Contains(t, text, "\nordered\n")
+	require.Contains(t, text, "event.replay of stripe/evt_1 by bob, cli: once more\n")
+	require.Regexp(t, `delivery      [0-9a-f-]{36}\n`, text)
+
+	var shown struct {
+		Effects []struct {
+			Destination string
+			Attempts    []struct{ Applied string }
+			Transitions []struct{ To string }
+		}
+		Replays []inbox.EventReplay
+		Actions []struct{ Who, Action string }
+		Routes  []struct {
+			Route string
+			Wants bool
+			Why   string
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "stripe/evt_1", "--json")...)), &shown))
+	require.Len(t, shown.Replays, 1)
+	require.Equal(t, "bob", shown.Replays[0].By)
+	require.Len(t, shown.Actions, 1)
+	require.NotEmpty(t, shown.Effects)
+	for _, e := range shown.Effects {
+		require.NotEmpty(t, e.Attempts, e.Destination)
+		require.NotEmpty(t, e.Transitions, e.Destination)
+	}
+	require.Equal(t, []string{"everything", "receipts"}, []string{shown.Routes[0].Route, shown.Routes[1].Route})
+	require.True(t, shown.Routes[1].Wants)
+
+	must(t, s.args("send", "github", "--id", "g_1")...)
+	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not want it: it is from stripe, not github\n")
+}
