@@ -18,12 +18,12 @@ import (
 func (c *cli) newEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "List, show, replay, release, drop and erase accepted events",
+		Short: "List, show, export, replay, release, drop and erase accepted events",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsReplay(),
+	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsExport(), c.newEventsReplay(),
 		c.newEventsRelease(), c.newEventsDrop(), c.newEventsErase())
 	return cmd
 }

@@ -30,10 +30,7 @@ func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	require.NotContains(t, must(t, s.args("events", "show", "github", "one")...), "suspect")
 	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its proof came before under another id")
 
-	var shown struct {
-		inbox.Event
-		eventEffects
-	}
+	var shown inbox.Event
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))
 	require.True(t, shown.ReplaySuspect)
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "slack", "Ev1", "--json")...)), &shown))

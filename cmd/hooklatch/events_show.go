@@ -1,19 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -22,7 +20,13 @@ func (c *cli) newEventsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SOURCE EVENT_ID",
 		Short: "Show one event, its effects and what happened when",
-		Args:  cobra.RangeArgs(1, 2),
+		Long: `Show the whole life of one event: the delivery it came in, its duplicates, which
+routes want it and why others do not, its effects with every attempt and answer,
+what people ordered, and what happened when.
+
+The routes are those of the configuration that is there now: the event may have been
+dispatched by another, which is said.`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := eventRef(args)
 			if err != nil {
@@ -39,7 +43,15 @@ func (c *cli) newEventsShow() *cobra.Command {
 				if raw {
 					return c.printBody(e)
 				}
-				return c.showEvent(cmd.Context(), o, e)
+				l, err := c.lifeOf(cmd.Context(), o, e)
+				if err != nil {
+					return err
+				}
+				if c.asJSON {
+					return printJSON(c.stdout, l.view())
+				}
+				c.printLife(l)
+				return nil
 			})
 		},
 	}
@@ -50,51 +62,14 @@ func (c *cli) newEventsShow() *cobra.Command {
 
 // printBody writes the body as it came (I1).
 func (c *cli) printBody(e *inbox.Event) error {
-	if e.Body == nil {
+	switch {
+	case e.Body == nil:
 		return fmt.Errorf("the body of %s is no longer stored", e.EventRef)
+	case !e.ErasedAt.IsZero():
+		return fmt.Errorf("%s was %s on %s", e.EventRef, e.Error, shown(e.ErasedAt))
 	}
 	_, err := c.stdout.Write(e.Body)
 	return err
-}
-
-// eventEffects is what --json adds to an event that is shown alone.
-type eventEffects struct {
-	Effects []ledger.EventEffect `json:"effects,omitempty"`
-}
-
-func (c *cli) showEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) error {
-	links, err := o.Ledger().EffectsOfEvent(ctx, e.EventRef)
-	if err != nil {
-		return err
-	}
-	if c.asJSON {
-		return printJSON(c.stdout, plainjson.Joined{e, eventEffects{links}})
-	}
-	effects, err := loadEffects(ctx, o, links)
-	if err != nil {
-		return err
-	}
-	replays, err := o.Inbox().EventReplays(ctx, e.EventRef)
-	if err != nil {
-		return err
-	}
-	c.printEvent(e)
-	fmt.Fprintf(c.stdout, "\neffects\n")
-	if len(effects) == 0 {
-		fmt.Fprintf(c.stdout, "  none%s\n", whyNone(e))
-	}
-	for _, d := range effects {
-		suppressed := ""
-		if d.suppressed {
-			suppressed = ", made by an earlier event with the same key"
-		}
-		fmt.Fprintf(c.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
-	}
-	fmt.Fprintf(c.stdout, "\ntimeline\n")
-	for _, m := range timelineOf(e, replays, effects) {
-		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(m.at), m.what)
-	}
-	return nil
 }
 
 func whyNone(e *inbox.Event) string {
@@ -107,6 +82,8 @@ func whyNone(e *inbox.Event) string {
 		return " until a person decides: hooklatch events release, or hooklatch events drop"
 	case inbox.Dropped:
 		return ": a person decided against it"
+	case inbox.Imported:
+		return ": another system accepted it"
 	case inbox.Dispatched, inbox.Failed:
 	}
 	return ""
@@ -122,7 +99,9 @@ func (c *cli) printEvent(e *inbox.Event) {
 	field("provider", e.Provider)
 	field("type", strings.TrimSpace(e.Type+" "+e.APIVersion))
 	field("state", string(e.Outcome))
-	field("error", e.Error)
+	if e.ErasedAt.IsZero() {
+		field("error", e.Error)
+	}
 	if e.Generation > 1 {
 		field("replayed", counted(e.Generation-1, "time"))
 	}
@@ -137,14 +116,26 @@ func (c *cli) printEvent(e *inbox.Event) {
 		duplicates += ", with another body"
 	}
 	field("duplicates", duplicates)
-	if e.Body == nil {
+	switch {
+	case e.Outcome == inbox.Imported:
+		field("body", "never seen: another system accepted the event, and its key was imported")
+	case !e.ErasedAt.IsZero():
+		field("body", e.Error+" on "+shown(e.ErasedAt))
+	case e.Body == nil:
 		field("body", "no longer stored")
-	} else {
+	default:
 		field("body", strings.TrimSuffix(fmt.Sprintf("%d bytes, %s", len(e.Body), e.ContentType), ", "))
+	}
+	if !e.RedactedAt.IsZero() {
+		field("redacted", "on "+shown(e.RedactedAt)+": it is not as it came, and is not replayed")
 	}
 	field("item", e.Item)
 	field("config", e.ConfigHash)
 	field("acceptance", e.AcceptanceID.String())
+	if e.DeliveryID != uuid.Nil {
+		field("delivery", e.DeliveryID.String())
+	}
+	field("trace", traceOf(e))
 }
 
 // moment is one line of a timeline.
@@ -162,13 +153,24 @@ func timelineOf(e *inbox.Event, replays []inbox.EventReplay, effects []effectDet
 		}
 	}
 	add(e.OccurredAt, "occurred, by the clock of the provider")
-	add(e.ReceivedAt, "received and committed")
-	add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
+	if e.Outcome == inbox.Imported {
+		add(e.ReceivedAt, "received by another system")
+	} else {
+		add(e.ReceivedAt, "received and committed")
+	}
+	for i, at := range e.DuplicateTimes {
+		add(at, "duplicate %d of %d", int(e.Duplicates)-len(e.DuplicateTimes)+i+1, e.Duplicates)
+	}
+	if len(e.DuplicateTimes) == 0 { // of an older version
+		add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
+	}
 	for _, r := range replays {
 		add(r.PreviousAt, "%s%s", r.PreviousOutcome, reasonSuffix(safetext.Shown(r.PreviousError)))
 		add(r.At, "%s", replayLine(r))
 	}
 	add(e.ProcessedAt, "%s", e.Outcome)
+	add(e.RedactedAt, "redacted, as its source says")
+	add(e.ErasedAt, "%s", safetext.Shown(e.Error))
 	for _, d := range effects {
 		for _, a := range d.attempts {
 			add(a.FinishedAt, "%s: %s", safetext.Shown(d.Destination), attemptLine(a))

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // The acceptance of the whole path, for every provider.
@@ -171,7 +172,8 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	require.Equal(t, 1, r.Accepted)
 	var event struct {
 		inbox.Event
-		eventEffects
+
+		Effects []ledger.EventEffect
 	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
 	require.Equal(t, inbox.Received, event.Outcome)

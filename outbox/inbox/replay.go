@@ -72,16 +72,16 @@ func (i *Inbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by
 
 // EventReplay is one replay of an event, and what it replaced.
 type EventReplay struct {
-	Generation int // it began
-	NewKeys    bool
-	By         string
-	Reason     string
-	At         time.Time
+	Generation int       `json:"generation"` // it began
+	NewKeys    bool      `json:"new_keys"`
+	By         string    `json:"by"`
+	Reason     string    `json:"reason,omitzero"`
+	At         time.Time `json:"at"`
 
 	// Of the dispatch before, which is no longer in Event.
-	PreviousOutcome Outcome // empty when it was not recorded yet
-	PreviousError   string
-	PreviousAt      time.Time
+	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty when it was not recorded yet
+	PreviousError   string    `json:"previous_error,omitzero"`
+	PreviousAt      time.Time `json:"previous_at,omitzero"`
 }
 
 // EventReplays lists the replays of an event, the oldest first.

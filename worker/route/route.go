@@ -147,9 +147,14 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 
 // wants says whether the route is for events of this source and type.
 func (r *compiledRoute) wants(source, eventType string) bool {
-	if !slices.Contains(r.From, source) && !slices.Contains(r.From, EverySource) {
-		return false
-	}
+	return r.fromSource(source) && r.ofType(eventType)
+}
+
+func (r *compiledRoute) fromSource(source string) bool {
+	return slices.Contains(r.From, source) || slices.Contains(r.From, EverySource)
+}
+
+func (r *compiledRoute) ofType(eventType string) bool {
 	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(pattern string) bool {
 		return MatchType(pattern, eventType)
 	})

@@ -42,6 +42,17 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 	return families
 }
 
+// Routes are those of a configuration, compiled: what a worker would plan by.
+func Routes(cfg *config.Config) (*route.Table, error) {
+	made, err := destinationsOf(cfg, noop.NewTracerProvider())
+	if err != nil {
+		return nil, err
+	}
+	return route.Compile(route.Options{
+		Routes: routesOf(cfg), Targets: made.targets(), ConfigHash: cfg.Hash(), MaxBody: cfg.MaxBodyOf,
+	})
+}
+
 // CheckConfig finds what the file alone does not tell: secrets no sender can
 // use, certificates that cannot be used, expressions and templates that do not
 // compile. Its error joins

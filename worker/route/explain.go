@@ -1,0 +1,55 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// Explanation is what a route makes of an event, and why.
+type Explanation struct {
+	Route       string `json:"route"`
+	Destination string `json:"destination"`
+	Wants       bool   `json:"wants"`
+	// Why is what keeps the route from the event, or its effect from being rendered.
+	Why string `json:"why,omitzero"`
+}
+
+// Explain says of each route whether it wants an event, by the plan of a worker. What
+// depends on a body that is no longer stored cannot be told.
+func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
+	scope := t.scope(ctx, e)
+	explained := make([]Explanation, 0, len(t.routes))
+	for _, r := range t.routes {
+		x := Explanation{Route: r.Name, Destination: r.To}
+		x.Wants, x.Why = r.explain(scope)
+		explained = append(explained, x)
+	}
+	return explained
+}
+
+func (r *compiledRoute) explain(scope *eventScope) (wants bool, why string) {
+	e := scope.event
+	switch {
+	case !r.fromSource(string(e.Source)):
+		return false, fmt.Sprintf("it is from %s, not %s", strings.Join(r.From, ", "), e.Source)
+	case !r.ofType(e.Type):
+		return false, fmt.Sprintf("its types are %s, not %s", strings.Join(r.Types, ", "), e.Type)
+	case e.Body == nil && r.when != nil:
+		return false, "its when cannot be told: the body is no longer stored"
+	case e.Body == nil:
+		return true, ""
+	}
+	_, wants, err := r.plan(scope)
+	switch {
+	case isInterrupted(err):
+		return false, "it cannot be told: " + err.Error()
+	case err != nil:
+		return true, "its effect is parked: " + err.Error()
+	case !wants:
+		return false, "its when is false: " + r.When
+	}
+	return true, ""
+}
