@@ -103,6 +103,7 @@ Begin with: ` + p.name + ` dev`,
 		c.newDestinations(),
 		c.newAudit(),
 		c.newRetention(),
+		c.newImport(),
 		c.newVersion(),
 	)
 	explainArguments(root)

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+func (c *cli) newImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Take over what another system knows",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newImportKeys())
+	return cmd
+}
+
+func (c *cli) newImportKeys() *cobra.Command {
+	var by operatorFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "keys SOURCE FILE",
+		Short: "Make events known that another system accepted",
+		Long: `Make events of a source known that another system accepted, so that a redelivery of
+one of them is a duplicate. Nothing else is known of them: they have no body and no
+effects, and cannot be replayed. What is known already stays as it is, so an import
+can be repeated.
+
+FILE is CSV with two columns, event_id and received_at, and may begin with these
+names; - is standard input. event_id is what Hooklatch would use: see the page of the
+provider. received_at is like 2026-11-21T08:00:00Z, or seconds since 1970. From then on
+counts for how long an event is known.
+
+The file is only read and checked until --yes is given.`,
+		Example: "  " + c.name + " import keys stripe known.csv --yes",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := c.readKeys(args[1], time.Now())
+			if err != nil {
+				return err
+			}
+			if !yes {
+				fmt.Fprintf(c.stdout, "%s of %s\n", counted(len(keys), "key"), args[0])
+				if len(keys) > 0 {
+					fmt.Fprintln(c.stdout, "import them with the same command and --yes")
+				}
+				return nil
+			}
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				return c.importKeys(cmd.Context(), o, identity.Source(args[0]), keys, by)
+			})
+		},
+	}
+	by.register(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "import the keys; without it the file is only checked")
+	return cmd
+}
+
+func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.Source, keys []inbox.ImportedKey, by operatorFlags) error {
+	progress := c.eachSecond()
+	done, err := o.Inbox().ImportKeys(ctx, source, keys, by.operator(), func(p inbox.ImportProgress) {
+		progress("%d of %s\n", p.Done, counted(len(keys), "key"))
+	})
+	fmt.Fprintf(c.stdout, "%s imported, %d were known\n", counted(int(done.New), "key"), done.Done-int(done.New))
+	if err != nil && done.Done < len(keys) {
+		fmt.Fprintf(c.stderr, "stopped after %d of %d; the same command goes on with the rest\n", done.Done, len(keys))
+	}
+	return err
+}
+
+// keyColumns are what a file of keys may begin with.
+var keyColumns = []string{"event_id", "received_at"}
+
+// readKeys reads a file of keys. Its errors name the line.
+func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) {
+	from := c.stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		from = file
+	}
+	reader := csv.NewReader(from)
+	reader.FieldsPerRecord, reader.ReuseRecord = len(keyColumns), true
+	var keys []inbox.ImportedKey
+	for first := true; ; first = false {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return keys, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read keys: %w", err)
+		}
+		if first && strings.EqualFold(strings.TrimPrefix(record[0], "\ufeff"), keyColumns[0]) && strings.EqualFold(record[1], keyColumns[1]) {
+			continue
+		}
+		key, err := keyOf(record, now)
+		if err != nil {
+			line, _ := reader.FieldPos(0)
+			return nil, fmt.Errorf("read keys: line %d: %w", line, err)
+		}
+		keys = append(keys, key)
+	}
+}
