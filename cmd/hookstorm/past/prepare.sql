@@ -1,0 +1,87 @@
+-- Numbers below those of all events that are accepted in the run: see Reserved.
+SELECT setval('hooklatch.accept_seq', 1000000);
+CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
+CREATE SEQUENCE torture.past_day AS bigint;
+
+-- The partition of all attempts of before there were days is empty, and in the way.
+ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
+DROP TABLE hooklatch.attempts_past;
+
+-- Makes a day: an event that is done and one that failed, with an effect each and all
+-- that is known of these, one that was imported, and of everything else that retention
+-- deletes one row.
+CREATE FUNCTION torture.make_past() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    day      date := date '1990-01-01' + nextval('torture.past_day')::integer;
+    noon     timestamptz := day::timestamp AT TIME ZONE 'UTC' + interval '12 hours';
+    whole    text;
+    part     text;
+    fate     text;
+    name     text;
+    delivery uuid;
+    event    bigint;
+    effect   bigint;
+BEGIN
+    FOREACH whole IN ARRAY ARRAY['deliveries', 'links', 'attempts', 'transitions'] LOOP
+        part := whole || '_' || to_char(day, 'YYYYMMDD');
+        EXECUTE format('CREATE TABLE hooklatch.%I (LIKE hooklatch.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION)', part, whole);
+        EXECUTE format('ALTER TABLE hooklatch.%I ATTACH PARTITION hooklatch.%I FOR VALUES FROM (%L) TO (%L)',
+            whole, part, day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
+    END LOOP;
+    FOREACH fate IN ARRAY ARRAY['skipped', 'failed'] LOOP
+        name := day || ' ' || fate;
+        delivery := gen_random_uuid();
+        event := nextval('torture.past_event');
+        INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
+        VALUES (delivery, noon, 'past', '{}', 'application/json', '{}');
+        INSERT INTO hooklatch.processed_events (
+            source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at
+        )
+        VALUES ('past', name, event, gen_random_uuid(), 'hmac', 'past', noon, delivery, '', 'dispatch', fate, noon);
+        INSERT INTO hooklatch.effects (
+            scope, key, generation, idempotency_key, destination, queue, policy, source, event_id, accept_seq, request_body, created_at
+        )
+        VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
+        RETURNING effect_id INTO effect;
+        UPDATE hooklatch.effects -- as a person cancels it: nothing is needed for it any more
+        SET
+            state = 'cancelled',
+            finished_at = noon
+        WHERE scope = 'past/all'
+            AND key = name
+            AND generation = 1;
+        INSERT INTO hooklatch.links (accept_seq, linked_at, generation, suppressed, scope, key)
+        VALUES (event, noon, 1, false, 'past/all', name);
+        INSERT INTO hooklatch.attempts (effect_id, started_at, claimed_at, finished_at, settled_at, attempt, state, applied)
+        VALUES (effect, noon, noon, noon, noon, 1, 'done', 'yes');
+        INSERT INTO hooklatch.transitions (effect_id, at, attempt, from_state, to_state)
+        VALUES (effect, noon, 1, 'started', 'done');
+    END LOOP;
+    INSERT INTO hooklatch.processed_events (
+        source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at
+    )
+    VALUES ('past', day || ' imported', -nextval('torture.past_event'), gen_random_uuid(), '', 'unknown', noon,
+        '00000000-0000-0000-0000-000000000000', '', '', 'imported', noon);
+    INSERT INTO hooklatch.replay_guards (source, hash, acceptance_id, seen_at, last_seen_at)
+    VALUES ('past', sha256(day::text::bytea), gen_random_uuid(), noon, noon);
+    INSERT INTO hooklatch.content_guards (source, hash, event_id, acceptance_id, accepted_at, expires_at)
+    VALUES ('past', sha256(day::text::bytea), name, gen_random_uuid(), noon, noon);
+    INSERT INTO hooklatch.event_replays (source, event_id, generation, new_keys, requested_at)
+    VALUES ('past', name, 2, false, noon);
+    INSERT INTO hooklatch.object_versions (scope, latest_key, occurred_at, accept_seq, idempotency_key, applied_at)
+    VALUES ('past/all', name, noon, event, name, noon);
+    INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id)
+    VALUES (noon, 'past', 'past', 'past', name, 1, name);
+END
+$$;
+
+-- Ends what is unfinished, but of the newest days.
+CREATE FUNCTION torture.end_past(newest integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE hooklatch.processed_events
+    SET outcome = 'skipped'
+    WHERE source = 'past'
+        AND outcome = 'failed'
+        AND received_at < timestamptz '1990-01-01 00:00:00+00' + ((SELECT last_value FROM torture.past_day) - newest + 1) * interval '1 day'
+$$;

@@ -1,0 +1,12 @@
+-- A role that owns nothing, with the rights to keep house.
+DO $$
+BEGIN
+    CREATE ROLE hookstorm_keeper;
+EXCEPTION WHEN duplicate_object THEN
+    NULL; -- of another run on this server
+END
+$$;
+GRANT USAGE ON SCHEMA hooklatch TO hookstorm_keeper;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hooklatch TO hookstorm_keeper;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA hooklatch TO hookstorm_keeper;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hooklatch TO hookstorm_keeper;
