@@ -53,6 +53,7 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 // looks at the same rows.
 var rules = []func(*judge){
 	(*judge).acknowledgedIsStored, // I1
+	(*judge).erasedWasOrdered,     // I1
 	(*judge).acceptedOnce,         // I2
 	(*judge).storedWasSigned,      // I3
 	(*judge).effectsAreOnce,       // I4
@@ -81,12 +82,13 @@ type judge struct {
 	opts       Options
 	totals     Totals
 	byKey      map[string]*effect  // by idempotency key
+	erased     map[string]bool     // deliveries of which an event was erased or redacted
 	ordersOf   map[string][]*order // by target; of a selection: empty
 	violations []Violation
 }
 
 func newJudge(f *facts, totals Totals, opts Options) *judge {
-	j := &judge{facts: f, opts: opts, totals: totals, byKey: make(map[string]*effect, len(f.effects)), ordersOf: make(map[string][]*order)}
+	j := &judge{facts: f, opts: opts, totals: totals, byKey: make(map[string]*effect, len(f.effects)), erased: make(map[string]bool), ordersOf: make(map[string][]*order)}
 	for _, e := range f.effects {
 		if e.row != nil {
 			j.byKey[e.row.IdempotencyKey] = e
@@ -96,6 +98,9 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	for _, e := range f.events {
 		if e.row != nil {
 			j.totals.Events++
+		}
+		if e.row != nil && e.row.ErasedAt+e.row.RedactedAt != 0 {
+			j.erased[e.row.DeliveryID] = true
 		}
 	}
 	for _, o := range f.orders {

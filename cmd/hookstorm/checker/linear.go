@@ -69,8 +69,8 @@ func (j *judge) linear() {
 	}
 	for ref, e := range j.events {
 		operations, most := j.operations(e)
-		if len(e.deliveries) == 0 || reported[ref.String()] {
-			continue
+		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && e.row.imported() {
+			continue // what was imported has no acceptance
 		}
 		if most > atOnce {
 			j.totals.Wide++
@@ -131,6 +131,9 @@ func (j *judge) operations(e *event) ([]porcupine.Operation, int) {
 	}
 	most := overlap(operations)
 	stored := step{isStored, ""}
+	if e.row != nil && j.erased[e.row.DeliveryID] {
+		return operations, most // what was stored is not to be told any more
+	}
 	if e.row != nil {
 		stored.hash = j.bodies[e.row.DeliveryID].Hash
 	}

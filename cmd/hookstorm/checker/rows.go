@@ -26,14 +26,16 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 // The rows of a snapshot, as far as a rule asks for them.
 type (
 	eventRow struct {
-		Source     string `json:"source"`
-		EventID    string `json:"event_id"`
-		AcceptSeq  int64  `json:"accept_seq"`
-		DeliveryID string `json:"delivery_id"`
-		Item       string `json:"item"`
-		Outcome    string `json:"outcome"`
-		Generation int    `json:"generation"`
-		Error      string `json:"error"`
+		Source     string  `json:"source"`
+		EventID    string  `json:"event_id"`
+		AcceptSeq  int64   `json:"accept_seq"`
+		DeliveryID string  `json:"delivery_id"`
+		Item       string  `json:"item"`
+		Outcome    string  `json:"outcome"`
+		Generation int     `json:"generation"`
+		Error      string  `json:"error"`
+		ErasedAt   instant `json:"erased_at"`
+		RedactedAt instant `json:"redacted_at"`
 	}
 	bodyRow struct {
 		DeliveryID string `json:"delivery_id"`
@@ -67,6 +69,7 @@ type (
 		KeyRotations   int     `json:"key_rotations"`
 		Rendering      string  `json:"request_rendering"`
 		RequestHash    string  `json:"request_hash"`
+		ErasedAt       instant `json:"erased_at"`
 	}
 	linkRow struct {
 		identity.EffectID
@@ -99,6 +102,7 @@ type (
 		Key        string  `json:"latest_key"`
 		OccurredAt instant `json:"occurred_at"`
 		AcceptSeq  int64   `json:"accept_seq"`
+		Effect     string  `json:"idempotency_key"`
 	}
 	destinationRow struct {
 		Name           string `json:"name"`
@@ -118,6 +122,9 @@ type (
 		Now instant `json:"now"`
 	}
 )
+
+// imported tells that another system accepted the event: it is known, and nothing else.
+func (r *eventRow) imported() bool { return r.Outcome == "imported" }
 
 // row takes one row of a snapshot.
 func (f *facts) row(r *history.Record) error {

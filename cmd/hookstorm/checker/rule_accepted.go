@@ -25,8 +25,13 @@ func (j *judge) acknowledgedIsStored() {
 		}
 		body, stored := j.bodies[e.row.DeliveryID]
 		switch {
+		case e.row.imported():
+			if stored {
+				j.eventViolatedf("I1", e, "the event was imported, and a delivery is stored for it")
+			}
 		case !stored:
 			j.eventViolatedf("I1", e, "the event is stored, but not the delivery that it came in")
+		case j.erased[e.row.DeliveryID]:
 		case len(e.deliveries) > 0 && !slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.hash == body.Hash }):
 			j.eventViolatedf("I1", e, "the body that is stored, %s, is none that was sent", short(body.Hash))
 		}
@@ -36,8 +41,23 @@ func (j *judge) acknowledgedIsStored() {
 // standsFor tells that an event of d is stored with the body of d.
 func (j *judge) standsFor(d *delivery) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
-		return e.row == nil || j.bodies[e.row.DeliveryID].Hash == d.hash
+		return e.row == nil || j.cameAs(e.row, d.hash)
 	})
+}
+
+// cameAs tells that an event is stored with a body, or may have been before one of its
+// delivery was erased.
+func (j *judge) cameAs(row *eventRow, hash string) bool {
+	return j.erased[row.DeliveryID] || j.bodies[row.DeliveryID].Hash == hash
+}
+
+// erasedWasOrdered is I1: only an order that is recorded takes content away.
+func (j *judge) erasedWasOrdered() {
+	for _, e := range j.events {
+		if e.row != nil && e.row.ErasedAt != 0 && j.logged[instruction{"event.erase", e.ref.String()}] == 0 {
+			j.eventViolatedf("I1", e, "the event is erased, and nobody ordered that")
+		}
+	}
 }
 
 // anotherStands tells that a second delivery of an event of d was answered accepted
@@ -87,7 +107,7 @@ func (j *judge) acceptedOnce() {
 func (j *judge) storedFor(d *delivery) int {
 	ids := make(map[string]bool)
 	for _, e := range d.events {
-		if e.row != nil && j.bodies[e.row.DeliveryID].Hash == d.hash {
+		if e.row != nil && j.cameAs(e.row, d.hash) {
 			ids[e.row.DeliveryID] = true
 		}
 	}

@@ -47,7 +47,7 @@ func (j *judge) enqueuesStand() {
 			j.violated("I9", id.IdempotencyKey(), id.String()+": the application committed it, and it is not there")
 		case j.rows[tableApplication] > 0 && stands != (j.application[string(id.Key)] > 0):
 			j.violated("I9", id.IdempotencyKey(), id.String()+": the application's row and its effect were one transaction, and only one of them is there")
-		case i >= 0 && e.row.RequestHash != "" && !slices.ContainsFunc(asked, func(q *enqueue) bool { return q.Hash == e.row.RequestHash }):
+		case i >= 0 && e.row.RequestHash != "" && e.row.ErasedAt == 0 && !slices.ContainsFunc(asked, func(q *enqueue) bool { return q.Hash == e.row.RequestHash }):
 			j.effectViolatedf("I9", e, "the application enqueued the body %s, and stored is %s", short(asked[i].Hash), short(e.row.RequestHash))
 		}
 	}

@@ -19,6 +19,12 @@ func (j *judge) eventsEnded() {
 		if e.row == nil {
 			continue
 		}
+		if e.row.imported() {
+			if len(e.effects) > 0 {
+				j.eventViolatedf("I5", e, "the event was imported, and has effects")
+			}
+			continue
+		}
 		if e.row.Outcome != "dispatched" {
 			j.eventViolatedf("I5", e, "it is %s at the end of the run, not dispatched: %q", e.row.Outcome, e.row.Error)
 			continue

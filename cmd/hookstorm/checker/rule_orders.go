@@ -14,17 +14,30 @@ const (
 
 // actions are what the operator log calls the orders of a run.
 var actions = map[string]string{
-	"replay": "event.replay", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
-	"pause": "destination.pause", "resume": "destination.resume",
+	"replay": "event.replay", "erase": "event.erase", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
+	"pause": "destination.pause", "resume": "destination.resume", "import": "keys.import",
+}
+
+// action is what the operator log calls the order.
+func (o *order) action() string {
+	if o.Action == "erase" && o.EventID == "" {
+		return "effect.erase"
+	}
+	return actions[o.Action]
 }
 
 // target is what an order names, as the operator log does; empty for a selection.
 func (o *order) target() string {
 	switch o.Action {
-	case "replay":
+	case "replay", "erase":
 		if o.EventID != "" {
 			return o.Source + "/" + o.EventID
 		}
+		if o.Key != "" {
+			return ownKey(o.Key)
+		}
+	case "import": // one key at a time
+		return o.Source + ": keys 1 to 1"
 	case "retry", "cancel", "park":
 		return ownKey(o.Key)
 	case "pause", "resume":
@@ -40,7 +53,7 @@ func (j *judge) ordersHappened() {
 	done, maybe := make(map[instruction]int64), make(map[instruction]int64)
 	selections := make(map[string]bool) // actions that were ordered for a selection
 	for _, o := range j.orders {
-		i := instruction{actions[o.Action], o.target()}
+		i := instruction{o.action(), o.target()}
 		switch {
 		case i.target == "":
 			selections[i.action] = true
@@ -68,7 +81,7 @@ func (j *judge) ordersHappened() {
 // known tells that orders of an action are in the history at all: a program that
 // does not write down what it orders is not to be judged by it.
 func (j *judge) known(action string) bool {
-	return slices.ContainsFunc(j.orders, func(o *order) bool { return actions[o.Action] == action })
+	return slices.ContainsFunc(j.orders, func(o *order) bool { return o.action() == action })
 }
 
 // generations is I11 for one event.

@@ -43,9 +43,9 @@ func (j *judge) sameKeyAndBody() {
 }
 
 // bodyOf is the hash of what the effect sends, or empty where that is not its
-// request as stored: a mail, a statement, an item of a delivery.
+// request as stored: a mail, a statement, an item of a delivery, what was erased.
 func (j *judge) bodyOf(e *effect) string {
-	if j.kindOf(e) != "http" {
+	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""
 	}
 	if e.row.RequestHash != "" {

@@ -139,7 +139,11 @@ func (j *judge) remembered(o object, ascending []*effect) {
 		if e.row.State != "done" {
 			continue
 		}
-		if row := j.objects[o]; row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
+		row := j.objects[o]
+		if newest := j.byKey[row.Effect]; newest != nil && newest.row.ErasedAt != 0 {
+			return // it no longer says of which object it was
+		}
+		if row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
 			j.effectViolatedf(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
 		}
 		return
