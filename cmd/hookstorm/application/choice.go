@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -14,6 +16,7 @@ import (
 // The actions of an order in the history.
 const (
 	actionReplay = "replay"
+	actionErase  = "erase"
 	actionRetry  = "retry"
 	actionCancel = "cancel"
 	actionPause  = "pause"
@@ -31,6 +34,8 @@ func (c *chooser) next(ctx context.Context) (*history.Order, error) {
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
 	switch n := c.random.IntN(10); {
+	case n < 1:
+		return c.erase(ctx)
 	case n < 4:
 		return c.replay(ctx)
 	case n < 7:
@@ -42,30 +47,53 @@ func (c *chooser) next(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionPause, Destination: destinations[c.random.IntN(len(destinations))].Name}, nil
 }
 
-// replay chooses among all events, not the latest only.
+// replay chooses an event to replay.
 func (c *chooser) replay(ctx context.Context) (*history.Order, error) {
-	latest, err := c.box.Inbox().Events(ctx, inbox.Filter{Limit: 1})
-	if err != nil || len(latest) == 0 {
+	e, err := c.event(ctx)
+	if err != nil || e == nil {
 		return nil, err
 	}
-	from := 1 + c.random.Int64N(latest[0].AcceptSeq)
-	events, err := c.box.Inbox().Events(ctx, inbox.Filter{Before: from + 1, Limit: 1})
-	if err != nil || len(events) == 0 {
+	return &history.Order{Action: actionReplay, Source: string(e.Source), EventID: string(e.EventID), NewKeys: c.random.IntN(2) == 0}, nil
+}
+
+// erase chooses an event to erase. It is refused while anything of it is unfinished.
+func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
+	e, err := c.event(ctx)
+	if err != nil || e == nil {
 		return nil, err
 	}
-	return &history.Order{
-		Action: actionReplay, Source: string(events[0].Source), EventID: string(events[0].EventID), NewKeys: c.random.IntN(2) == 0,
-	}, nil
+	return &history.Order{Action: actionErase, Source: string(e.Source), EventID: string(e.EventID)}, nil
+}
+
+// event chooses among all, not the latest only; nil when there is none.
+func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
+	latest, err := c.box.Browser().Events(ctx, browse.EventFilter{}, browse.Beginning, 1)
+	if err != nil || len(latest.Rows) == 0 {
+		return nil, err
+	}
+	last := latest.Rows[0].AcceptSeq
+	first := int64(1)
+	if last > past.Reserved {
+		first = past.Reserved + 1
+	}
+	back, err := c.box.Browser().Events(ctx, browse.EventFilter{}, browse.BeforeEvent(first+1+c.random.Int64N(last-first+1)), 1)
+	if err != nil || len(back.Rows) == 0 || back.Rows[0].Source == past.Source {
+		return nil, err
+	}
+	return back.Rows[0], nil
 }
 
 // onEffect chooses an effect in one of the states. It may have left that by the
 // time of the order, which is then refused.
 func (c *chooser) onEffect(ctx context.Context, action string, states []ledger.EffectState) (*history.Order, error) {
-	effects, err := c.box.Ledger().Effects(ctx, ledger.EffectFilter{State: states[c.random.IntN(len(states))], Limit: 100})
-	if err != nil || len(effects) == 0 {
+	effects, err := c.box.Browser().Effects(ctx, browse.EffectFilter{State: states[c.random.IntN(len(states))]}, browse.Beginning, 100)
+	if err != nil || len(effects.Rows) == 0 {
 		return nil, err
 	}
-	e := effects[c.random.IntN(len(effects))]
+	e := effects.Rows[c.random.IntN(len(effects.Rows))]
+	if e.Event.Source == past.Source { // nobody works for its destination
+		return nil, nil
+	}
 	return &history.Order{
 		Action: action, Key: e.IdempotencyKey, Destination: e.Destination, Source: string(e.Event.Source), EventID: string(e.Event.EventID),
 	}, nil

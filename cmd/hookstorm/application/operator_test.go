@@ -54,7 +54,7 @@ func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 		require.NotEqual(t, "unknown", string(r.Kind), r.Text)
 		if r.Kind == "ok" {
 			ordered[map[string]string{
-				"replay": "event.replay ", "retry": "effect.retry ", "cancel": "effect.cancel ", "pause": "destination.pause ", "resume": "destination.resume ",
+				"replay": "event.replay ", "erase": "event.erase ", "retry": "effect.retry ", "cancel": "effect.cancel ", "pause": "destination.pause ", "resume": "destination.resume ",
 			}[r.Order.Action]+cmp.Or(r.Order.Key, r.Order.EventID)]++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -41,6 +42,9 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 		ref := identity.EventRef{Source: identity.Source(order.Source), EventID: identity.EventID(order.EventID)}
 		replayed, err = a.box.Inbox().Replay(ctx, ref, by, inbox.ReplayOptions{NewKeys: order.NewKeys})
 		order.Generation, order.Affected = replayed.Generation, int64(replayed.Reopened)
+	case actionErase:
+		ref := identity.EventRef{Source: identity.Source(order.Source), EventID: identity.EventID(order.EventID)}
+		_, err = a.box.Erasure().Event(ctx, ref, by, erasure.Order{})
 	case actionRetry:
 		err = a.box.Ledger().Retry(ctx, order.Key, by)
 	case actionCancel:
@@ -56,7 +60,8 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	// What the API says after it looked is a refusal. Whatever else went wrong, the
 	// order may have been carried out.
 	_, wrongState := errors.AsType[*ledger.StateError](err)
-	certain := wrongState || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, inbox.ErrNotReplayable)
+	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
+	certain := wrongState || unfinished || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, inbox.ErrNotReplayable)
 	return &notDoneError{err: err, certain: certain}
 }
 
@@ -71,6 +76,8 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 		if order.NewKeys {
 			command = append(command, "--new-keys")
 		}
+	case actionErase:
+		command, targets = []string{"events", "erase", "--yes"}, []string{order.Source, order.EventID}
 	case actionRetry, actionCancel:
 		command, targets = []string{"effects", order.Action}, []string{order.Key}
 	case actionPause, actionResume:
@@ -92,7 +99,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 }
 
 // refusals begin what the command line says when it looked and changed nothing.
-var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", inbox.ErrNotReplayable.Error()}
+var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {
 	for _, refusal := range refusals {

@@ -95,7 +95,7 @@ type Enqueue struct {
 
 // Order is what a person ordered through the command line or the Go API.
 type Order struct {
-	Action      string `json:"action"` // replay, retry, cancel, pause, resume
+	Action      string `json:"action"` // replay, erase, retry, cancel, pause, resume
 	Source      string `json:"source,omitempty"`
 	EventID     string `json:"event_id,omitempty"`
 	Key         string `json:"key,omitempty"` // idempotency key of the effect
