@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -151,11 +152,11 @@ func ExampleOutbox_EnqueueTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	effects, err := box.Ledger().Effects(ctx, ledger.EffectFilter{Destination: "crm"})
+	effects, err := box.Browser().Effects(ctx, browse.EffectFilter{Destination: "crm"}, browse.Beginning, 50)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(effects[0].Key, effects[0].State)
+	fmt.Println(effects.Rows[0].Key, effects.Rows[0].State)
 	// Output:
 	// new: true
 	// order-1001 pending

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -228,14 +229,7 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 		b.step(t, 1, read)
 	}
 	const page = 20
-	for _, f := range []inbox.Filter{{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}} {
-		f.Limit = page
-		b.step(t, page, func(ctx context.Context) error { _, err := b.Events(ctx, f); return err })
-	}
-	for _, f := range []ledger.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Event: event(turnDone, 0)}} {
-		f.Limit = page
-		b.step(t, page, func(ctx context.Context) error { _, err := b.Ledger().Effects(ctx, f); return err })
-	}
+	b.stepsOfBrowsing(t, page)
 	for _, f := range []inbox.ReplayFilter{{}, {Type: "rare"}} {
 		b.step(t, b.of.rows, func(ctx context.Context) error { // which it looks at
 			_, err := b.PreviewReplay(ctx, f, nil)
@@ -244,6 +238,36 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 	b.step(t, b.of.rows, func(ctx context.Context) error {
 		_, err := b.CountHeld(ctx, inbox.HeldFilter{Source: "stripe"})
+		return err
+	})
+}
+
+// stepsOfBrowsing ask for what is everywhere, somewhere and nowhere: each row that is
+// looked at costs its share.
+func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
+	t.Helper()
+	hourAgo := time.Now().Add(-time.Hour)
+	never := &browse.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}
+	for _, f := range []browse.EventFilter{
+		{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}, {Type: "none"}, {Since: hourAgo, Until: hourAgo.Add(time.Second)}, {Match: never},
+	} {
+		b.walk(t, func(ctx context.Context) (int, error) {
+			p, err := b.Browser().Events(ctx, f, browse.Beginning, page)
+			return max(p.Looked, 1), err
+		})
+		b.walk(t, func(ctx context.Context) (int, error) {
+			p, err := b.Browser().EventsOnward(ctx, f, browse.Beginning, page)
+			return max(p.Looked, 1), err
+		})
+	}
+	for _, f := range []browse.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: hourAgo, Until: hourAgo.Add(time.Second)}} {
+		b.walk(t, func(ctx context.Context) (int, error) {
+			p, err := b.Browser().Effects(ctx, f, browse.Beginning, page)
+			return max(p.Looked, 1), err
+		})
+	}
+	b.step(t, 1, func(ctx context.Context) error {
+		_, err := b.Browser().Events(ctx, browse.EventFilter{EventID: "evt_1"}, browse.Beginning, page)
 		return err
 	})
 }

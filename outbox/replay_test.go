@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -246,10 +247,12 @@ func TestHealthAndOverview(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 13, made)
 
-	events, err := b.Events(t.Context(), inbox.Filter{Outcome: inbox.Received})
+	events, err := b.Browser().Events(t.Context(), browse.EventFilter{Outcome: inbox.Received}, browse.Beginning, 0)
 	require.NoError(t, err)
-	require.Len(t, events, 1)
-	effects, err := b.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"}})
+	require.Len(t, events.Rows, 1)
+	effects, err := b.Browser().Effects(t.Context(), browse.EffectFilter{
+		State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"},
+	}, browse.Beginning, 0)
 	require.NoError(t, err)
-	require.Len(t, effects, 1)
+	require.Len(t, effects.Rows, 1)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -51,9 +52,9 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
-	keys, err := b.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
+	keys, err := b.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectParked}, browse.Beginning, 0)
 	require.NoError(t, err)
-	require.NoError(t, b.Ledger().Retry(t.Context(), keys[0].IdempotencyKey, ann))
+	require.NoError(t, b.Ledger().Retry(t.Context(), keys.Rows[0].IdempotencyKey, ann))
 	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, parked)

@@ -12,8 +12,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -176,11 +176,11 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NotEqual(t, first.key, third.key)
 	require.Equal(t, first.body, third.body)
-	effects, err := b.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{})
+	effects, err := b.outbox.Browser().Effects(t.Context(), browse.EffectFilter{}, browse.Beginning, 0)
 	require.NoError(t, err)
-	require.Equal(t, 1, effects[0].KeyRotations)
-	require.Equal(t, third.key, effects[0].WireKey)
-	require.Equal(t, first.key, effects[0].IdempotencyKey)
+	require.Equal(t, 1, effects.Rows[0].KeyRotations)
+	require.Equal(t, third.key, effects.Rows[0].WireKey)
+	require.Equal(t, first.key, effects.Rows[0].IdempotencyKey)
 }
 
 // Past the lifetime of its key an effect in doubt is parked, not tried again.

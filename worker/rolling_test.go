@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -78,9 +79,9 @@ func (f *crew) send(t *testing.T, id string, to int) {
 // destinations.
 func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
-	failed, err := f.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectFailed, Limit: 100})
+	failed, err := f.outbox.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectFailed}, browse.Beginning, 100)
 	require.NoError(t, err)
-	for _, e := range failed {
+	for _, e := range failed.Rows {
 		var number int
 		_, err := fmt.Sscanf(e.Destination, "d%d", &number)
 		require.NoError(t, err)

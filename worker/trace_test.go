@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -211,9 +212,9 @@ func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 
 func (b *bundle) effects(t *testing.T) []ledger.Effect {
 	t.Helper()
-	found, err := b.outbox.Ledger().Effects(t.Context(), ledger.EffectFilter{Limit: 100})
+	found, err := b.outbox.Browser().Effects(t.Context(), browse.EffectFilter{}, browse.Beginning, 100)
 	require.NoError(t, err)
-	return found
+	return found.Rows
 }
 
 func TestStatementIsASpanOfItsAttempt(t *testing.T) {

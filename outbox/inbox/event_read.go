@@ -101,34 +101,6 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 	return events, nil
 }
 
-// Filter selects events. Empty fields take all.
-type Filter struct {
-	Source  identity.Source
-	Type    string
-	Outcome Outcome
-	Since   time.Time // received at or after
-	// Before is the AcceptSeq of the last event of the page before, or 0.
-	Before int64
-	// Limit defaults to 50.
-	Limit int
-}
-
-// Events lists events, the newest first, without headers and bodies.
-func (i *Inbox) Events(ctx context.Context, f Filter) ([]*Event, error) {
-	rows, err := i.sql.ListEvents.With(listEvents{
-		Source: f.Source, EventType: f.Type, Outcome: f.Outcome, Since: column.TimeOrNull(f.Since),
-		Before: f.Before, Limit: column.Limit(f.Limit),
-	}).Query(ctx, i.readPool)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	events, err := pgx.CollectRows(rows, scanWholeEvent)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	return events, nil
-}
-
 // EventsWhole loads events for people with their headers and bodies. Those that are
 // gone are missing.
 func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"embed"
-	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/planted"
@@ -23,7 +22,6 @@ type statements struct {
 	EventRows       statement.Of[askedEvents]
 	Events          statement.Of[askedEvents]
 	ImportKeys      statement.Of[importKeys]
-	ListEvents      statement.Of[listEvents]
 	NewestEvent     statement.Bound
 	ReleaseEvent    statement.Of[identity.EventRef]
 	ReplayEvent     statement.Of[replayEvent]
@@ -44,15 +42,6 @@ type dropEvent struct {
 	identity.EventRef
 
 	Error string
-}
-
-type listEvents struct {
-	Source    identity.Source
-	EventType string
-	Outcome   Outcome
-	Since     *time.Time
-	Before    int64 // accept_seq; 0: from the newest on
-	Limit     int
 }
 
 type replayEvent struct {

@@ -52,17 +52,6 @@ type fixRequest struct {
 
 type limitStatements struct{ Limit string }
 
-type listEffects struct {
-	State         EffectState
-	Destination   string
-	Route         string
-	Source        identity.Source
-	Since         *time.Time
-	LinkedSource  identity.Source // with LinkedEventID: an event the effects belong to
-	LinkedEventID identity.EventID
-	Limit         int
-}
-
 type lockRequest struct{ RequestID string }
 
 type logOperator struct {

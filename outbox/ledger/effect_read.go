@@ -36,33 +36,6 @@ func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey str
 	return e, err
 }
 
-// EffectFilter selects effects. Empty fields take all.
-type EffectFilter struct {
-	State       EffectState
-	Destination string
-	Route       string
-	Source      identity.Source   // of the event that made it
-	Event       identity.EventRef // effects the event is linked to
-	Since       time.Time         // made at or after
-	Limit       int               // defaults to 50
-}
-
-// Effects lists effects, the newest first, without their bodies.
-func (l *Ledger) Effects(ctx context.Context, f EffectFilter) ([]Effect, error) {
-	rows, err := l.sql.ListEffects.With(listEffects{
-		State: f.State, Destination: f.Destination, Route: f.Route, Source: f.Source, Since: column.TimeOrNull(f.Since),
-		LinkedSource: f.Event.Source, LinkedEventID: f.Event.EventID, Limit: column.Limit(f.Limit),
-	}).Query(ctx, l.read)
-	if err != nil {
-		return nil, fmt.Errorf("list effects: %w", err)
-	}
-	effects, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Effect, error) { return scanEffect(row) })
-	if err != nil {
-		return nil, fmt.Errorf("list effects: %w", err)
-	}
-	return effects, nil
-}
-
 // EffectsByID loads effects for people, each by a look-up of its own, without their bodies.
 // Those that are gone are missing.
 func (l *Ledger) EffectsByID(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]Effect, error) {

@@ -91,23 +91,25 @@ func ExampleLedger_Claim() {
 	// done
 }
 
-// What waits at one destination, the newest first.
-func ExampleLedger_Effects() {
+// Several effects by their keys. Package browse finds those of a state or a destination.
+func ExampleLedger_EffectsByID() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1", "order-2", "order-3")
 	defer stop()
 	attempt(ctx, accounts, crm("order-2"), ledger.VerdictDone)
 
-	effects, err := accounts.Effects(ctx, ledger.EffectFilter{Destination: "crm", State: ledger.EffectPending})
+	asked := []identity.EffectID{crm("order-1"), crm("order-2"), crm("order-4")}
+	effects, err := accounts.EffectsByID(ctx, asked)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, e := range effects {
-		fmt.Println(e.Key, e.State)
+	for _, id := range asked {
+		fmt.Println(id.Key, effects[id].State)
 	}
 	// Output:
-	// order-3 pending
 	// order-1 pending
+	// order-2 done
+	// order-4
 }
 
 // A person orders another attempt at what the receiver refused, under the same key.

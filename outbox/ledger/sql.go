@@ -32,7 +32,6 @@ type statements struct {
 	KeysOfEvent         statement.Of[identity.EventRef]
 	KnownLinks          statement.Of[knownLinks]
 	LimitStatements     statement.Of[limitStatements]
-	ListEffects         statement.Of[listEffects]
 	LockEffect          statement.Of[identity.EffectID]
 	LockRequest         statement.Of[lockRequest]
 	LogOperator         statement.Of[logOperator]

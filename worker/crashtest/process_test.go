@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -157,11 +158,14 @@ func (l *scene) enqueue(t *testing.T, n int, request func(i int) ledger.Request)
 // inState lists the idempotency keys of the effects in a state.
 func (l *scene) inState(t *testing.T, state ledger.EffectState) []string {
 	t.Helper()
-	effects, err := l.Ledger().Effects(t.Context(), ledger.EffectFilter{State: state, Limit: 10_000})
-	require.NoError(t, err)
-	keys := make([]string, len(effects))
-	for i, e := range effects {
-		keys[i] = e.IdempotencyKey
+	var keys []string
+	for at, more := browse.Beginning, true; more; {
+		page, err := l.Browser().Effects(t.Context(), browse.EffectFilter{State: state}, at, 0)
+		require.NoError(t, err)
+		for _, e := range page.Rows {
+			keys = append(keys, e.IdempotencyKey)
+		}
+		at, more = page.Next, page.More
 	}
 	slices.Sort(keys)
 	return keys

@@ -23,6 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -195,9 +196,9 @@ func TestRealRunHasNoViolation(t *testing.T) {
 			return err
 		})
 	}
-	parked, err := r.box.Ledger().Effects(t.Context(), ledger.EffectFilter{State: ledger.EffectParked})
+	parked, err := r.box.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectParked}, browse.Beginning, 0)
 	require.NoError(t, err)
-	for i, e := range parked {
+	for i, e := range parked.Rows {
 		action, do := "retry", r.box.Ledger().Retry
 		if i%3 == 0 {
 			action, do = "cancel", r.box.Ledger().Cancel
