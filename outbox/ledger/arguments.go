@@ -88,6 +88,7 @@ type selectEffects struct {
 	Destination   string
 	Route         string
 	Source        identity.Source
+	Policy        Policy
 }
 
 // withoutJob asks for effects of a destination that lack a job, among those that

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
@@ -92,7 +93,7 @@ func StatesFor(action Action) []EffectState {
 func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey string, by Operator) error {
 	what := Instruction{Action: action, Target: unrotated(idempotencyKey)}
 	return l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		came, err := l.change(ctx, tx, action, chosenEffects{IdempotencyKeys: []string{what.Target}, States: StatesFor(action)}, by)
+		came, err := l.change(ctx, tx, action, chosenEffects{IdempotencyKeys: []string{what.Target}, States: StatesFor(action)}, time.Time{}, by)
 		if err == nil && came.Affected == 0 {
 			err = l.wrongState(ctx, tx, action, idempotencyKey)
 		}
@@ -132,11 +133,13 @@ type orderedEffects struct {
 type putAside struct {
 	orderedEffects
 
-	State EffectState
+	State      EffectState
+	DoubtSince *time.Time // of those that nobody knows anything of; nil: they were not applied
 }
 
-// change does an action to effects and says what came of it.
-func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, by Operator) (Consequence, error) {
+// change does an action to effects and says what came of it. Those that are parked may
+// have been applied since doubtSince, unless that is zero.
+func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, doubtSince time.Time, by Operator) (Consequence, error) {
 	var result string
 	var affected int
 	var err error
@@ -149,7 +152,8 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 		affected, err = l.putAside(ctx, tx, putAside{State: EffectCancelled, orderedEffects: orderedEffects{chosen, by.did(result)}})
 	case ActionParkEffect:
 		result = "parked"
-		affected, err = l.putAside(ctx, tx, putAside{State: EffectParked, orderedEffects: orderedEffects{chosen, by.did(result)}})
+		parked := putAside{State: EffectParked, DoubtSince: column.TimeOrNull(doubtSince), orderedEffects: orderedEffects{chosen, by.did(result)}}
+		affected, err = l.putAside(ctx, tx, parked)
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is no action on effects", action)
 	}

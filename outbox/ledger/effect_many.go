@@ -216,7 +216,7 @@ func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelectio
 	}
 	var changed int64
 	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		came, err := l.change(ctx, tx, action, chosen, by)
+		came, err := l.change(ctx, tx, action, chosen, s.DoubtSince, by)
 		if err == nil && came.Affected == 0 {
 			err = errNothingLeft
 		}

@@ -25,6 +25,7 @@ type EffectSelection struct {
 	Destination string
 	Route       string
 	Source      identity.Source
+	Policy      Policy
 	From        time.Time // made at or after
 	Until       time.Time // made before
 	// AsOf leaves out what was made later, and what came to its state later: a
@@ -34,6 +35,9 @@ type EffectSelection struct {
 	// InDoubt takes effects too that may have been applied. Without it they are
 	// only counted. An order that takes them has a reason.
 	InDoubt bool
+	// DoubtSince has those that are parked count as perhaps applied since then, unless
+	// they are in doubt for longer. Zero: they are as they were.
+	DoubtSince time.Time
 	// Match decides by the event of an effect, its body included. An effect that
 	// no event made is left out, and so is one for which Match fails.
 	// unclear is why it cannot be decided: the effect is left out then, and counted.
@@ -69,13 +73,14 @@ func (s EffectSelection) record() json.RawMessage {
 		Destination string        `json:"destination,omitempty"`
 		Route       string        `json:"route,omitempty"`
 		Source      string        `json:"source,omitempty"`
+		Policy      Policy        `json:"policy,omitempty"`
 		From        *time.Time    `json:"since,omitempty"`
 		Until       *time.Time    `json:"until,omitempty"`
 		AsOf        time.Time     `json:"as_of"`
 		When        string        `json:"when,omitempty"`
 		InDoubt     bool          `json:"in_doubt,omitempty"`
 	}{
-		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(string(s.Source)),
+		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(string(s.Source)), s.Policy,
 		column.TimeOrNull(s.From), column.TimeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
 	})
 	if err != nil { // a year beyond 9999
@@ -127,7 +132,7 @@ func (l *Ledger) slice(ctx context.Context, s EffectSelection, after position) (
 	}
 	rows, err := l.sql.SelectEffects.With(selectEffects{
 		AfterTime: after.at, AfterKey: after.key, Until: end, Limit: selectionSlice,
-		States: s.States, FinishedUntil: s.AsOf, Destination: s.Destination, Route: s.Route, Source: s.Source,
+		States: s.States, FinishedUntil: s.AsOf, Destination: s.Destination, Route: s.Route, Source: s.Source, Policy: s.Policy,
 	}).Query(ctx, l.read)
 	if err != nil {
 		return nil, after, false, fmt.Errorf("select effects: %w", err)

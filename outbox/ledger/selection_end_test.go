@@ -22,7 +22,7 @@ func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 	}{{finished.Add(-time.Microsecond), 0}, {finished, 1}} {
 		for action, states := range map[Action][]EffectState{ActionCancelEffect: {EffectFailed}, ActionRetryEffect: {EffectFailed}} {
 			tx := b.begin(t)
-			came, err := b.change(t.Context(), tx, action, chosenEffects{IdempotencyKeys: []string{id.IdempotencyKey()}, States: states, FinishedUntil: column.TimeOrNull(c.asOf)}, tester)
+			came, err := b.change(t.Context(), tx, action, chosenEffects{IdempotencyKeys: []string{id.IdempotencyKey()}, States: states, FinishedUntil: column.TimeOrNull(c.asOf)}, time.Time{}, tester)
 			require.NoError(t, err)
 			require.EqualValues(t, c.n, came.Affected, action)
 			require.NoError(t, tx.Rollback(t.Context()))

@@ -1,4 +1,5 @@
--- Cancels effects, or parks them for a person.
+-- Cancels effects, or parks them for a person. What nobody can say of them, because
+-- rows of later are missing, is in doubt since :doubt_since.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (
@@ -16,7 +17,10 @@ WITH chosen AS (
 UPDATE hooklatch.effects AS e
 SET
     state = :state,
-    {{attempts_end}},
+    finished_at = now(),
+    claim_id = NULL,
+    lease_until = NULL,
+    maybe_applied_since = COALESCE({{maybe_applied}}, :doubt_since::timestamptz),
     error = :error
 FROM locked
 WHERE {{same_effect}}

@@ -4,7 +4,7 @@
 -- limit.
 WITH slice AS (
     SELECT
-        e.created_at, e.idempotency_key, e.destination, e.route, e.source, e.event_id, e.event_type,
+        e.created_at, e.idempotency_key, e.destination, e.route, e.policy, e.source, e.event_id, e.event_type,
         e.state, e.attempt, e.finished_at, e.maybe_applied_since, e.request_rendering, e.response_status, e.error, e.erased_at
     FROM hooklatch.effects AS e
     WHERE (e.created_at, e.idempotency_key) > (:after_time, :after_key)
@@ -20,7 +20,8 @@ WITH slice AS (
             AND COALESCE(s.finished_at, '-infinity') <= :finished_until
             AND (:destination = '' OR s.destination = :destination)
             AND (:route = '' OR s.route = :route)
-            AND (:source = '' OR s.source = :source) AS selected
+            AND (:source = '' OR s.source = :source)
+            AND (:policy = '' OR s.policy = :policy) AS selected
     FROM slice AS s
 )
 SELECT

@@ -3,7 +3,10 @@
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',
-    {{attempts_end}},
+    finished_at = now(),
+    claim_id = NULL,
+    lease_until = NULL,
+    maybe_applied_since = {{maybe_applied}},
     superseded_by = s.superseded_by,
     error = 'superseded: ' || s.superseded_by || ', newer and of the same object, was applied'
 FROM :superseded AS s (scope text, key text, generation integer, superseded_by text)
