@@ -20,13 +20,15 @@ type Overview struct {
 	OldestDue time.Time
 	// DeliveryDaysAhead is how many days of partitions lie ahead.
 	DeliveryDaysAhead int
+	// Withheld is true while no at_most_once effect starts: see package repair.
+	Withheld bool
 }
 
 // Overview counts events and effects by state. It reads both tables whole.
 func (o *Outbox) Overview(ctx context.Context) (Overview, error) {
 	var v Overview
 	var oldestReceived, oldestDue *time.Time
-	err := o.sql.Overview.QueryRow(ctx, o.readPool).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead)
+	err := o.sql.Overview.QueryRow(ctx, o.readPool).Scan(&v.Events, &v.Effects, &oldestReceived, &oldestDue, &v.DeliveryDaysAhead, &v.Withheld)
 	if err != nil {
 		return Overview{}, fmt.Errorf("count events and effects: %w", err)
 	}

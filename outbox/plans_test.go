@@ -77,6 +77,8 @@ func newPlans(t *testing.T) *plans {
 		"is_settled":        "EXISTS (\n            SELECT\n            FROM hooklatch.attempts",
 		"record_lost":       "INSERT INTO hooklatch.attempts (\n            effect_id",
 		"record_transition": "INSERT INTO hooklatch.transitions",
+		// Of a function.
+		"this_server": "SELECT c.system_identifier",
 	}}
 	if !explained.Available(t.Context(), p.admin) {
 		t.Skip("this build of Postgres has no auto_explain")

@@ -55,7 +55,8 @@ const (
 	// ClaimSuperseded: a newer effect of the same object, Effect.SupersededBy,
 	// was applied. This claim cancelled it, or one before did.
 	ClaimSuperseded ClaimStatus = "superseded"
-	// ClaimPaused: its destination is paused, by an operator or its breaker.
+	// ClaimPaused: its destination is paused, by an operator or its breaker, or it is
+	// withheld. See Claimed.Withheld.
 	ClaimPaused  ClaimStatus = "paused"
 	ClaimMissing ClaimStatus = "missing" // there is no such effect
 )
@@ -68,6 +69,10 @@ type Claimed struct {
 	// OwnFault is true when another effect of the destination succeeded after this
 	// one had failed, or while it was refused again and again.
 	OwnFault bool
+	// Withheld is true for a ClaimPaused effect under AtMostOnce that the database was
+	// restored under, or whose server gave its place to another: nobody has said yet
+	// whether something that was done is missing. See package repair.
+	Withheld bool
 	// Woken is true for a ClaimBlocked effect whose turn comes with a new job:
 	// the one that claimed may end. Otherwise it snoozes and asks again.
 	Woken bool

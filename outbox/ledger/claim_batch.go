@@ -14,10 +14,11 @@ import (
 
 // What claim.sql does with an effect.
 const (
-	verdictGrant = "grant" // it is started
-	verdictPark  = "park"  // it is parked
-	verdictPause = "pause" // nothing, its destination is paused
-	verdictTurn  = "turn"  // nothing yet: its order must be asked first
+	verdictGrant    = "grant"    // it is started
+	verdictPark     = "park"     // it is parked
+	verdictPause    = "pause"    // nothing, its destination is paused
+	verdictWithhold = "withhold" // nothing, it is not known whether it was applied
+	verdictTurn     = "turn"     // nothing yet: its order must be asked first
 )
 
 // claimAnswer is a Claimed as the rows say it.
@@ -133,6 +134,8 @@ func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 		answer.Status = ClaimParked
 	case answer.verdict == verdictPause:
 		answer.Status = ClaimPaused
+	case answer.verdict == verdictWithhold:
+		answer.Status, answer.Withheld = ClaimPaused, true
 	case e.State == EffectStarted:
 		answer.Status = ClaimLeased
 	case e.State == EffectCancelled && e.SupersededBy != "":

@@ -7,4 +7,5 @@ SELECT
     ) AS counted) AS effects,
     (SELECT min(received_at) FROM hooklatch.processed_events WHERE outcome = 'received') AS oldest_received,
     (SELECT min(next_attempt_at) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt') AND next_attempt_at <= now()) AS oldest_due,
-    hooklatch.delivery_days_ahead() AS days_ahead
+    hooklatch.delivery_days_ahead() AS days_ahead,
+    NOT {{at_home}} AS withheld

@@ -117,7 +117,7 @@ func TestOverviewAPI(t *testing.T) {
 				{"state":"held","count":1},{"state":"dropped","count":0},{"state":"imported","count":0}],
 			"effects": [{"state":"pending","count":0},{"state":"started","count":0},{"state":"in_doubt","count":0},{"state":"done","count":339},
 				{"state":"failed","count":0},{"state":"parked","count":1},{"state":"cancelled","count":0}],
-			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14
+			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14, "at_most_once_withheld": false
 		},
 		"sources": [{"name":"orders","provider":"stripe","path":"/webhooks/orders"}],
 		"destinations": [{"name":"<b>app</b>","kind":"http","target":"https://app.example"}]

@@ -47,6 +47,8 @@ type tables struct {
 	OldestReceived    *time.Time `json:"oldest_received"`
 	OldestDue         *time.Time `json:"oldest_due"`
 	DeliveryDaysAhead int        `json:"delivery_days_ahead"`
+	// Withheld is true while no at_most_once effect starts.
+	Withheld bool `json:"at_most_once_withheld"`
 }
 
 type count struct {
@@ -59,6 +61,7 @@ type count struct {
 func newTables(o outbox.Overview) *tables {
 	t := &tables{
 		DeliveryDaysAhead: o.DeliveryDaysAhead, OldestReceived: plainjson.OrNull(o.OldestReceived), OldestDue: plainjson.OrNull(o.OldestDue),
+		Withheld: o.Withheld,
 	}
 	for _, outcome := range []inbox.Outcome{
 		inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped, inbox.Imported,

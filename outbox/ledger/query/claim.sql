@@ -2,7 +2,7 @@
 -- in key order. One whose attempt outlived its lease is in doubt: it is tried
 -- again under at_least_once and parked under at_most_once; a trigger records it. An
 -- ordered effect is only told that it is its order's turn to be asked, unless that
--- was done.
+-- was done. On a server that nobody has spoken of, no at_most_once effect is started.
 WITH asked AS (
     SELECT a.*
     FROM :asked AS a (
@@ -25,19 +25,25 @@ WITH asked AS (
         e.request_rendering = 'late' AS unsent,
         asked.key_ttl_seconds > 0 AND now() >= make_interval(secs => asked.key_ttl_seconds) + GREATEST(
             e.reopened_at,
-            COALESCE(e.maybe_applied_since, CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN e.last_attempt_at END)
-        ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late')) AS expired,
+            COALESCE(
+                e.maybe_applied_since,
+                CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN e.last_attempt_at END,
+                CASE WHEN past.unsure THEN (SELECT i.restored_to FROM hooklatch.installation AS i) END
+            )
+        ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late') OR past.unsure) AS expired,
         -- Another effect of the destination succeeded after this one had failed, or
         -- while it was refused again and again.
         COALESCE(d.succeeded_at > GREATEST(COALESCE(e.refused_since, e.last_attempt_at), e.reopened_at), false) AS own_fault,
-        COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused
+        COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused,
+        e.policy = 'at_most_once' AND NOT (SELECT {{at_home}}) AS withheld, -- nobody else has to ask
+        past.unsure
     FROM asked
     -- Each by a look-up of its own, whatever the planner knows of the table. The
     -- body is not among the columns: the updates below would read it whole.
     CROSS JOIN LATERAL (
         SELECT
-            e.destination, e.policy, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until, e.next_attempt_at,
-            e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since
+            e.destination, e.policy, e.source, e.event_id, e.accept_seq, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until,
+            e.next_attempt_at, e.created_at, e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope
             AND e.key = asked.key
@@ -45,6 +51,9 @@ WITH asked AS (
         FOR UPDATE
     ) AS e
     LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
+    CROSS JOIN LATERAL (
+        SELECT (e.policy = 'at_most_once' OR asked.key_ttl_seconds > 0) AND {{of_before_restore}} AS unsure
+    ) AS past
 ), judged AS (
     SELECT
         locked.*,
@@ -53,6 +62,8 @@ WITH asked AS (
             WHEN NOT (due OR lost) THEN 'none'
             WHEN wants_turn THEN 'turn'
             WHEN lost AND NOT unsent AND policy = 'at_most_once' THEN 'park'
+            WHEN withheld THEN 'withhold'
+            WHEN unsure AND policy = 'at_most_once' THEN 'park'
             WHEN expired THEN 'park'
             WHEN paused THEN 'pause'
             ELSE 'grant'
@@ -87,9 +98,15 @@ WITH asked AS (
         finished_at = now(),
         claim_id = NULL,
         lease_until = NULL,
-        maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
+        maybe_applied_since = CASE
+            WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at)
+            WHEN judged.unsure THEN COALESCE(e.maybe_applied_since, (SELECT i.restored_to FROM hooklatch.installation AS i))
+            ELSE e.maybe_applied_since
+        END,
         error = CASE
-            WHEN judged.lost AND e.policy = 'at_most_once' THEN 'the worker was lost during attempt ' || e.attempt || ': it may have been applied'
+            WHEN judged.lost AND NOT judged.unsent AND e.policy = 'at_most_once'
+                THEN 'the worker was lost during attempt ' || e.attempt || ': it may have been applied'
+            WHEN judged.unsure AND e.policy = 'at_most_once' THEN 'the database was restored to an earlier time: it may have been applied since'
             ELSE 'in doubt for longer than key_ttl: the receiver may have forgotten the key that keeps it from applying the effect twice'
         END
     FROM judged

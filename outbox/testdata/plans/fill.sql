@@ -34,7 +34,8 @@ INSERT INTO hooklatch.effects (
     state, attempt, created_at, next_attempt_at, first_attempt_at, last_attempt_at, finished_at, order_key, request_rendering
 )
 SELECT
-    'route:stripe:everything', id, hooklatch.idempotency_key('route:stripe:everything', id, 1), 'everything', 'app', 'dst_app', 'at_least_once',
+    'route:stripe:everything', id, hooklatch.idempotency_key('route:stripe:everything', id, 1), 'everything', 'app', 'dst_app',
+    CASE turn WHEN 4 THEN 'at_most_once' ELSE 'at_least_once' END,
     'stripe', id, 'invoice.paid', accept_seq, 'POST', '{}',
     CASE turn WHEN 2 THEN 'done' WHEN 3 THEN 'failed' ELSE 'pending' END, CASE WHEN turn IN (2, 3) THEN 1 ELSE 0 END, received_at, received_at,
     CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END, CASE WHEN turn IN (2, 3) THEN received_at END,

@@ -1,0 +1,151 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// elsewhere makes the database one that was moved to another server, as far as it can
+// know.
+func (b *bundle) elsewhere(t *testing.T, change string) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET `+change)
+	require.NoError(t, err)
+}
+
+// restored says that the database was restored to a minute ago, here and now.
+func (b *bundle) restored(t *testing.T) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `
+		UPDATE hooklatch.installation AS i
+		SET system_id = s.system_id, timeline = s.timeline,
+			restored_to = now() - interval '1 minute', restored_at = clock_timestamp(),
+			restored_seq = (SELECT max(accept_seq) FROM hooklatch.processed_events)
+		FROM hooklatch.this_server() AS s`)
+	require.NoError(t, err)
+}
+
+// Which of its rows are true, and which were overtaken in a time that is missing,
+// nobody can tell from a restored database. So nothing that may be done once at most
+// begins on another server, and all the rest goes on.
+func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"another timeline":      `timeline = timeline + 1`,
+		"an earlier timeline":   `timeline = timeline - 1`,
+		"another system":        `system_id = system_id + 1`,
+		"a system nobody knows": `system_id = NULL`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			once := b.dispatched(t, "evt_once", ledger.AtMostOnce)
+			again := b.dispatched(t, "evt_again", ledger.AtLeastOnce)
+			b.elsewhere(t, change)
+			claimed := b.claim(t, once, lease)
+			require.Equal(t, ledger.ClaimPaused, claimed.Status)
+			require.True(t, claimed.Withheld)
+			require.Equal(t, ledger.EffectPending, b.effect(t, once).State)
+			require.Zero(t, b.effect(t, once).Attempt)
+			b.granted(t, again, lease)
+		})
+	}
+	t.Run("no row", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		once := b.dispatched(t, "evt_once", ledger.AtMostOnce)
+		_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.installation`)
+		require.NoError(t, err)
+		require.True(t, b.claim(t, once, lease).Withheld)
+	})
+}
+
+// An attempt that the ledger granted here goes on here, and one that was lost is a
+// person's to decide, wherever.
+func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mine, lost := b.dispatched(t, "evt_mine", ledger.AtMostOnce), b.dispatched(t, "evt_lost", ledger.AtMostOnce)
+	claim := claimOf(mine)
+	first, err := b.Ledger().Claim(t.Context(), claim)
+	require.NoError(t, err)
+	b.granted(t, lost, time.Nanosecond)
+	b.elsewhere(t, `timeline = timeline + 1`)
+
+	second, err := b.Ledger().Claim(t.Context(), claim)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ClaimGranted, second.Status, "the answer to the first was lost")
+	require.Equal(t, first.Effect.Attempt, second.Effect.Attempt)
+	require.Equal(t, ledger.ClaimParked, b.claim(t, lost, lease).Status)
+}
+
+// Ordered effects are asked a second time, with their orders locked.
+func TestOnAnotherServerAnOrderWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	line := b.line(t, 2, func(e *ledger.NewEffect) { e.Policy = ledger.AtMostOnce })
+	b.elsewhere(t, `timeline = timeline + 1`)
+	require.True(t, b.claim(t, line[0], lease).Withheld)
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, line[1], lease).Status)
+	b.elsewhere(t, `timeline = timeline - 1`)
+	b.granted(t, line[0], lease)
+}
+
+// What was there when a person spoke of a restore, or comes of an event that was
+// there, may have been done in the time that is missing. Only a person has it done.
+func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
+	t.Parallel()
+	by := ledger.Operator{Who: "ann", Via: "test", Reason: "it was not applied"}
+	b := setup(t)
+	before := b.dispatched(t, "evt_before", ledger.AtMostOnce)
+	again := b.dispatched(t, "evt_again", ledger.AtLeastOnce)
+	undispatched := b.accepted(t, "stripe", "evt_undispatched")
+	replayed := b.accepted(t, "stripe", "evt_replayed")
+	b.restored(t)
+	late := planned(undispatched, "evt_undispatched")
+	late.Policy = ledger.AtMostOnce
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: undispatched, Effects: []ledger.NewEffect{late}})
+	require.NoError(t, err)
+	since := b.dispatched(t, "evt_since", ledger.AtMostOnce)
+
+	for _, id := range []identity.EffectID{before, late.EffectID} {
+		claimed := b.claim(t, id, lease)
+		require.Equal(t, ledger.ClaimParked, claimed.Status, id)
+		require.False(t, claimed.Effect.MaybeAppliedSince.IsZero(), "it is in doubt")
+		require.Contains(t, claimed.Effect.Error, "restored")
+		require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), by))
+		b.granted(t, id, lease)
+	}
+	b.granted(t, since, lease)
+	b.granted(t, again, lease)
+
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: replayed})
+	require.NoError(t, err)
+	_, err = b.Replay(t.Context(), replayed.EventRef, by, inbox.ReplayOptions{NewKeys: true})
+	require.NoError(t, err)
+	replayed, err = b.Event(t.Context(), replayed.EventRef)
+	require.NoError(t, err)
+	ordered := planned(replayed, "evt_replayed")
+	ordered.Policy = ledger.AtMostOnce
+	_, err = b.Dispatch(t.Context(), Dispatch{Event: replayed, Effects: []ledger.NewEffect{ordered}})
+	require.NoError(t, err)
+	b.granted(t, ordered.EffectID, lease)
+}
+
+// A receiver that forgets keys may have forgotten that of an attempt that is missing.
+func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old, young := b.dispatched(t, "evt_old", ledger.AtLeastOnce), b.dispatched(t, "evt_young", ledger.AtLeastOnce)
+	b.restored(t) // to a minute ago
+	since := b.dispatched(t, "evt_since", ledger.AtLeastOnce)
+	require.Equal(t, ledger.ClaimParked, b.claimWithTTL(t, old, 30*time.Second).Status)
+	require.Equal(t, ledger.ClaimGranted, b.claimWithTTL(t, young, time.Hour).Status)
+	require.Equal(t, ledger.ClaimGranted, b.claimWithTTL(t, since, 30*time.Second).Status)
+}

@@ -1,0 +1,18 @@
+-- Whether the effect e is there, or its event was, since before it was said that the
+-- database had been restored, and no person has ordered it since. It may have been
+-- applied in the time that is missing.
+EXISTS (
+    SELECT
+    FROM hooklatch.installation AS i
+    WHERE i.restored_at >= COALESCE(e.reopened_at, '-infinity')
+        AND (i.restored_at >= e.created_at OR (
+            i.restored_seq >= e.accept_seq
+            AND NOT EXISTS (
+                SELECT
+                FROM hooklatch.event_replays AS r
+                WHERE r.source = e.source
+                    AND r.event_id = e.event_id
+                    AND r.requested_at > i.restored_at
+            )
+        ))
+)
