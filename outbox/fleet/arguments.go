@@ -64,6 +64,7 @@ type setPaused struct {
 	Destination string
 	Paused      bool
 	Who, Reason string
+	Own         bool // leaves alone what others have paused: see SetPausedFor
 }
 
 type takeTokens struct {

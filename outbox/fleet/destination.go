@@ -76,6 +76,17 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 // destination works when neither holds it. Errors: ErrUnknownDestination,
 // ErrUnavailable.
 func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
+	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
+}
+
+// SetPausedFor is SetPaused as a part of something else, which the reason names: it
+// leaves alone what others have paused, and ends only a pause for the same reason.
+func (f *Fleet) SetPausedFor(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
+	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason), Own: true}, by)
+}
+
+func (f *Fleet) orderPause(ctx context.Context, pause setPaused, by ledger.Operator) error {
+	destination, paused := pause.Destination, pause.Paused
 	what := ledger.Instruction{Action: ledger.ActionResumeDestination, Target: destination}
 	if paused {
 		what.Action = ledger.ActionPauseDestination
@@ -83,7 +94,6 @@ func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, 
 	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		came := ledger.Consequence{Result: "it was so already"}
 		known, err := f.applyPause(ctx, tx, destination, func() error {
-			pause := setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}
 			tag, err := f.sql.SetPaused.With(pause).Exec(ctx, tx)
 			if tag.RowsAffected() > 0 {
 				came = ledger.Consequence{Result: "paused", Affected: 1}

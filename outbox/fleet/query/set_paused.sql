@@ -8,3 +8,4 @@ SET
 WHERE name = :destination
     AND (operator_paused, paused_by, pause_reason)
         IS DISTINCT FROM (:paused, CASE WHEN :paused THEN :who ELSE '' END, CASE WHEN :paused THEN :reason ELSE '' END)
+    AND (NOT :own OR operator_paused <> :paused AND (:paused OR pause_reason = :reason))
