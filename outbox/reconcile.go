@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 const (
@@ -40,19 +41,30 @@ func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 }
 
 func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled, error) {
-	events, err := o.reconcileEvents(ctx, grace)
+	return o.lacking(ctx, grace, o.enqueueSlice)
+}
+
+// slice is one step of reconcile: see ledger.Reconcile.
+type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
+
+// inSlice runs a slice, and decides what becomes of what it finds.
+type inSlice = func(ctx context.Context, run slice) error
+
+// lacking counts what has no live job, in slices of which run decides what becomes.
+func (o *Outbox) lacking(ctx context.Context, grace time.Duration, run inSlice) (Reconciled, error) {
+	events, err := o.reconcileEvents(ctx, grace, run)
 	if err != nil {
 		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
 	}
-	effects, err := o.ledger.Reconcile(ctx, grace, reconcileLook, o.reconcileSlice)
+	effects, err := o.ledger.Reconcile(ctx, grace, reconcileLook, run)
 	if err != nil {
 		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
 	}
 	return Reconciled{Events: events, Effects: effects}, nil
 }
 
-// reconcileSlice runs a slice, unless somebody else is at one.
-func (o *Outbox) reconcileSlice(ctx context.Context, slice func(ctx context.Context, tx pgx.Tx) error) error {
+// enqueueSlice enqueues what a slice finds, unless somebody else is at one.
+func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	return o.db.Do(ctx, "reconcile", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
 		if err := o.sql.TryLock.With(tryLock{Name: string(o.schema) + ".reconcile"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
@@ -61,7 +73,11 @@ func (o *Outbox) reconcileSlice(ctx context.Context, slice func(ctx context.Cont
 		if !locked {
 			return nil
 		}
-		return slice(ctx, tx)
+		_, enqueue, err := run(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return enqueue(ctx, tx)
 	})
 }
 
@@ -71,7 +87,7 @@ type undispatchedSource struct {
 	Queue string // of the first one's job
 }
 
-func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration) (int, error) {
+func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run inSlice) (int, error) {
 	var sources []undispatchedSource
 	err := o.db.Statement("undispatched_sources", func(db pipeline.ByIndex) error {
 		rows, err := o.sql.UndispatchedSources.Query(ctx, db)
@@ -86,13 +102,10 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration) (int,
 	healed := 0
 	for _, source := range sources {
 		found := 0
-		if err := o.reconcileSlice(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			jobs, err := o.eventsWithoutJob(ctx, tx, source, grace)
-			if err != nil {
-				return err
-			}
+		if err := run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
+			jobs, err := o.eventsWithoutJob(ctx, in, source, grace)
 			found = len(jobs)
-			return o.jobs.InsertDispatches(ctx, tx, jobs)
+			return found, func(ctx context.Context, tx pgx.Tx) error { return o.jobs.InsertDispatches(ctx, tx, jobs) }, err
 		}); err != nil {
 			return healed, err
 		}
@@ -101,12 +114,12 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration) (int,
 	return healed, nil
 }
 
-func (o *Outbox) eventsWithoutJob(ctx context.Context, tx pgx.Tx, source undispatchedSource, grace time.Duration) ([]riverjob.DispatchJob, error) {
+func (o *Outbox) eventsWithoutJob(ctx context.Context, in statement.DB, source undispatchedSource, grace time.Duration) ([]riverjob.DispatchJob, error) {
 	// A source may have got handlers, or lost them, since its events came.
 	queues := []string{source.Queue, riverjob.QueueDispatch, riverjob.QueueHandlers, riverjob.HandlersQueue(source.Name)}
 	slices.Sort(queues)
 	lacking := eventsWithoutJob{Source: source.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: reconcileLook}
-	rows, err := o.sql.EventsWithoutJob.With(lacking).Query(ctx, tx)
+	rows, err := o.sql.EventsWithoutJob.With(lacking).Query(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("find events without a job: %w", err)
 	}

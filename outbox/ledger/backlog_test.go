@@ -168,8 +168,14 @@ func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	backlog{paused: 5, resumed: 50, order: 20, orders: 30, later: 5}.fill(t, b)
 	reconcile := func(look int) int {
 		t.Helper()
-		n, err := b.Reconcile(t.Context(), 0, look, func(ctx context.Context, slice func(context.Context, pgx.Tx) error) error {
-			return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return slice(ctx, tx) })
+		n, err := b.Reconcile(t.Context(), 0, look, func(ctx context.Context, run slice) error {
+			return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+				_, enqueue, err := run(ctx, tx)
+				if err != nil {
+					return err
+				}
+				return enqueue(ctx, tx)
+			})
 		})
 		require.NoError(t, err)
 		return n

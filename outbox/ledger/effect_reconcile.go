@@ -16,13 +16,17 @@ import (
 // ordersInPage is how many orders of a destination one statement looks at.
 const ordersInPage = 1000
 
-// inSlice runs one slice of Reconcile in a transaction of its own.
-type inSlice = func(ctx context.Context, slice func(ctx context.Context, tx pgx.Tx) error) error
+// slice is one step of Reconcile: it finds what lacks a job, and says how many that are,
+// and how they get one in the transaction in which they were found.
+type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
-// Reconcile enqueues unfinished effects again that have been overdue for longer
-// than grace and have no live job, and counts them. What waits for a paused
-// destination is not looked at. A slice reads up to look jobs of each state and
-// inserts no more; the next Reconcile goes on with what is left.
+// inSlice runs a slice, and decides what becomes of what it finds.
+type inSlice = func(ctx context.Context, run slice) error
+
+// Reconcile finds unfinished effects that have been overdue for longer than grace and
+// have no live job, and counts them; run has them enqueued again, or not. What waits
+// for a paused destination is not looked at. A slice reads up to look jobs of each
+// state and finds no more; the next Reconcile goes on with what is left.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
@@ -66,15 +70,15 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 	return healed, err
 }
 
-// enqueueAgain inserts a job for each effect that lacking finds, at the place in the
-// queue that it had. It returns after which order the next page begins, or nil.
+// enqueueAgain has run insert a job for each effect that lacking finds, at the place in
+// the queue that it had. It returns after which order the next page begins, or nil.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {
-	err = run(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	err = run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
 		var jobs []riverjob.EffectJob
-		next = nil
-		rows, err := lacking.Query(ctx, tx)
+		found, next = 0, nil
+		rows, err := lacking.Query(ctx, in)
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		var j riverjob.EffectJob
 		var order orderKey
@@ -91,10 +95,10 @@ func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run 
 			}
 			return nil
 		}); err != nil {
-			return err
+			return 0, nil, err
 		}
 		found = len(jobs)
-		return l.jobs.InsertEffects(ctx, tx, jobs)
+		return found, func(ctx context.Context, tx pgx.Tx) error { return l.jobs.InsertEffects(ctx, tx, jobs) }, nil
 	})
 	return found, next, err
 }
