@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/recent"
+	"github.com/hooklatch/hooklatch/outbox/repair"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
@@ -101,6 +102,7 @@ type Outbox struct {
 	browser  *browse.Browser
 	keeper   *retention.Keeper
 	erasure  *erasure.Eraser
+	repairer *repair.Repairer
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -170,6 +172,12 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.repairer, err = repair.New(repair.Options{
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Fleet: o.fleet, Lacking: o.lackingJobs, Enqueue: o.enqueueLacking,
+	})
+	if err != nil {
+		return nil, err
+	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
 		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
@@ -206,6 +214,9 @@ func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
 // Erasure takes away what senders wrote, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
+
+// Repair is for a database that is not what its workers left, in the same schema.
+func (o *Outbox) Repair() *repair.Repairer { return o.repairer }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

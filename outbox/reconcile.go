@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/repair"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -79,6 +80,29 @@ func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 		}
 		return enqueue(ctx, tx)
 	})
+}
+
+// lackingJobs counts what Reconcile would enqueue again, and changes nothing.
+func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
+	found, err := o.lacking(ctx, reconcileGrace, func(ctx context.Context, run slice) error {
+		return o.db.Statement("reconcile", func(db pipeline.ByIndex) error {
+			_, _, err := run(ctx, db)
+			return err
+		})
+	})
+	return repair.Jobs(found), err
+}
+
+// enqueueLacking is Reconcile until nothing is left.
+func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
+	var all repair.Jobs
+	for {
+		done, err := o.Reconcile(ctx)
+		all.Events, all.Effects = all.Events+done.Events, all.Effects+done.Effects
+		if err != nil || done == (Reconciled{}) {
+			return all, err
+		}
+	}
 }
 
 // undispatchedSource has undispatched events.

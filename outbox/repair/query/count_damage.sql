@@ -1,0 +1,15 @@
+-- Jobs of ours that River gave up, and attempts that are over their leases.
+SELECT
+    (
+        SELECT count(*)
+        FROM hooklatch.river_job AS j
+        WHERE j.state = 'discarded'
+            AND j.kind IN ('dispatch', 'effect')
+    ) AS discarded,
+    (
+        SELECT count(*)
+        FROM hooklatch.effects AS e
+        WHERE e.state IN ('pending', 'started', 'in_doubt') -- the predicate of an index
+            AND e.state = 'started'
+            AND e.lease_until < now()
+    ) AS expired

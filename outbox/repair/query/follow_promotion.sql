@@ -1,0 +1,9 @@
+-- The standby took the place of the server that was known, and had all that it had.
+UPDATE hooklatch.installation AS i
+SET
+    timeline = s.timeline,
+    epoch = i.epoch + 1,
+    changed_at = clock_timestamp()
+FROM hooklatch.this_server() AS s
+WHERE i.system_id = s.system_id
+    AND i.timeline < s.timeline

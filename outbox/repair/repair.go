@@ -1,0 +1,112 @@
+package repair
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// What a person can order here.
+const (
+	ActionEnqueue  ledger.Action = "repair.enqueue"  // jobs for what lacks one
+	ActionRestored ledger.Action = "repair.restored" // the database was restored
+	ActionPromoted ledger.Action = "repair.promoted" // it was promoted, or moved, and nothing is missing
+)
+
+// Options configure a Repairer.
+type Options struct {
+	// DB is where what is ordered is committed. Required.
+	DB *commit.DB
+	// ReadPool is what counts for people use, on the same database. Required.
+	ReadPool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Ledger parks effects, and records what is ordered. Required.
+	Ledger *ledger.Ledger
+	// Fleet pauses destinations. Required.
+	Fleet *fleet.Fleet
+	// Lacking counts what lacks a job, and Enqueue enqueues it again. Required.
+	Lacking, Enqueue func(ctx context.Context) (Jobs, error)
+}
+
+// Jobs counts what lacks a job, or was enqueued again.
+type Jobs struct {
+	Events  int `json:"events"`
+	Effects int `json:"effects"`
+}
+
+// Repairer repairs a database. It is safe for concurrent use.
+type Repairer struct {
+	opts Options
+	sql  statements
+}
+
+// New returns a Repairer of a migrated database. It starts nothing.
+func New(opts Options) (*Repairer, error) {
+	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil || opts.Fleet == nil || opts.Lacking == nil || opts.Enqueue == nil {
+		return nil, errors.New("repair options: DB, ReadPool, Ledger, Fleet, Lacking and Enqueue are required")
+	}
+	sql, err := loadStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("repair: %w", err)
+	}
+	return &Repairer{opts: opts, sql: sql}, nil
+}
+
+// Damage is what a repair of jobs would mend, and what came of it before.
+type Damage struct {
+	Lacking Jobs `json:"lacking"` // what has no job that is live
+	// Discarded counts the jobs of events and effects that River gave up and still
+	// keeps. What they were for is among Lacking, unless it has ended or has another.
+	Discarded int64 `json:"discarded_jobs"`
+	// ExpiredLeases counts attempts that outlived their leases. The job of each, or the
+	// one that it gets, decides by the policy of the effect.
+	ExpiredLeases int64 `json:"expired_leases"`
+}
+
+// Look counts what Enqueue would mend. It changes nothing.
+func (r *Repairer) Look(ctx context.Context) (Damage, error) {
+	var d Damage
+	var err error
+	if d.Lacking, err = r.opts.Lacking(ctx); err != nil {
+		return Damage{}, fmt.Errorf("look for work without a job: %w", err)
+	}
+	if err := r.sql.CountDamage.QueryRow(ctx, r.opts.ReadPool).Scan(&d.Discarded, &d.ExpiredLeases); err != nil {
+		return Damage{}, fmt.Errorf("count jobs that were given up: %w", err)
+	}
+	return d, nil
+}
+
+// Enqueue gives every event and effect that lacks a job another one, as upkeep does
+// every minute, and then records who ordered it. Errors: commit.ErrUnavailable.
+func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error) {
+	done, err := r.opts.Enqueue(ctx)
+	if err != nil {
+		return done, fmt.Errorf("enqueue what lacks a job: %w", err)
+	}
+	what := ledger.Instruction{Action: ActionEnqueue, Target: "jobs"}
+	err = r.opts.Ledger.Act(ctx, ordered(by, ""), what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
+		return ledger.Consequence{Result: "enqueued again", Affected: int64(done.Events + done.Effects)}, nil
+	})
+	if err != nil {
+		return done, fmt.Errorf("record that jobs were enqueued: %w", err)
+	}
+	return done, nil
+}
+
+// ordered is by with the parts that all actions of an order have in common.
+func ordered(by ledger.Operator, reason string) ledger.Operator {
+	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
+	by.Reason = cmp.Or(by.Reason, reason)
+	return by
+}

@@ -1,0 +1,170 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+const (
+	// slack is how long before the time of a restore what is missing may begin. Recovery
+	// ends by the time of a COMMIT, an event bears that of its BEGIN, and people round.
+	slack = time.Minute
+	// pauseReason marks the pauses that Restored sets, and ends.
+	pauseReason = "repair --restored-to: what may have been done already is being parked"
+)
+
+// ErrNotYet refuses a restore to a time that has not come.
+var ErrNotYet = errors.New("the time lies in the future")
+
+// Missing is when acknowledged events of a source may be missing: they are neither
+// known nor were they processed here. Ask the source for them, or have it send them
+// again; those that are known are duplicates.
+type Missing struct {
+	Source identity.Source `json:"source"`
+	From   time.Time       `json:"from"`
+	Until  time.Time       `json:"until"` // when it was asked: an old server may have answered until then
+	// The events that are known before and after the time of the restore, for people
+	// to compare. Zero: there is none.
+	LastBefore time.Time `json:"last_before,omitzero"`
+	FirstSince time.Time `json:"first_since,omitzero"`
+}
+
+// AtMostOnce are unfinished effects of a destination that may be done once at most.
+type AtMostOnce struct {
+	Destination string `json:"destination"`
+	Effects     int64  `json:"effects"`
+}
+
+// Restore is what it means that the database was restored.
+type Restore struct {
+	State   State        `json:"server"` // before it was said
+	To      time.Time    `json:"restored_to"`
+	Missing []Missing    `json:"missing"`
+	Unsure  []AtMostOnce `json:"unsure"`           // effects to park: they may have been done since To
+	Parked  int64        `json:"parked,omitempty"` // those that were, once it was said
+
+	firstMade time.Time // of Unsure
+}
+
+// PreviewRestore says what Restored would do, and changes nothing. Sources are those
+// of the configuration: all events of one may be missing.
+func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []string) (Restore, error) {
+	v := Restore{To: to}
+	var err error
+	if v.State, err = r.State(ctx); err != nil {
+		return Restore{}, err
+	}
+	if v.Missing, err = r.missing(ctx, to, sources); err != nil {
+		return Restore{}, fmt.Errorf("find out what may be missing: %w", err)
+	}
+	if err := r.unsure(ctx, &v); err != nil {
+		return Restore{}, fmt.Errorf("count at_most_once effects: %w", err)
+	}
+	return v, nil
+}
+
+// Restored says that the database was restored to a time. It pauses all destinations,
+// parks every unfinished at_most_once effect, makes the server the one that is known,
+// and resumes what it paused: at_least_once effects that were done in the time that is
+// missing are done again, under their keys. What undispatched events of before lead to
+// later is parked too, when it is claimed. Interrupted, it leaves destinations paused,
+// and the same call goes on. Progress may be nil. Errors: ErrNotYet,
+// commit.ErrUnavailable.
+func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
+	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))
+	v, err := r.PreviewRestore(ctx, to, sources)
+	if err != nil {
+		return Restore{}, err
+	}
+	if err := r.pauseAll(ctx, true, by); err != nil {
+		return v, fmt.Errorf("pause destinations: %w", err)
+	}
+	done, err := r.opts.Ledger.ActOnEffects(ctx, ledger.ActionParkEffect, ledger.EffectSelection{
+		States: ledger.StatesFor(ledger.ActionParkEffect), Policy: ledger.AtMostOnce, From: v.firstMade, InDoubt: true, DoubtSince: to,
+	}, by, ledger.EffectsPace{Progress: func(at ledger.EffectsProgress) {
+		if progress != nil {
+			progress(at.Changed)
+		}
+	}})
+	v.Parked = done.Changed
+	if err != nil {
+		return v, fmt.Errorf("park at_most_once effects: %w", err)
+	}
+	if err := r.adopt(ctx, ActionRestored, v.State.Here, to, by); err != nil {
+		return v, fmt.Errorf("take this server for the one that is known: %w", err)
+	}
+	if err := r.pauseAll(ctx, false, by); err != nil {
+		return v, fmt.Errorf("resume destinations: %w", err)
+	}
+	if _, err := r.Enqueue(ctx, by); err != nil {
+		return v, err
+	}
+	return v, nil
+}
+
+// pauseAll pauses every destination that nobody has paused, or resumes those that it
+// paused, now or in an earlier call that was interrupted.
+func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator) error {
+	destinations, err := r.opts.Fleet.Destinations(ctx)
+	if err != nil {
+		return err
+	}
+	by.Reason = pauseReason
+	for _, d := range destinations {
+		if d.OperatorPaused == paused || !paused && d.PauseReason != pauseReason {
+			continue
+		}
+		if err := r.opts.Fleet.SetPausedFor(ctx, d.Name, paused, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing names the times of all sources.
+func (r *Repairer) missing(ctx context.Context, to time.Time, sources []string) ([]Missing, error) {
+	var now time.Time
+	if err := r.opts.ReadPool.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
+		return nil, err
+	}
+	if to.After(now) {
+		return nil, fmt.Errorf("%w: it is %s", ErrNotYet, now.UTC().Format(time.RFC3339))
+	}
+	rows, err := r.sql.Around.With(around{RestoredTo: to, Sources: sources}).Query(ctx, r.opts.ReadPool)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Missing, error) {
+		m := Missing{From: to.Add(-slack)}
+		var last, first *time.Time
+		err := row.Scan(&m.Source, &last, &first, &m.Until)
+		m.LastBefore, m.FirstSince = column.OrZero(last), column.OrZero(first)
+		return m, err
+	})
+}
+
+// unsure counts what may have been done already.
+func (r *Repairer) unsure(ctx context.Context, v *Restore) error {
+	rows, err := r.sql.AtMostOnce.Query(ctx, r.opts.ReadPool)
+	if err != nil {
+		return err
+	}
+	v.Unsure, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (AtMostOnce, error) {
+		var a AtMostOnce
+		var made time.Time
+		err := row.Scan(&a.Destination, &a.Effects, &made)
+		if v.firstMade.IsZero() || made.Before(v.firstMade) {
+			v.firstMade = made
+		}
+		return a, err
+	})
+	return err
+}

@@ -1,0 +1,36 @@
+package repair
+
+import (
+	"embed"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/rule"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	Adopt           statement.Of[adopt]
+	Around          statement.Of[around]
+	AtMostOnce      statement.Bound
+	CountDamage     statement.Bound
+	FollowPromotion statement.Bound
+	State           statement.Bound
+}
+
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
+	return s, err
+}
+
+type adopt struct{ RestoredTo *time.Time } // nil: nothing is missing
+
+type around struct {
+	RestoredTo time.Time
+	Sources    []string
+}

@@ -1,0 +1,197 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/repair"
+)
+
+// age makes everything that waits overdue for a minute.
+func (b *bundle) age(t *testing.T) {
+	t.Helper()
+	for _, statement := range []string{
+		`UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 minute'`,
+		`UPDATE hooklatch.effects SET next_attempt_at = next_attempt_at - interval '1 minute'`,
+	} {
+		_, err := b.pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+}
+
+// I5: What lacks a job is only counted, until somebody orders that it gets one; who
+// did is recorded.
+func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "github", "evt_undispatched")
+	b.dispatched(t, "evt_pending", ledger.AtLeastOnce)
+	lost := b.dispatched(t, "evt_lost", ledger.AtMostOnce)
+	b.granted(t, lost, time.Nanosecond)
+	discarded := b.dispatched(t, "evt_discarded", ledger.AtLeastOnce)
+	b.dispatched(t, "evt_well", ledger.AtLeastOnce)
+	for _, statement := range []string{
+		`DELETE FROM hooklatch.river_job WHERE args ->> 'event_id' = 'evt_undispatched' OR args ->> 'key' IN ('evt_pending', 'evt_lost')`,
+		`UPDATE hooklatch.river_job SET state = 'discarded', finalized_at = now() WHERE args ->> 'key' = 'evt_discarded'`,
+	} {
+		_, err := b.pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	b.age(t)
+
+	jobs := b.count(t, `SELECT count(*) FROM hooklatch.river_job`)
+	for range 2 {
+		found, err := b.Repair().Look(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, repair.Damage{Lacking: repair.Jobs{Events: 1, Effects: 3}, Discarded: 1, ExpiredLeases: 1}, found)
+	}
+	require.Equal(t, jobs, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "a look changes nothing")
+	done, err := b.Repair().Enqueue(t.Context(), because("the disk of db1"))
+	require.NoError(t, err)
+	require.Equal(t, repair.Jobs{Events: 1, Effects: 3}, done)
+	require.Equal(t, jobs+4, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	require.Equal(t, 2, b.jobs(t, discarded))
+	found, err := b.Repair().Look(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, found.Lacking)
+	actions := b.actions(t)
+	require.Len(t, actions, 1)
+	require.Equal(t, repair.ActionEnqueue, actions[0].Action)
+	require.Equal(t, "ann", actions[0].Who)
+	require.EqualValues(t, 4, actions[0].Affected)
+}
+
+// A promotion that is said to have lost nothing, or cannot have, changes nothing but
+// that effects start.
+func TestPromotedServersAreFollowed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", ledger.AtMostOnce)
+	withheld := func() bool {
+		t.Helper()
+		state, err := b.Repair().State(t.Context())
+		require.NoError(t, err)
+		return state.Withheld
+	}
+	follow := func() bool {
+		t.Helper()
+		followed, err := b.Repair().FollowPromotion(t.Context())
+		require.NoError(t, err)
+		return followed
+	}
+	require.False(t, withheld())
+	require.False(t, follow(), "there is nothing to follow")
+	b.elsewhere(t, `system_id = system_id + 1`)
+	require.False(t, follow(), "another system is no standby")
+	require.True(t, withheld())
+	require.NoError(t, b.Repair().Promoted(t.Context(), because("the disk of db1")))
+	require.False(t, withheld())
+	b.elsewhere(t, `timeline = timeline + 1`)
+	require.False(t, follow(), "an older timeline is no promotion")
+	b.elsewhere(t, `timeline = timeline - 2`)
+	require.True(t, withheld())
+	require.True(t, follow())
+	require.False(t, withheld())
+	state, err := b.Repair().State(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, state.Epoch)
+	require.True(t, state.RestoredAt.IsZero())
+	b.granted(t, id, lease)
+	actions := b.actions(t)
+	require.Len(t, actions, 1, "only a person's word is recorded")
+	require.Equal(t, repair.ActionPromoted, actions[0].Action)
+}
+
+// A restore parks every unfinished at_most_once effect, as in doubt since then; what a
+// person had paused stays so, and all the rest goes on with its keys.
+func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"})
+	require.NoError(t, b.Fleet().SetPaused(t.Context(), "crm", true, ledger.Operator{Who: "bob", Via: "test", Reason: "they move"}))
+	pending := b.dispatched(t, "evt_pending", ledger.AtMostOnce)
+	started := b.dispatched(t, "evt_started", ledger.AtMostOnce)
+	b.granted(t, started, lease)
+	again := b.dispatched(t, "evt_again", ledger.AtLeastOnce)
+	line := b.line(t, 2, func(e *ledger.NewEffect) { e.Policy = ledger.AtMostOnce })
+	done := b.dispatched(t, "evt_done", ledger.AtMostOnce)
+	b.settle(t, b.granted(t, done, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
+	to := time.Now().Add(-10 * time.Minute)
+	b.elsewhere(t, `timeline = timeline - 1`)
+
+	preview, err := b.Repair().PreviewRestore(t.Context(), to, []string{"silent"})
+	require.NoError(t, err)
+	require.True(t, preview.State.Withheld)
+	require.Equal(t, []repair.AtMostOnce{{Destination: "app", Effects: 4}}, preview.Unsure)
+	require.Zero(t, preview.Parked)
+	require.Equal(t, ledger.EffectPending, b.effect(t, pending).State, "a preview changes nothing")
+	names := map[string]repair.Missing{}
+	for _, m := range preview.Missing {
+		names[string(m.Source)] = m
+	}
+	require.Contains(t, names, "silent", "all that it ever sent may be missing")
+	require.True(t, names["silent"].LastBefore.IsZero())
+	require.False(t, names["stripe"].FirstSince.IsZero())
+	require.True(t, names["stripe"].From.Before(to))
+	_, err = b.Repair().PreviewRestore(t.Context(), time.Now().Add(time.Hour), nil)
+	require.ErrorIs(t, err, repair.ErrNotYet)
+
+	var told int64
+	said, err := b.Repair().Restored(t.Context(), to, nil, because("the disk of db1"), func(parked int64) { told = parked })
+	require.NoError(t, err)
+	require.EqualValues(t, 4, said.Parked)
+	require.EqualValues(t, 4, told)
+	require.Empty(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE policy = 'at_most_once' AND state NOT IN ('parked', 'done')`))
+	for _, id := range append(line, pending, started) {
+		e := b.effect(t, id)
+		require.Equal(t, ledger.EffectParked, e.State)
+		require.False(t, e.MaybeAppliedSince.IsZero())
+		require.Contains(t, e.Error, "the disk of db1")
+	}
+	require.WithinDuration(t, to, b.effect(t, pending).MaybeAppliedSince, time.Millisecond)
+	require.Equal(t, again.IdempotencyKey(), b.granted(t, again, lease).WireKey)
+	require.False(t, b.destination(t, "app").OperatorPaused)
+	require.Equal(t, "bob", b.destination(t, "crm").PausedBy)
+	state, err := b.Repair().State(t.Context())
+	require.NoError(t, err)
+	require.False(t, state.Withheld)
+	require.WithinDuration(t, to, state.RestoredTo, time.Millisecond)
+	request := ""
+	for _, action := range b.actions(t) {
+		if action.Who == "ann" {
+			require.Contains(t, []string{"", action.RequestID}, request, "all of it is one order")
+			request = action.RequestID
+		}
+	}
+}
+
+// Interrupted, a restore leaves destinations paused and nothing started; the next goes
+// on, and resumes what the first had paused.
+func TestARestoreThatWasInterruptedIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	id := b.dispatched(t, "evt_1", ledger.AtMostOnce)
+	b.elsewhere(t, `timeline = timeline - 1`)
+	to := time.Now().Add(-time.Minute)
+	ctx, stop := context.WithCancelCause(t.Context())
+	interrupted := errors.New("Ctrl-C")
+	_, err := b.Repair().Restored(ctx, to, nil, because("the disk of db1"), func(int64) { stop(interrupted) })
+	require.Error(t, err)
+	require.True(t, b.destination(t, "app").OperatorPaused)
+	state, err := b.Repair().State(t.Context())
+	require.NoError(t, err)
+	require.True(t, state.Withheld)
+
+	_, err = b.Repair().Restored(t.Context(), to, nil, because("the disk of db1"), nil)
+	require.NoError(t, err)
+	require.False(t, b.destination(t, "app").OperatorPaused)
+	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
+	require.Equal(t, 2, b.count(t, `SELECT epoch::integer FROM hooklatch.installation`))
+}
