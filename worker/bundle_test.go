@@ -43,7 +43,11 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	pool := pgtest.New(t, pgtest.MaxConns(20))
+	return onPool(t, pgtest.New(t, pgtest.MaxConns(20)))
+}
+
+func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
+	t.Helper()
 	o, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -30,6 +30,9 @@ const (
 	// pausedSnooze is when an effect asks again that this process cannot attempt and
 	// could not set aside. It is spread over twice the time.
 	pausedSnooze = 5 * time.Second
+	// withheldSnooze is when an effect asks again that waits until a person has spoken,
+	// also spread. Thousands may wait, for hours.
+	withheldSnooze = 10 * time.Second
 )
 
 // effectArgs are those of riverjob, and what the run leaves for NextRetry.
@@ -141,6 +144,9 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, jobID int64,
 		wait := min(max(clock.Since(effect.NextAttemptAt)/4, blockedSnooze), maxBlockedSnooze)
 		return river.JobSnooze(wait + rand.N(wait/2)) //nolint:gosec // no secret depends on it
 	case ledger.ClaimPaused:
+		if d.Withheld {
+			return river.JobSnooze(withheldSnooze + rand.N(withheldSnooze)) //nolint:gosec // no secret depends on it
+		}
 		l.breaker.reset()
 		return w.setAside(ctx, l, jobID)
 	case ledger.ClaimParked:

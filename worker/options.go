@@ -72,6 +72,11 @@ type Options struct {
 	// several processes one works on that at a time, by what it knows. Nil: none.
 	Redactions func() []erasure.Redaction `yaml:"-"`
 
+	// Synchronous says that commits wait for a standby, and that only such a standby is
+	// ever promoted: at_most_once effects go on after it, without a person who says that
+	// nothing is missing. See package repair.
+	Synchronous bool `yaml:"-"`
+
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
@@ -22,15 +23,20 @@ const (
 	// destination has been resumed, and recallNext how soon the next follow.
 	recallEvery = time.Second
 	recallNext  = 50 * time.Millisecond
+	// tellWithheldEvery is how often it is said that at_most_once effects are withheld.
+	tellWithheldEvery = 10 * time.Minute
 )
 
 // pauseKeeper makes River's queues agree with the destinations and with the
-// running processes, and has every open breaker probed. It is no job: one every
+// running processes, has every open breaker probed, and says so while at_most_once
+// effects are withheld. It is no job: one every
 // ten seconds would be all that can be seen among the completed jobs. Every
 // process does it, because it changes nothing where all agree.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+
+	withheldTold time.Time // when it was last said that effects are withheld; zero: they are not
 }
 
 // keepPauses looks at once, and then from time to time until stop.
@@ -44,6 +50,9 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 			if err := w.syncPauses(ctx, client); err != nil && ctx.Err() == nil {
 				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "pauses of destinations not looked after", errAttr(err))
 			}
+			if err := w.watchServer(ctx, &k.withheldTold); err != nil && ctx.Err() == nil {
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "not known whether this is the server of before", errAttr(err))
+			}
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
@@ -52,6 +61,11 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 		}
 	})
 	k.done.Go(func() { w.recallJobs(ctx) })
+	k.done.Go(func() {
+		if err := w.reconcile(ctx); err != nil && ctx.Err() == nil {
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "work without a job is looked for in a minute", errAttr(err))
+		}
+	})
 	return k
 }
 
@@ -76,6 +90,38 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// watchServer says that at_most_once effects are withheld, because nobody has spoken of
+// the server that the database is on, unless told, which it changes, is not long ago.
+// Where nothing can be missing there, it needs no person.
+func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
+	defer cancel()
+	if w.opts.Synchronous {
+		followed, err := w.outbox.Repair().FollowPromotion(ctx)
+		if err != nil {
+			return err
+		}
+		if followed {
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "a standby was promoted: commits wait for it, so nothing is missing")
+		}
+	}
+	state, err := w.outbox.Repair().State(ctx)
+	if err != nil {
+		return err
+	}
+	servers := []slog.Attr{slog.String(logkey.Server, state.Here.String()), slog.String(logkey.KnownServer, state.Known.String())}
+	switch {
+	case state.Withheld && time.Since(*told) > tellWithheldEvery:
+		*told = time.Now()
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelError, "at_most_once effects are withheld: the database was restored, promoted or moved, and they may "+
+			"have been done already; say what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`", servers...)
+	case !state.Withheld && !told.IsZero():
+		*told = time.Time{}
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "at_most_once effects are not withheld any more", servers...)
+	}
+	return nil
 }
 
 // recalls is what is known of the jobs of a destination that were set aside.

@@ -113,6 +113,12 @@ type reconcileWorker struct {
 
 // Work implements river.Worker.
 func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
+	return w.reconcile(ctx)
+}
+
+// reconcile is what the periodic job does, and every process once when it starts: it
+// may be the first for a while, and the one that leads may be of another version.
+func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	if err != nil {
 		return fmt.Errorf("reconcile: %w", err)

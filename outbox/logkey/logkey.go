@@ -24,6 +24,7 @@ const (
 	Horizon      = "horizon"       // everything older was deleted before
 	JobID        = "job_id"        // of river_job
 	Kind         = "kind"          // of a job
+	KnownServer  = "known_server"  // on which it is known what was done
 	Late         = "late_s"        // how long after the first delivery a duplicate came
 	Limit        = "limit"         // of what the message names, in bytes
 	Migration    = "migration"     // number and name of a schema change
@@ -35,6 +36,7 @@ const (
 	Remote       = "remote"        // address of the peer
 	Route        = "route"         // name in the configuration
 	SameAs       = "same_as"       // id of the event whose content a duplicate repeats
+	Server       = "server"        // system identifier and timeline of the database's server
 	Source       = "source"        // name in the configuration
 	Stack        = "stack"         // of a panic
 	State        = "state"         // of an effect

@@ -44,6 +44,7 @@ func (a *App) makeWorker() error {
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
 	opts.Redactions = func() []erasure.Redaction { return redactionsOf(a.config.Load()) }
+	opts.Synchronous = cfg.HA.Synchronous
 	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
 	a.worker, err = worker.New(opts)
 	if err != nil {

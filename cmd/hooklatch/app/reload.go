@@ -44,6 +44,7 @@ func (a *App) Reload(ctx context.Context) error {
 	// Until the restart the process goes on with what it was made of.
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.Destinations = old.Database, old.Gateway, old.Admin, old.Worker, old.Destinations
+	kept.HA = old.HA
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
 	a.config.Store(&kept)
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes and certificates are in effect", slog.String(logkey.Path, next.Path()))
@@ -114,6 +115,7 @@ func needRestart(old, next *config.Config) (sections, destinations []string) {
 		old, next any
 	}{
 		{"database", old.Database, next.Database},
+		{"ha", old.HA, next.HA},
 		{"gateway", oldGateway, next.Gateway},
 		{"admin", oldAdmin, next.Admin},
 		{"worker", old.Worker, next.Worker},

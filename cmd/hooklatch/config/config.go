@@ -34,6 +34,8 @@ type Config struct {
 	Admin Admin `yaml:"admin,omitempty"`
 	// How much this process works on at once.
 	Worker worker.Options `yaml:"worker,omitempty"`
+	// What may be relied on when the database changes its server.
+	HA HA `yaml:"ha,omitempty"`
 	// How long things are kept.
 	Retention Retention `yaml:"retention,omitempty"`
 	// The inbound endpoints by name: POST /webhooks/{name}. A name is 1 to 63

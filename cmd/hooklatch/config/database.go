@@ -18,3 +18,12 @@ type Database struct {
 	// concurrency of all sql destinations. 0 computes it. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
 }
+
+// HA says what may be relied on when the database changes its server.
+type HA struct {
+	// Commits wait for a standby (synchronous_standby_names), and only a standby that
+	// has them all is ever promoted: at_most_once effects go on after it by themselves.
+	// Without it they wait until `hooklatch repair` was told what happened. Defaults to
+	// false.
+	Synchronous bool `yaml:"synchronous,omitempty"`
+}

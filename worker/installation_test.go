@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+const withheldLine = "at_most_once effects are withheld: the database was restored, promoted or moved, and they may have been done already; " +
+	"say what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`"
+
+// moved makes the database one that was promoted, as far as it can know.
+func (b *bundle) moved(t *testing.T) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = timeline - 1`)
+	require.NoError(t, err)
+}
+
+// A worker that meets another server says so, starts no at_most_once effect, goes on
+// with the rest, and starts what was withheld once a person has spoken.
+func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var mails, calls atomic.Int64
+	b.addHTTP(t, "app", func(http.ResponseWriter, *http.Request) { calls.Add(1) }, func(*DestinationOptions) {})
+	b.addHTTP(t, "mail", func(http.ResponseWriter, *http.Request) { mails.Add(1) }, func(d *DestinationOptions) { d.Policy = ledger.AtMostOnce })
+	b.moved(t)
+	b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'done'`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_mail' AND state = 'scheduled'`)
+	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.EqualValues(t, 1, calls.Load())
+	require.Zero(t, mails.Load())
+	require.NoError(t, b.outbox.Repair().Promoted(t.Context(), ledger.Operator{Who: "ann", Via: "test"}))
+	require.Eventually(t, func() bool { return mails.Load() == 1 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, "at_most_once effects are not withheld any more")) == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Len(t, b.lines(t, withheldLine), 1, "it is said once in a while")
+}
+
+// Where commits wait for the standby, nobody has to say that it has everything.
+func TestAWorkerFollowsASynchronousStandby(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.addHTTP(t, "mail", func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Policy = ledger.AtMostOnce })
+	b.moved(t)
+	b.opts.Synchronous = true
+	b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	require.Len(t, b.lines(t, "a standby was promoted: commits wait for it, so nothing is missing"), 1)
+	require.Empty(t, b.lines(t, withheldLine))
+}
