@@ -169,6 +169,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		c.rows("invariants", found, err)
 		found, err = doctor.Waiting(ctx, pool, name)
 		c.rows("waiting", found, err)
+		c.server(ctx, pool, cfg)
 		c.statements(ctx, pool, cfg)
 		c.retention(ctx, pool, cfg)
 		if c.configuredBy != nil {
