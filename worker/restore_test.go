@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// honest is a receiver that honours keys: it notes every call, and applies each key
+// once. Until it is open, it has no time for events whose id begins with "pending".
+type honest struct {
+	open atomic.Bool
+
+	mu      sync.Mutex
+	calls   int
+	applied map[string]int // calls by key that it did not turn away
+}
+
+func (h *honest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls++
+	if !h.open.Load() && strings.Contains(string(body), "pending") {
+		w.WriteHeader(http.StatusTooManyRequests) // certainly not applied
+		return
+	}
+	h.applied[r.Header.Get("Idempotency-Key")]++
+}
+
+// called counts the calls so far, and keys the effects that were applied.
+func (h *honest) called() (calls, keys, most int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.applied {
+		most = max(most, n)
+	}
+	return h.calls, len(h.applied), most
+}
+
+// Two sources, one destination that honours keys and one that does not, workers that
+// are up all the time. The server is lost, and the backup restored to a while ago,
+// when some effects of both were still to be done: they were done since, and so were
+// those of events that are missing now. Before a person has spoken no at_most_once
+// effect starts, and all the rest goes on. Afterwards what was done may be done again
+// only under its key, and what waits for a person is what it cannot be known of.
+//
+// HOOKLATCH_LONG=1 restores to ten minutes ago, not to a second.
+func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	const each = 10
+	lost := time.Second
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		lost = 10 * time.Minute
+	}
+	a := newArchived(t)
+	b := onPool(t, a.pool)
+	app, mail := &honest{applied: map[string]int{}}, &honest{applied: map[string]int{}}
+	patient := func(policy ledger.Policy) func(*DestinationOptions) {
+		return func(d *DestinationOptions) {
+			d.Policy, d.Breaker = policy, Breaker{Off: true}
+			d.Retry = destination.Schedule{Initial: 2 * time.Second, Max: 2 * time.Second, Jitter: -1, MaxAttempts: 10_000}
+		}
+	}
+	b.addHTTP(t, "app", app.ServeHTTP, patient(ledger.AtLeastOnce))
+	b.addHTTP(t, "mail", mail.ServeHTTP, patient(ledger.AtMostOnce))
+	a.takeBackup(t)
+	b.start(t, b.worker(t))
+	sources := []string{"github", "stripe"}
+	acknowledged := map[string][]time.Time{} // of what is lost
+	accept := func(kind string) {
+		t.Helper()
+		for i := range each {
+			for _, source := range sources {
+				id := fmt.Sprintf("%s_%s_%d", kind, source, i)
+				require.Eventually(t, func() bool {
+					_, err := b.outbox.Accept(t.Context(), outbox.Delivery{
+						Source: identity.Source(source), Provider: source, Body: []byte(`{"id":"` + id + `"}`), ContentType: "application/json",
+						Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "t"}},
+					})
+					return err == nil
+				}, time.Minute, 50*time.Millisecond)
+				if kind == "lost" {
+					acknowledged[source] = append(acknowledged[source], time.Now())
+				}
+			}
+		}
+	}
+	done := func(h *honest, keys int) func() bool {
+		return func() bool { _, n, _ := h.called(); return n == keys }
+	}
+	all := each * len(sources)
+
+	accept("done")
+	require.Eventually(t, func() bool { return done(app, all)() && done(mail, all)() }, time.Minute, 10*time.Millisecond)
+	accept("pending")
+	waitFor(t, b, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE attempt > 0 AND state = 'pending'`, 2*all)
+	var restoredTo time.Time
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&restoredTo))
+	time.Sleep(lost) //nolint:forbidigo // so much of it will be missing
+	app.open.Store(true)
+	mail.open.Store(true)
+	accept("lost")
+	require.Eventually(t, func() bool { return done(app, 3*all)() && done(mail, 3*all)() }, time.Minute, 10*time.Millisecond)
+	mailed, _, _ := mail.called()
+
+	a.restore(t, restoredTo)
+	var err error
+	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // those of the workers have to find out
+	require.NoError(t, err)
+	t.Cleanup(b.pool.Close)
+	accept("since") // nobody has spoken
+	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "the rest goes on")
+	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
+	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)
+	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, time.Minute, 50*time.Millisecond)
+	calls, _, _ := mail.called()
+	require.Equal(t, mailed, calls, "an at_most_once effect started although nobody had spoken")
+
+	by := ledger.Operator{Who: "ann", Via: "test"}
+	preview, err := b.outbox.Repair().PreviewRestore(t.Context(), restoredTo, []string{"never_seen"})
+	require.NoError(t, err)
+	require.True(t, preview.State.Withheld)
+	said, err := b.outbox.Repair().Restored(t.Context(), restoredTo, nil, by, nil)
+	require.NoError(t, err)
+	require.Positive(t, said.Parked)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND state IN ('pending', 'started', 'in_doubt')`))
+	require.Len(t, said.Missing, len(sources))
+	require.Len(t, preview.Missing, len(sources)+1)
+	for i, source := range sources {
+		m := said.Missing[i]
+		require.Equal(t, source, string(m.Source))
+		require.Len(t, acknowledged[source], each)
+		for _, at := range acknowledged[source] {
+			require.WithinRange(t, at, m.From, m.Until, "an acknowledged event of %s is missing, and its time is not named", source)
+		}
+		require.True(t, m.LastBefore.Before(restoredTo))
+		require.True(t, m.FirstSince.After(restoredTo))
+	}
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE operator_paused`))
+
+	accept("lost") // sent again, as the interval asks for: the same events under the same keys
+	accept("late")
+	require.Eventually(t, func() bool { return done(app, 5*all)() && done(mail, 4*all)() }, 2*time.Minute, 50*time.Millisecond)
+	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'parked')`, 0)
+	require.Equal(t, 2*all, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND maybe_applied_since IS NOT NULL`),
+		"those of before, and those that came before the person had spoken")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM (SELECT FROM hooklatch.effects GROUP BY scope, key, generation HAVING count(*) > 1) AS twice`))
+	for _, key := range pendingKeys(t, b, "mail") {
+		mail.mu.Lock()
+		require.Equal(t, 1, mail.applied[key], "an at_most_once effect of before the restore was done twice")
+		mail.mu.Unlock()
+	}
+}
+
+// pendingKeys are those of the effects that were pending at the time of the restore.
+func pendingKeys(t *testing.T, b *bundle, name string) []string {
+	t.Helper()
+	var keys []string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT array_agg(idempotency_key) FROM hooklatch.effects
+		WHERE destination = $1 AND event_id LIKE 'pending%'`, name).Scan(&keys))
+	require.NotEmpty(t, keys)
+	return keys
+}
+
+// waitLong waits until a query counts so many, on a machine that does other things too.
+func waitLong(t *testing.T, b *bundle, query string, want int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.count(t, query) == want }, 2*time.Minute, 50*time.Millisecond, query)
+}
