@@ -1,0 +1,122 @@
+package erasure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// Of a day that retention dropped, what unfinished work needs is kept: an erasure
+// reaches that too.
+func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `[{"name": "Jane"}, {"name":"Joe"}]`, map[string]string{"jane": "/0", "joe": "/1"})
+	b.dispatch(t, "jane")
+	b.dispatch(t, "joe")
+	b.exec(t, `INSERT INTO hooklatch.deliveries_kept (delivery_id, received_at, source, headers, content_type, body, kept_for)
+		SELECT delivery_id, received_at, source, headers, content_type, body, '{}' FROM hooklatch.deliveries`)
+	b.exec(t, `DELETE FROM hooklatch.deliveries`)
+
+	require.Equal(t, 1, b.erase(t, "jane").Others)
+	require.Equal(t, `[null, {"name":"Joe"}]`, string(b.event(t, "joe").Body))
+	require.Zero(t, b.erase(t, "joe").Others)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = '' AND headers = '{}' AND content_type = ''`))
+}
+
+// Retention copies what must stay of a day that it has taken out of its table: what is
+// erased meanwhile would be in the copy.
+func TestAnErasureWaitsForRetention(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []string{"deliveries", "links", "attempts", "transitions"} {
+		t.Run(whole, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.done(t, "evt_1", `{"name":"Jane"}`)
+			var part, from, until string
+			require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT $1 || '_' || to_char(day, 'YYYYMMDD'), day::text || ' 00:00Z', (day + 1)::text || ' 00:00Z'
+				FROM (SELECT (received_at AT TIME ZONE 'UTC')::date AS day FROM hooklatch.processed_events) AS e`, whole).Scan(&part, &from, &until))
+			b.exec(t, `ALTER TABLE hooklatch.`+whole+` DETACH PARTITION hooklatch.`+part)
+			_, err := b.Erasure().Event(t.Context(), ref("evt_1"), ann, erasure.Order{})
+			require.ErrorIs(t, err, commit.ErrUnavailable)
+			_, err = b.pool.Exec(t.Context(), `SELECT hooklatch.erase_event(source, event_id, '', false) FROM hooklatch.processed_events`)
+			require.ErrorContains(t, err, "retention is at a day of the content that is to go")
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE erased_at IS NOT NULL`))
+
+			b.exec(t, `ALTER TABLE hooklatch.`+whole+` ATTACH PARTITION hooklatch.`+part+` FOR VALUES FROM ('`+from+`') TO ('`+until+`')`)
+			b.erase(t, "evt_1")
+			require.Empty(t, b.event(t, "evt_1").Body)
+		})
+	}
+}
+
+// refused puts a request into quarantine.
+func (b *bundle) refused(t *testing.T, source, body string) {
+	t.Helper()
+	b.exec(t, `INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
+		VALUES (gen_random_uuid(), $1, now(), 'wrong_signature', true, 'POST', 'localhost', true, '/webhooks/shop', '{}', convert_to($2, 'UTF8'), 300)`, source, body)
+}
+
+// A delivery that was refused before it was accepted, or when it came again, is a copy of
+// what is erased, as a whole or as a part of it, or redacted.
+func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
+	t.Parallel()
+	const shared, jane = `[{"name": "Jane"}, {"name":"Joe"}]`, `{"name":"Jane"}`
+	for name, c := range map[string]struct {
+		body  string
+		items map[string]string
+		erase func(t *testing.T, b *bundle)
+	}{
+		"of one event": {jane, map[string]string{"jane": ""}, func(t *testing.T, b *bundle) { t.Helper(); b.erase(t, "jane") }},
+		"of one event of several": {
+			shared, map[string]string{"jane": "/0", "joe": "/1"}, func(t *testing.T, b *bundle) { t.Helper(); b.erase(t, "jane") },
+		},
+		"of an event whose body retention has deleted": {jane, map[string]string{"jane": ""}, func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.exec(t, `DELETE FROM hooklatch.deliveries`)
+			b.erase(t, "jane")
+		}},
+		"of values that are redacted": {jane, map[string]string{"jane": ""}, func(t *testing.T, b *bundle) {
+			t.Helper()
+			done, err := b.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "shop", Pointers: []string{"/name"}}})
+			require.NoError(t, err)
+			require.Equal(t, 1, done.Events)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, c.body, c.items)
+			for id := range c.items {
+				b.dispatch(t, id)
+			}
+			b.refused(t, "shop", c.body)
+			b.refused(t, "shop", `{"name":"Jim"}`)
+			b.refused(t, "other", c.body)
+			c.erase(t, b)
+			require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), "that of another body, and that of another source")
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'shop' AND body = convert_to($1, 'UTF8')`, c.body))
+		})
+	}
+}
+
+// Of an event whose key was imported nothing was ever stored.
+func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var keys []inbox.ImportedKey
+	for _, id := range []identity.EventID{"jane", "joe"} {
+		keys = append(keys, inbox.ImportedKey{EventID: id, ReceivedAt: time.Now().Add(-time.Hour)})
+	}
+	_, err := b.Inbox().ImportKeys(t.Context(), "shop", keys, ann, nil)
+	require.NoError(t, err)
+	require.Equal(t, erasure.Erased{}, b.erase(t, "jane"), "the others of no delivery are not its others")
+	require.Equal(t, outbox.Duplicate, b.accept(t, `{}`, map[string]string{"jane": ""}).Events[0].Status)
+}
