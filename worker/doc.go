@@ -12,7 +12,8 @@
 //	effect     wait for a slot and a rate token, claim an attempt, call the
 //	           destination, settle the attempt (T3; see attempter).
 //	upkeep     keep partitions ahead, enqueue again what lost its job, make
-//	           River's queues agree with the pauses, probe paused destinations.
+//	           River's queues agree with the pauses, probe paused destinations, run
+//	           the checks of the configuration.
 //
 // A row of river_job is only a wake-up. River rescues a run that still lives,
 // and completes a row whichever run asks for it. So a run that finds another

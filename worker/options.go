@@ -21,6 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/agreement"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -76,6 +77,10 @@ type Options struct {
 	// ever promoted: at_most_once effects go on after it, without a person who says that
 	// nothing is missing. See package repair.
 	Synchronous bool `yaml:"-"`
+
+	// Checks returns the checks that one process of the fleet runs every 10
+	// minutes. It is asked each time. Nil: there are none.
+	Checks func() []agreement.Check `yaml:"-"`
 
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`

@@ -57,6 +57,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		river.AddWorkerSafely(workers, &redactWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &pausesWorker{}),
 		river.AddWorkerSafely(workers, &probeWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &checksWorker{Worker: w}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register jobs: %w", err)
@@ -68,7 +69,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		Workers:                     workers,
 		Logger:                      slog.New(warnings{w.opts.Logger.Handler()}),
 		Middleware:                  []rivertype.Middleware{&textGuard{logger: w.opts.Logger, running: &w.running}},
-		PeriodicJobs:                periodicJobs(),
+		PeriodicJobs:                w.periodicJobs(),
 		FetchCooldown:               fetchCooldown,
 		FetchPollInterval:           fetchPollInterval,
 		FetchOnlyKnownKinds:         true,

@@ -24,6 +24,7 @@ const instrumentationName = "github.com/hooklatch/hooklatch/worker"
 // Attribute keys of metrics. Spans have those of tracing: a metric has its
 // namespace in its name, and its attributes become labels.
 const (
+	attrCheck        = "check"
 	attrDestination  = "destination"
 	attrFirstAttempt = "first_attempt"
 	attrKind         = "kind"
@@ -35,9 +36,11 @@ const (
 // Outcomes of a run beside the outcomes of events and the states of effects.
 const (
 	outcomeAlready = "already" // another run had dispatched the event
+	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
 	outcomeError   = "error"   // another run follows
-	outcomeFailed  = "failed"  // the last run failed
+	outcomeFailed  = "failed"  // the last run failed, or a check cannot be run
+	outcomeFound   = "found"   // a check returned rows
 	outcomeLate    = "late"    // the attempt had lost its lease
 	outcomeWaits   = "waits"   // for its turn in its order, which brings a new job
 )
@@ -54,6 +57,7 @@ type telemetry struct {
 	reconciled     metric.Int64Counter
 	deleted        metric.Int64Counter
 	trips          metric.Int64Counter
+	checks         metric.Int64Counter
 	effectDuration metric.Float64Histogram
 	queueWait      metric.Float64Histogram
 }
@@ -73,6 +77,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind."),
 		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Rows that were past their time and deleted, by kind and source; of days an estimate."),
 		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination."),
+		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks of the configuration, by check and outcome."),
 		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
 		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),
 	}

@@ -25,6 +25,7 @@ const (
 	kindPauses     = "upkeep.pauses"
 	kindProbe      = "upkeep.probe"
 	kindRedact     = "upkeep.redact"
+	kindChecks     = "upkeep.checks"
 )
 
 const (
@@ -63,9 +64,13 @@ func (redactArgs) Kind() string { return kindRedact }
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
 // period comes soon.
-func periodicJobs() []*river.PeriodicJob {
-	every := func(period time.Duration, args river.JobArgs) *river.PeriodicJob {
+func (w *Worker) periodicJobs() []*river.PeriodicJob {
+	always := func() bool { return true }
+	every := func(period time.Duration, args river.JobArgs, wanted func() bool) *river.PeriodicJob {
 		insert := func() (river.JobArgs, *river.InsertOpts) {
+			if !wanted() {
+				return nil, nil
+			}
 			return args, &river.InsertOpts{
 				MaxAttempts: 1,
 				Queue:       riverjob.QueueUpkeep,
@@ -76,10 +81,11 @@ func periodicJobs() []*river.PeriodicJob {
 			&river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 	}
 	return []*river.PeriodicJob{
-		every(partitionsEvery, partitionsArgs{}),
-		every(reconcileEvery, reconcileArgs{}),
-		every(retentionEvery, retentionArgs{}),
-		every(redactEvery, redactArgs{}),
+		every(partitionsEvery, partitionsArgs{}, always),
+		every(reconcileEvery, reconcileArgs{}, always),
+		every(retentionEvery, retentionArgs{}, always),
+		every(redactEvery, redactArgs{}, always),
+		every(checksEvery, checksArgs{}, func() bool { return len(w.checks()) > 0 }),
 	}
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/agreement"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -185,4 +187,31 @@ destination "a": queue: "Upper" is not a queue name; allowed: lower-case letters
 destination "b": queue: "upkeep" is a queue with another purpose
 destination "c": policy: "exactly_once" is not a policy; allowed: at_least_once, at_most_once
 destination "d": rate: -1 is too small; it must be at least 0, which is no limit`, err.Error())
+}
+
+// The lines of a log go far: they say how many rows a check returned, not what is in
+// them.
+func TestUpkeepRunsTheChecks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opts.Checks = func() []agreement.Check {
+		return []agreement.Check{
+			{Name: "clean", SQL: `SELECT 1 WHERE false`},
+			{Name: "found", SQL: `SELECT 'canary-of-a-row' AS card, n FROM generate_series(1, 3) AS n`},
+			{Name: "failed", SQL: `SELECT 'canary-of-a-row'::integer`},
+		}
+	}
+	events := b.start(t, b.worker(t))
+	next(t, events, kindChecks, river.EventKindJobCompleted)
+	for _, name := range []string{"clean", "found", "failed"} {
+		require.EqualValues(t, 1, b.counted(t, "hooklatch.checks", map[string]any{"check": name, "outcome": name}))
+	}
+	found := b.lines(t, "check found rows: `hooklatch check` shows them")
+	require.Len(t, found, 1)
+	require.Equal(t, "found", found[0]["check"])
+	require.EqualValues(t, 3, found[0]["count"])
+	failed := b.lines(t, "check cannot be run: `hooklatch check` says why")
+	require.Len(t, failed, 1)
+	require.Equal(t, "SQLSTATE 22P02", failed[0]["reason"])
+	require.NotContains(t, fmt.Sprint(found, failed), "canary")
 }

@@ -10,6 +10,7 @@ const (
 	Batch        = "batch"         // members of one group commit
 	Before       = "before"        // when the time of what is older is over
 	Bytes        = "bytes"         // size of what the message names
+	Check        = "check"         // name of a check in the configuration
 	Config       = "config"        // path of the configuration
 	ConfigHash   = "config_hash"   // what events and effects remember of the configuration
 	Count        = "count"         // how many of what the message names

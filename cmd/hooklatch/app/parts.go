@@ -7,6 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/agreement"
 )
 
 func (a *App) makeAdmin() error {
@@ -45,6 +46,7 @@ func (a *App) makeWorker() error {
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
 	opts.Redactions = func() []erasure.Redaction { return redactionsOf(a.config.Load()) }
 	opts.Synchronous = cfg.HA.Synchronous
+	opts.Checks = func() []agreement.Check { return a.config.Load().Checks }
 	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
 	a.worker, err = worker.New(opts)
 	if err != nil {

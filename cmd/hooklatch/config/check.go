@@ -30,6 +30,7 @@ func (c *Config) check(d *decoder) {
 	c.checkMemory(d)
 	c.checkRetention(d)
 	c.checkRoutes(d)
+	c.checkChecks(d)
 }
 
 func (db Database) check(d *decoder) {

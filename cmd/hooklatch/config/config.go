@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/agreement"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -46,6 +47,9 @@ type Config struct {
 	Destinations map[string]Destination `yaml:"destinations,omitempty"`
 	// Which events lead to which effect at which destination.
 	Routes []route.Route `yaml:"routes,omitempty"`
+	// Queries of your own that find where your tables disagree with what was
+	// accepted. hooklatch check runs them, and workers every 10 minutes.
+	Checks []agreement.Check `yaml:"checks,omitempty"`
 
 	origin    *origin
 	warnings  Problems

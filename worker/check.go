@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/worker/agreement"
+)
+
+const (
+	checksEvery = 10 * time.Minute
+	// checksBudget is how long the checks of one run may take together. It leaves
+	// one of them room to end before the shortest time-out of a job.
+	checksBudget = minJobTimeout - agreement.Timeout - 5*time.Second
+)
+
+type checksArgs struct{}
+
+// Kind implements river.JobArgs.
+func (checksArgs) Kind() string { return kindChecks }
+
+// checksWorker runs the checks of the configuration.
+type checksWorker struct {
+	river.WorkerDefaults[checksArgs]
+	*Worker
+}
+
+func (w *Worker) checks() []agreement.Check {
+	if w.opts.Checks == nil {
+		return nil
+	}
+	return w.opts.Checks()
+}
+
+// Work implements river.Worker. When the checks take too long together, those that
+// were left are as likely as any to come first the next time.
+func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error {
+	checks, began := slices.Clone(w.checks()), time.Now()
+	rand.Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] }) //nolint:gosec // no secret depends on it
+	for i, check := range checks {
+		if time.Since(began) > checksBudget {
+			w.telemetry.logger.WarnContext(ctx, "checks left for the next run: they take too long together", slog.Int(logkey.Count, len(checks)-i))
+			return nil
+		}
+		if err := w.runCheck(ctx, check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runCheck logs how many rows a check returned, and none of their values: those are
+// for `hooklatch check` to show.
+func (w *checksWorker) runCheck(ctx context.Context, check agreement.Check) error {
+	found, err := agreement.Run(ctx, w.pool, check)
+	outcome := outcomeClean
+	switch refused, ok := errors.AsType[*agreement.RefusedError](err); {
+	case ok:
+		outcome = outcomeFailed
+		w.telemetry.logger.WarnContext(ctx, "check cannot be run: `hooklatch check` says why",
+			slog.String(logkey.Check, check.Name), slog.String(logkey.Reason, "SQLSTATE "+refused.Code))
+	case err != nil:
+		return err
+	case found.Count > 0:
+		outcome = outcomeFound
+		w.telemetry.logger.WarnContext(ctx, "check found rows: `hooklatch check` shows them",
+			slog.String(logkey.Check, check.Name), slog.Int(logkey.Count, found.Count))
+	}
+	w.telemetry.checks.Add(ctx, 1, metric.WithAttributes(attribute.String(attrCheck, check.Name), attribute.String(attrOutcome, outcome)))
+	return nil
+}
