@@ -44,9 +44,9 @@ func (c *cli) newCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
 		Long: `Check the configuration, whether the database can be reached and keeps what it
-commits, its schema, and the invariants our guarantees rest on. It changes
-nothing, and calls nothing but the database. The exit code is 1 when there is a
-problem; warnings alone leave it 0.`,
+commits, its schema, the invariants our guarantees rest on, and what the checks of the
+configuration return. It changes nothing, and calls nothing but the database. The
+exit code is 1 when there is a problem; warnings alone leave it 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := &checkup{cli: c}
@@ -174,6 +174,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		c.retention(ctx, pool, cfg)
 		if c.configuredBy != nil {
 			c.unserved(ctx, pool, c.configuredBy)
+			c.agreement(ctx, pool, c.configuredBy)
 		}
 	}
 }

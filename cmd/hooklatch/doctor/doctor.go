@@ -35,6 +35,10 @@ type Finding struct {
 	// Of what waits.
 	Count int64     `json:"count,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+
+	// Of a check of the user's own: the first rows it returned, by the names of
+	// their columns. Count is that of all.
+	Rows []map[string]*string `json:"rows,omitempty"`
 }
 
 // maxShown is how many violations of an invariant are named.

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/worker/agreement"
+)
+
+// agreement runs the checks of the configuration. Each row that one returns is
+// something the user has to look at.
+func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
+	const check = "agreement"
+	for i, one := range cfg.Checks {
+		found, err := agreement.Run(ctx, pool, one)
+		if refused, ok := errors.AsType[*agreement.RefusedError](err); ok {
+			at := "checks[" + strconv.Itoa(i) + "].sql"
+			c.add(doctor.Problem, check, cfg.Problem(at, "cannot be run: "+refused.Error()).Error(), "correct the query, or create what it names: until then it finds nothing")
+			continue
+		}
+		if err != nil {
+			c.add(doctor.Problem, check, err.Error(), "see the error above")
+			continue
+		}
+		c.findings = append(c.findings, agreed(check, one.Name, found))
+	}
+}
+
+// agreed is what a check found, with its first rows.
+func agreed(check, name string, found agreement.Found) doctor.Finding {
+	if found.Count == 0 {
+		return doctor.Finding{Level: doctor.OK, Check: check, Message: name + ": found nothing"}
+	}
+	total := counted(found.Count, "row")
+	if found.More {
+		total = "more than " + total
+	}
+	lines := []string{name + ": " + total}
+	finding := doctor.Finding{Level: doctor.Problem, Check: check, Count: int64(found.Count), Fix: "see why, and repair your own tables; the query is in the configuration"}
+	for _, row := range found.Rows {
+		values := make([]string, len(row))
+		shown := make(map[string]*string, len(row))
+		for i, column := range row {
+			shown[column.Name] = column.Value
+			values[i] = column.Name + "=" + quotedValue(column.Value)
+		}
+		lines = append(lines, strings.Join(values, " "))
+		finding.Rows = append(finding.Rows, shown)
+	}
+	switch rest := found.Count - len(found.Rows); {
+	case found.More:
+		lines = append(lines, fmt.Sprintf("and more than %d more", rest))
+	case rest > 0:
+		lines = append(lines, fmt.Sprintf("and %d more", rest))
+	}
+	finding.Message = strings.Join(lines, "\n")
+	return finding
+}
+
+// quotedValue is a value on one line, in quotes where it would not stand for itself.
+func quotedValue(value *string) string {
+	switch {
+	case value == nil:
+		return "NULL"
+	case *value == "" || *value == "NULL" || strings.ContainsFunc(*value, func(r rune) bool { return r <= ' ' || r == '"' || r == '=' }):
+		return strconv.Quote(*value)
+	}
+	return *value
+}
