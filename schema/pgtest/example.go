@@ -7,26 +7,49 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Example returns a pool on a fresh database with our schema in it, and what
-// closes the one and removes the other. It is New for an Example, which has no
-// testing.TB to fail: it panics instead.
-func Example(ctx context.Context) (pool *pgxpool.Pool, done func()) {
+// Open returns a pool on a fresh database with our schema in it, and what closes
+// the one and removes the other. It is New for what has no testing.TB, and takes
+// the options Empty and MaxConns.
+func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() error, err error) {
+	o := options{maxConns: defaultMaxConns}
+	for _, opt := range opts {
+		opt(&o)
+	}
 	host, err := sharedHost(ctx, false)
 	if err != nil {
-		panic(fmt.Errorf("pgtest: %w", err))
+		return nil, nil, fmt.Errorf("pgtest: %w", err)
 	}
-	name := databaseName("example")
-	if err := host.clone(ctx, name, false); err != nil {
-		panic(fmt.Errorf("pgtest: %w", err))
+	name := databaseName("open")
+	if err := host.clone(ctx, name, o.empty); err != nil {
+		return nil, nil, fmt.Errorf("pgtest: %w", err)
 	}
-	pool, err = pgxpool.New(ctx, host.url(name))
+	config, err := pgxpool.ParseConfig(host.url(name))
 	if err != nil {
-		panic(fmt.Errorf("pgtest: %w", err))
+		return nil, nil, fmt.Errorf("pgtest: %w", err)
+	}
+	config.MaxConns = o.maxConns
+	pool, err = pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pgtest: %w", err)
+	}
+	return pool, func() error {
+		pool.Close()
+		if err := host.drop(context.WithoutCancel(ctx), name); err != nil {
+			return fmt.Errorf("pgtest: drop database %s: %w", name, err)
+		}
+		return nil
+	}, nil
+}
+
+// Example is Open for an Example, which has nothing to fail: it panics instead.
+func Example(ctx context.Context) (pool *pgxpool.Pool, done func()) {
+	pool, closeAndDrop, err := Open(ctx)
+	if err != nil {
+		panic(err)
 	}
 	return pool, func() {
-		pool.Close()
-		if err := host.drop(ctx, name); err != nil {
-			panic(fmt.Errorf("pgtest: drop database %s: %w", name, err))
+		if err := closeAndDrop(); err != nil {
+			panic(err)
 		}
 	}
 }
