@@ -1,0 +1,65 @@
+package hooktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is a trouble that a handler does not stand.
+type Finding struct {
+	Trouble Trouble
+	// Story is what happened, in a sentence.
+	Story string
+	// Want is the state that undisturbed deliveries lead to, and Got that of the
+	// trial; empty after a Failure.
+	Want, Got string
+	// Failure is why the events were not handled to the end; nil: they were.
+	Failure error
+}
+
+// String is the story and what came of it. Lines that are missing begin with a
+// minus, those that should not be there with a plus.
+func (f Finding) String() string {
+	text := fmt.Sprintf("%s: %s.\n", f.Trouble, f.Story)
+	if f.Failure != nil {
+		return text + "The handler does not come to an end: " + f.Failure.Error()
+	}
+	return text + f.verdict() + "\n" + differences(f.Want, f.Got)
+}
+
+// verdict says which mistake the trouble shows.
+func (f Finding) verdict() string {
+	switch f.Trouble {
+	case Late, Shuffled:
+		return "What happened in the wrong order was done in the wrong order: an older event overwrote a newer one, or needs what comes later."
+	case AllAtOnce:
+		return "Handlers that ran in parallel were in each other's way: one read what another was changing, or their order decided."
+	case TwiceAtOnce, Crashed:
+		return "Something happened more than once: it was not done with tx, and so not rolled back with it."
+	case TwoIDs, Replayed:
+	}
+	return "Something happened more than once: the handler adds to what is there, instead of setting what should be."
+}
+
+// differences lists the lines that only one of two texts has, in their order.
+func differences(want, got string) string {
+	wanted, found := strings.Split(want, "\n"), strings.Split(got, "\n")
+	var text strings.Builder
+	list := func(sign string, lines, others []string) {
+		others = slices.Clone(others)
+		for _, line := range lines {
+			if i := slices.Index(others, line); i >= 0 {
+				others = slices.Delete(others, i, i+1)
+				continue
+			}
+			text.WriteString("  " + sign + " " + line + "\n")
+		}
+	}
+	list("-", wanted, found)
+	list("+", found, wanted)
+	if text.Len() == 0 {
+		return "  the same lines, in another order:\n" + got
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
