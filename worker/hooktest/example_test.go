@@ -1,0 +1,40 @@
+package hooktest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/hooktest"
+)
+
+// A handler that counts is right as long as nobody replays an event, and no sender
+// says the same twice. In a test of yours, Run does this and fails the test.
+func ExampleFind() {
+	count := func(ctx context.Context, tx pgx.Tx, _ inbox.Event) error {
+		_, err := tx.Exec(ctx, `UPDATE stock SET sold = sold + 1`)
+		return err
+	}
+	findings, err := hooktest.Find(context.Background(), hooktest.Case{
+		Events: []hooktest.Event{{ID: "evt_1", Type: "order.paid", Body: []byte(`{"order": 7}`)}},
+		Make: func(ctx context.Context, w hooktest.World) (worker.HandlerFunc, error) {
+			_, err := w.DB.Exec(ctx, `CREATE TABLE stock AS SELECT 0 AS sold`)
+			return count, err
+		},
+		State:   hooktest.Query(`SELECT sold FROM stock`),
+		Without: []hooktest.Trouble{hooktest.TwoIDs}, // our shop has one endpoint, and one type says it
+	})
+	for _, found := range findings {
+		fmt.Println(found)
+	}
+	fmt.Println(err)
+	// Output:
+	// replayed: each event was handled, and replayed right afterwards.
+	// Something happened more than once: the handler adds to what is there, instead of setting what should be.
+	//   - {"sold":1}
+	//   + {"sold":2}
+	// <nil>
+}
