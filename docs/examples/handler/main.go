@@ -16,13 +16,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -52,7 +49,7 @@ func run(ctx context.Context, databaseURL string) (err error) {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS payments (invoice text, amount bigint)`); err != nil {
+	if _, err := pool.Exec(ctx, paymentsTable); err != nil {
 		return fmt.Errorf("create table: %w", err)
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -71,13 +68,4 @@ func run(ctx context.Context, databaseURL string) (err error) {
 	<-ctx.Done()
 	ctx = context.WithoutCancel(ctx)
 	return errors.Join(w.Stop(ctx), box.Stop(ctx))
-}
-
-// recordPayment needs no check for duplicates of its own: what it writes with
-// tx is committed together with the fact that the event was handled.
-func recordPayment(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
-	invoice := gjson.GetBytes(e.Payload(), "data.object")
-	_, err := tx.Exec(ctx, `INSERT INTO payments (invoice, amount) VALUES ($1, $2)`,
-		invoice.Get("id").String(), invoice.Get("amount_paid").Int())
-	return err
 }
