@@ -149,7 +149,7 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 		}
 	case *ast.CallExpr:
 		if p.TypesInfo.Types[e.Fun].IsType() {
-			if names := constantsOf(p.TypesInfo.TypeOf(e.Args[0])); len(names) > 0 {
+			if names := r.constantsOf(p.TypesInfo.TypeOf(e.Args[0])); len(names) > 0 {
 				return names
 			}
 		}
@@ -181,17 +181,23 @@ func (r reader) given(p *packages.Package, parameter *types.Var) []string {
 	return nil
 }
 
-// constantsOf are the values of all constants of a named type.
-func constantsOf(t types.Type) []string {
+// constantsOf are the values of all constants of a named type, in whichever package.
+func (r reader) constantsOf(t types.Type) []string {
 	named, ok := t.(*types.Named)
 	if !ok {
 		return nil
 	}
+	full := func(n *types.Named) string { return n.Obj().Pkg().Path() + "." + n.Obj().Name() }
 	var values []string
-	scope := named.Obj().Pkg().Scope()
-	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), named) {
-			values = append(values, constant.StringVal(c.Val()))
+	for _, p := range r.packages { // each has types of its own of those it imports
+		for _, name := range p.Types.Scope().Names() {
+			c, ok := p.Types.Scope().Lookup(name).(*types.Const)
+			if !ok {
+				continue
+			}
+			if of, ok := c.Type().(*types.Named); ok && of.Obj().Pkg() != nil && full(of) == full(named) {
+				values = append(values, constant.StringVal(c.Val()))
+			}
 		}
 	}
 	return values

@@ -14,9 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // stage is all that a sweep needs around its processes.
@@ -306,9 +309,22 @@ func (s *stage) heal(ctx context.Context, t *traffic) error {
 		return errors.New("deliveries were not acknowledged although all faults had ended")
 	}
 	t.giveUp()
+	if err := s.endPast(ctx); err != nil {
+		return err
+	}
 	quiet := s.untilQuiet(ctx)
 	s.phase(history.PhaseQuiet)
 	return errors.Join(quiet, s.stopAll(context.WithoutCancel(ctx)))
+}
+
+// endPast has retention delete all that actors made of the past.
+func (s *stage) endPast(ctx context.Context) error {
+	box, err := outbox.New(outbox.Options{Pool: s.opts.Pool})
+	if err != nil {
+		return err
+	}
+	err = past.New(s.opts.Pool, box.Retention()).End(ctx, ledger.Operator{Who: "sweep", Via: "sweep"})
+	return errors.Join(err, box.Stop(context.WithoutCancel(ctx)))
 }
 
 // untilQuiet waits until every event and every effect has come to its end.

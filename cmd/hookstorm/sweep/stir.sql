@@ -1,7 +1,7 @@
 -- Upkeep, which comes once a minute or an hour by itself.
 INSERT INTO hooklatch.river_job (kind, queue, args, max_attempts, state)
 SELECT upkeep.kind, 'upkeep', '{}', 1, 'available'
-FROM (VALUES ('upkeep.reconcile'), ('upkeep.partitions')) AS upkeep (kind)
+FROM (VALUES ('upkeep.reconcile'), ('upkeep.partitions'), ('upkeep.redact')) AS upkeep (kind)
 WHERE NOT EXISTS (
     SELECT FROM hooklatch.river_job AS j
     WHERE j.kind = upkeep.kind AND j.state IN ('available', 'running') AND j.created_at > now() - INTERVAL '2 seconds'

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
@@ -77,6 +78,9 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	defer file.Close()
 	if _, err := opts.Pool.Exec(ctx, scenario.Tables); err != nil {
 		return nil, fmt.Errorf("sweep: make the tables of the run: %w", err)
+	}
+	if err := errors.Join(past.Prepare(ctx, opts.Pool), past.MakeRole(ctx, opts.Pool)); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	w := history.NewWriter(file)
 	t := &tally{itinerary: newItinerary(visits), log: &firedLog{path: filepath.Join(opts.Dir, "fired")}, history: w}

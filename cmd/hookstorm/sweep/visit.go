@@ -58,6 +58,11 @@ func seldomPassed(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return slices.Contains([]string{
 		"begin_probe", "close_breaker", "fail_probe", "trip_breaker", "move_jobs", "place_destinations", "sync_pause", "reconcile", "make_partitions",
+		"follow_promotion", "repair",
+		// Of a run of retention.
+		"delete_contents", "delete_effects", "delete_events", "delete_guards", "delete_imports", "delete_kept_deliveries", "delete_kept_events", "delete_operations",
+		"delete_replays", "delete_versions", "detach_day", "drop_day", "keep_deliveries", "note_kept_deliveries", "read_needs", "record_retention",
+		"retention", "stop_retention", "thin_day",
 	}, transaction)
 }
 

@@ -18,10 +18,12 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -54,23 +56,34 @@ func main() {
 
 // run acts until ctx is done.
 func run(ctx context.Context) (err error) {
-	pools, err := pgxpool.ParseConfig(os.Getenv(databaseVariable))
+	pool, err := connect(ctx, "")
 	if err != nil {
-		return fmt.Errorf("read the database URL: %w", err)
-	}
-	pools.MaxConns = maxConns
-	commit.PreparePool(pools)
-	pool, err := pgxpool.NewWithConfig(ctx, pools)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return err
 	}
 	defer pool.Close()
+	others, err := connect(ctx, past.Role)
+	if err != nil {
+		return err
+	}
+	defer others.Close()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
 	if err != nil {
 		return err
 	}
-	a := &actor{pool: pool, box: box, witness: witness.New(os.Getenv(deskVariable))}
+	notOwning, err := outbox.New(outbox.Options{Pool: others, Logger: logger})
+	if err != nil {
+		return err
+	}
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool, Logger: logger})
+	if err != nil {
+		return err
+	}
+	refused, err := quarantine.New(quarantine.Options{Pool: pool, Ledger: box.Ledger()})
+	if err != nil {
+		return err
+	}
+	a := &actor{pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
 	group, acting := errgroup.WithContext(ctx)
 	switch os.Getenv(roleVariable) {
 	case doubt:
@@ -82,9 +95,28 @@ func run(ctx context.Context) (err error) {
 	default:
 		group.Go(func() error { return work(acting, logger) })
 		group.Go(func() error { return a.act(acting) })
+		group.Go(func() error { return keepHouse(acting, past.New(pool, box.Retention(), notOwning.Retention())) })
 	}
 	err = group.Wait()
-	return errors.Join(err, box.Stop(context.WithoutCancel(ctx)))
+	return errors.Join(err, keeper.Stop(context.WithoutCancel(ctx)), box.Stop(context.WithoutCancel(ctx)), notOwning.Stop(context.WithoutCancel(ctx)))
+}
+
+// connect connects to the database of the sweep, as another role when one is named.
+func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
+	pools, err := pgxpool.ParseConfig(os.Getenv(databaseVariable))
+	if err != nil {
+		return nil, fmt.Errorf("read the database URL: %w", err)
+	}
+	pools.MaxConns = maxConns
+	if role != "" {
+		pools.ConnConfig.RuntimeParams["role"] = role
+	}
+	commit.PreparePool(pools)
+	pool, err := pgxpool.NewWithConfig(ctx, pools)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return pool, nil
 }
 
 // work is a worker with a handler, until ctx is done. It has the routes and

@@ -16,17 +16,21 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
 const (
-	desk     = "desk"     // the destination that is paused and resumed
-	gone     = "gone-"    // begins the names of destinations that are made and retired
-	replayed = "replayed" // the source whose events are replayed
-	who      = "actor"
+	desk      = "desk"      // the destination that is paused and resumed
+	gone      = "gone-"     // begins the names of destinations that are made and retired
+	replayed  = "replayed"  // the source whose events are replayed
+	handled   = "handled"   // the source whose events are erased and redacted
+	elsewhere = "elsewhere" // the source whose keys are imported
+	who       = "actor"
 
 	// pace is how long a round of orders rests.
 	pace = 20 * time.Millisecond
@@ -34,15 +38,19 @@ const (
 
 // actor gives orders.
 type actor struct {
-	pool    *pgxpool.Pool
-	box     *outbox.Outbox
-	witness *witness.Witness
+	pool       *pgxpool.Pool
+	box        *outbox.Outbox
+	keeper     *quarantine.Keeper
+	quarantine *quarantine.Quarantine
+	witness    *witness.Witness
 }
 
 // act gives one round of orders after the other until ctx is done.
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
-		for _, step := range []func(context.Context, int) error{a.effects, a.retire, a.held, a.replay, a.senderKey} {
+		for _, step := range []func(context.Context, int) error{
+			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair,
+		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
 			}
@@ -60,6 +68,9 @@ func (a *actor) settleDown(ctx context.Context) error {
 	if err := a.order(ctx, history.Order{Action: "resume", Destination: desk}, func(by ledger.Operator) error {
 		return a.box.Fleet().SetPaused(ctx, desk, false, by)
 	}); err != nil {
+		return err
+	}
+	if err := a.speak(ctx); err != nil {
 		return err
 	}
 	names, err := texts(ctx, a.pool, `SELECT destination FROM hooklatch.effects WHERE starts_with(destination, $1) AND state IN ('pending', 'started', 'in_doubt')
@@ -127,7 +138,34 @@ func (a *actor) effects(ctx context.Context, round int) error {
 			return err
 		}
 	}
+	if round%3 != 0 {
+		if err := a.order(ctx, history.Order{Action: "erase", Key: key}, func(by ledger.Operator) error {
+			_, err := a.box.Erasure().Effect(ctx, key, by, erasure.Order{})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 	return pause(false, "resume")
+}
+
+// erase has the content of an event taken away, and what a source does not keep: its
+// bodies stay as they were sent, since the pointer leads nowhere.
+func (a *actor) erase(ctx context.Context, _ int) error {
+	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
+	if err != nil && !errors.Is(err, commit.ErrUnavailable) {
+		return err
+	}
+	id, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events
+		WHERE source = $1 AND outcome = 'dispatched' AND erased_at IS NULL ORDER BY random() LIMIT 1`, handled)
+	if err != nil || len(id) == 0 {
+		return err
+	}
+	ref := identity.EventRef{Source: handled, EventID: identity.EventID(id[0])}
+	return a.order(ctx, history.Order{Action: "erase", Source: handled, EventID: id[0]}, func(by ledger.Operator) error {
+		_, err := a.box.Erasure().Event(ctx, ref, by, erasure.Order{})
+		return err
+	})
 }
 
 // retire makes a destination, has an effect wait for it, and retires it.
@@ -231,6 +269,16 @@ func (a *actor) senderKey(_ context.Context, round int) error {
 	return nil
 }
 
+// importKeys makes an event known that another system accepted.
+func (a *actor) importKeys(ctx context.Context, _ int) error {
+	key := inbox.ImportedKey{EventID: identity.EventID(uuid.NewString()), ReceivedAt: time.Now().Add(-time.Hour)}
+	told := history.Order{Action: "import", Source: elsewhere, EventID: string(key.EventID)}
+	return a.order(ctx, told, func(by ledger.Operator) error {
+		_, err := a.box.Inbox().ImportKeys(ctx, elsewhere, []inbox.ImportedKey{key}, by, nil)
+		return err
+	})
+}
+
 // enqueue commits an effect.
 func (a *actor) enqueue(ctx context.Context, destination string) (identity.EffectID, error) {
 	key := uuid.NewString()
@@ -264,10 +312,11 @@ func (a *actor) order(ctx context.Context, told history.Order, give func(by ledg
 // outcome is what an error of a transaction says of it.
 func outcome(err error) (history.Kind, string) {
 	_, wrong := errors.AsType[*ledger.StateError](err)
+	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
 	switch {
 	case err == nil:
 		return history.OK, ""
-	case wrong, errors.Is(err, ledger.ErrNotFound), errors.Is(err, inbox.ErrNotHeld), errors.Is(err, inbox.ErrNotReplayable),
+	case wrong, unfinished, errors.Is(err, ledger.ErrNotFound), errors.Is(err, inbox.ErrNotHeld), errors.Is(err, inbox.ErrNotReplayable),
 		errors.Is(err, ledger.ErrUnknownDestination), errors.Is(err, fleet.ErrServed):
 		return history.Fail, err.Error()
 	}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+)
+
+// refusal keeps a delivery that was refused, as gateways do, and takes others out, as
+// people do. Errors are what this process is made for.
+func (a *actor) refusal(ctx context.Context, round int) error {
+	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any will do
+	a.keeper.Accepted("main", from)
+	body := []byte("{}")
+	a.keeper.Keep("main", from, len(body), func() quarantine.Refused {
+		return quarantine.Refused{Source: "main", Reason: "wrong_signature", From: from, Method: "POST", Host: "localhost", Target: "/webhooks/main", Body: body}
+	})
+	found, err := a.quarantine.Next(ctx, quarantine.Filter{}, quarantine.Mark{}, 2)
+	if err != nil || len(found) == 0 {
+		return nil //nolint:nilerr // the next round
+	}
+	by := ledger.Operator{Who: who, Via: "sweep"}
+	_ = a.quarantine.Accepted(ctx, []uuid.UUID{found[0].ID}, 1, quarantine.Filter{}, by)
+	_, _ = a.quarantine.Drop(ctx, quarantine.Filter{ID: found[len(found)-1].ID}, by)
+	return nil
+}
+
+// retry delivers an event again whose sender says that it does.
+func (a *actor) retry(ctx context.Context, _ int) error {
+	ids, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = 'main' LIMIT 1`)
+	if err != nil || len(ids) == 0 {
+		return nil //nolint:nilerr // the next round
+	}
+	_, _ = a.box.Accept(ctx, outbox.Delivery{
+		Source: "main", Provider: "hmac", RetryNumber: 1, RetryReason: "http_timeout",
+		Events: []outbox.Incoming{{ID: identity.EventID(ids[0]), Type: "usual"}},
+	})
+	return nil
+}
