@@ -12,7 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -62,6 +64,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	// A connection of a server that was promoted away must not be used again.
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	config.MaxConns = ownConns
+	commit.PreparePool(config)
 	config.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
 		now, err := pgx.ParseConfig(w.database.url())
 		if err != nil {
@@ -84,7 +87,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	if _, err := w.primary.Exec(ctx, scenario.Tables); err != nil {
 		return fmt.Errorf("make the tables of the run: %w", err)
 	}
-	return nil
+	return past.Prepare(ctx, w.primary)
 }
 
 // ownDisk is the size of a disk that is to be full at times, in bytes: a run of ten

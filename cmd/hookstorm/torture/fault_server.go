@@ -9,6 +9,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // serverTimeout bounds a restart or a promotion on a busy machine.
@@ -57,8 +59,20 @@ func (w *world) promote(endings ...cluster.Ending) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		ending := endings[rnd.IntN(len(endings))]
 		struck("primary", string(ending))
-		return withServer(ctx, func(ctx context.Context) error { return w.database.cluster.Promote(ctx, ending) })
+		return withServer(ctx, func(ctx context.Context) error {
+			return errors.Join(w.database.cluster.Promote(ctx, ending), w.nothingIsMissing(ctx))
+		})
 	}
+}
+
+// nothingIsMissing is the person whom at_most_once effects wait for after a promotion.
+func (w *world) nothingIsMissing(ctx context.Context) error {
+	box, err := outbox.New(outbox.Options{Pool: w.primary})
+	if err != nil {
+		return err
+	}
+	by := ledger.Operator{Who: "hookstorm", Via: "torture", Reason: "the standby had everything"}
+	return errors.Join(box.Repair().Promoted(ctx, by), box.Stop(ctx))
 }
 
 func (w *world) freezeServer(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {

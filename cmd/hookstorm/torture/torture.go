@@ -76,6 +76,7 @@ func (w *world) storm(ctx context.Context) error {
 	w.senders.Start()
 	w.application.Start(ctx)
 	w.operator.Start(ctx)
+	w.housekeeper.start(ctx)
 	evil := nemesis.New(nemesis.Options{
 		History: w.history, Faults: w.chosen, Seed: w.opts.Seed, Load: w.load, Pause: w.opts.Pause,
 	})
@@ -124,6 +125,7 @@ func (w *world) heal(ctx context.Context) error {
 	if err := w.endTraffic(patience); err != nil {
 		return fmt.Errorf("end the traffic: %w", err)
 	}
+	w.sayf("retention deleted %d days of years ago", w.housekeeper.done)
 	left, err := w.untilQuiet(ctx, w.opts.Patience)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ type world struct {
 	senders     *senders.Senders
 	application *application.Traffic
 	operator    *application.Operator
+	housekeeper *housekeeper
 }
 
 // newWorld makes the directory and begins the history.
@@ -211,6 +212,13 @@ func (w *world) prepareTraffic(ctx context.Context) error {
 		return err
 	}
 	w.teardown.add("operator", w.operator.Stop)
+	if line, err = w.lineURL("housekeeper"); err != nil {
+		return err
+	}
+	if w.housekeeper, err = newHousekeeper(ctx, line); err != nil {
+		return err
+	}
+	w.teardown.add("housekeeper", w.housekeeper.stop)
 	return nil
 }
 
@@ -233,7 +241,7 @@ func (w *world) load() (inFlight, acked int) {
 // endTraffic begins nothing new, and waits until all that was begun is acknowledged.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
-	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx))
+	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx), w.housekeeper.end(ctx))
 }
 
 // phase writes down that the run goes on to another phase.

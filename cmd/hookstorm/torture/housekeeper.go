@@ -1,0 +1,85 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// keepEvery is how often retention has something to delete.
+const keepEvery = 2 * time.Second
+
+// housekeeper makes days of years ago and has retention delete them, through the same
+// faults as everybody else.
+type housekeeper struct {
+	pool *pgxpool.Pool
+	box  *outbox.Outbox
+	past *past.Past
+	by   ledger.Operator
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	done    int // rounds; after rest
+}
+
+func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("housekeeper: %w", err)
+	}
+	config.MaxConns = 4
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	commit.PreparePool(config)
+	h := &housekeeper{by: ledger.Operator{Who: "housekeeper", Via: "hookstorm"}}
+	if h.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("housekeeper: %w", err)
+	}
+	if h.box, err = outbox.New(outbox.Options{Pool: h.pool}); err != nil {
+		h.pool.Close()
+		return nil, fmt.Errorf("housekeeper: %w", err)
+	}
+	h.past = past.New(h.pool, h.box.Retention())
+	return h, nil
+}
+
+// start begins. ctx does not end it: rest does.
+func (h *housekeeper) start(ctx context.Context) {
+	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.running.Go(func() {
+		for sleep(ctx, keepEvery) {
+			if h.past.Round(ctx, h.by) == nil { // what a fault interrupted, a later round finishes
+				h.done++
+			}
+		}
+	})
+}
+
+// rest begins nothing new, and waits for the round that is under way.
+func (h *housekeeper) rest() {
+	if h.cancel != nil {
+		h.cancel()
+	}
+	h.running.Wait()
+}
+
+// end waits until nothing of the past is left.
+func (h *housekeeper) end(ctx context.Context) error {
+	h.rest()
+	return h.past.End(ctx, h.by)
+}
+
+// stop ends it all.
+func (h *housekeeper) stop(ctx context.Context) error {
+	h.rest()
+	err := h.box.Stop(ctx)
+	h.pool.Close()
+	return err
+}
