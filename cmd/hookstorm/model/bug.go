@@ -29,6 +29,8 @@ const (
 	OrderLockDropped         Bug = "order_lock_dropped"
 	ReplayUnrecorded         Bug = "replay_unrecorded"
 	ProbePassesPause         Bug = "probe_passes_pause"
+	CacheFilledBeforeCommit  Bug = "cache_filled_before_commit"
+	RetentionBelowWindow     Bug = "retention_below_window"
 
 	// NothingReconciled is here only: it shows that the search for what does not end
 	// finds it.
@@ -66,6 +68,10 @@ func PlantedBugs() []Planted {
 		{Bug: OrderLockDropped, What: "a claim looks whose turn it is without a lock of the order", Breaks: OrderKept, In: anOrder},
 		{Bug: ReplayUnrecorded, What: "a replay leaves no row behind", Breaks: I11, In: callsAtLeastOnce},
 		{Bug: ProbePassesPause, What: "a probe passes an operator's pause as it passes a breaker", Breaks: PauseKept, In: aBreaker},
+		{Bug: CacheFilledBeforeCommit, What: "a gateway knows an event again before it is committed", WhyNot: "what a gateway remembers only " +
+			"spares it a question to the database: an answer before the COMMIT is ack_before_commit, which the model has"},
+		{Bug: RetentionBelowWindow, What: "events are forgotten while their senders may still deliver them again", WhyNot: "nothing in the model grows " +
+			"old: retention deletes what has ended, and what follows from that comes with the next delivery of the event"},
 		{Bug: NothingReconciled, What: "nobody looks for work that has lost its job", Breaks: I5, In: callsAtLeastOnce},
 	}
 }

@@ -138,6 +138,13 @@ func safeToRetryBelieved(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
+	// What else a gateway commits comes before: where its first delivery came from.
+	if err := s.acknowledge(ctx, gateway, "github", "before"); err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`); err != nil {
+		return err
+	}
 	lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
 	if err != nil {
 		return err
@@ -169,4 +176,63 @@ func synchronousCommitOff(ctx context.Context, s *stage) error {
 	}
 	_, err = s.start(ctx, "worker")
 	return err
+}
+
+func cacheFilledBeforeCommit(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway", "accept.before_commit=delay(800ms)")
+	if err != nil {
+		return err
+	}
+	storm, err := newEvent("stripe", "evt_storm")
+	if err != nil {
+		return err
+	}
+	// Duplicates of another event keep the cache in use: the database has just said
+	// that it is the same.
+	for round := range 10 {
+		for range 3 {
+			if _, err := s.deliver(ctx, gateway, storm, 1); err != nil {
+				return err
+			}
+		}
+		e, err := newEvent("stripe", fmt.Sprintf("evt_known_early_%d", round))
+		if err != nil {
+			return err
+		}
+		known, err := s.comesAgain(ctx, gateway, e)
+		if err != nil {
+			return err
+		}
+		if known {
+			break
+		}
+	}
+	_, err = s.start(ctx, "worker")
+	return err
+}
+
+// comesAgain delivers an event whose COMMIT is late, and delivers it again until
+// that is answered. When it is a duplicate before the first delivery has an answer,
+// the gateway is killed.
+func (s *stage) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.deliver(ctx, to, e, 1)
+		first <- err
+	}()
+	const waits = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+	if err := s.sees(ctx, "a transaction waits to be committed", waits); err != nil {
+		return false, err
+	}
+	again, err := s.deliver(ctx, to, e, 2)
+	select {
+	case answered := <-first:
+		return false, errors.Join(err, answered)
+	default:
+		early = again.acknowledged
+	}
+	if early {
+		err = errors.Join(err, to.Kill())
+	}
+	return early, errors.Join(err, <-first)
 }

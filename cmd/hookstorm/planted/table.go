@@ -8,7 +8,7 @@ import (
 )
 
 // Cases returns all of them, in the order of bugs.Bugs.
-func Cases() []Case { return slices.Concat(accepting(), dispatching(), performing()) }
+func Cases() []Case { return slices.Concat(accepting(), dispatching(), performing(), keeping()) }
 
 // CaseOf returns the case of a bug.
 func CaseOf(bug bugs.Bug) (_ Case, found bool) {
@@ -55,6 +55,10 @@ func accepting() []Case {
 			Schedule: "the server crashes right after the acknowledgements",
 			// What nobody waits for is written late, and by nobody else.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
+		},
+		{
+			Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: cacheFilledBeforeCommit,
+			Schedule: "an event comes again while its COMMIT is late; the gateway is killed as soon as that is answered",
 		},
 	}
 }
@@ -105,6 +109,15 @@ func performing() []Case {
 		{
 			Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: probePassesPause,
 			Schedule: "the worker is stopped once a probe may begin, and a person pauses the destination before it goes on",
+		},
+	}
+}
+
+func keeping() []Case {
+	return []Case{
+		{
+			Bug: bugs.RetentionBelowWindow, Rules: []checker.Rule{"I2", checker.RuleLinear}, run: retentionBelowWindow,
+			Schedule: "retention runs when an event is done; its sender delivers it again",
 		},
 	}
 }

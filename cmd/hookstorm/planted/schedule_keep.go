@@ -1,0 +1,48 @@
+package planted
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+)
+
+func retentionBelowWindow(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve")
+	if err != nil {
+		return err
+	}
+	const id = "delivered-again-later"
+	if err := s.acknowledge(ctx, serve, "github", id); err != nil {
+		return err
+	}
+	var accepted time.Time
+	if err := s.pool.QueryRow(ctx, `SELECT now()`).Scan(&accepted); err != nil {
+		return fmt.Errorf("ask for the time: %w", err)
+	}
+	// A worker that has the bug may have deleted it by then.
+	if err := s.sees(ctx, "the event is done, and some seconds old", `
+		SELECT
+		WHERE now() > $1::timestamptz + interval '3 seconds'
+			AND NOT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')
+			AND NOT EXISTS (SELECT FROM hooklatch.effects WHERE state <> 'done')`, accepted); err != nil {
+		return err
+	}
+	if err := s.retention(ctx, serve); err != nil {
+		return err
+	}
+	return s.acknowledge(ctx, serve, "github", id)
+}
+
+// retention runs the clean-up through the command line, which has the bug.
+func (s *stage) retention(ctx context.Context, by *process) error {
+	cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "retention", "run", "--config", by.config)
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), bugs.Environment + "=" + string(s.bug)}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("run retention: %w\n%s", err, out)
+	}
+	return nil
+}
