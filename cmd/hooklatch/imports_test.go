@@ -74,6 +74,21 @@ var layers = []layer{
 	{packages: "outbox/inbox", exactly: map[string]string{
 		module + "/outbox": "the inbox keeps account of events; it does not know how they come in",
 	}},
+	{packages: "outbox/browse", exactly: map[string]string{
+		module + "/outbox": "what finds rows for people does not know how they come in",
+	}},
+	{packages: "outbox/erasure", exactly: map[string]string{
+		module + "/outbox": "an erasure takes away what is stored; it does not know how events come in",
+	}},
+	{packages: "outbox/quarantine", exactly: map[string]string{
+		module + "/outbox": "the quarantine keeps what did not come in",
+	}},
+	{packages: "outbox/repair", exactly: map[string]string{
+		module + "/outbox": "repair is told how work without a job is found; it does not know how events come in",
+	}},
+	{packages: "outbox/retention", exactly: map[string]string{
+		module + "/outbox": "retention keeps house; it does not know how events come in",
+	}},
 	{packages: "outbox/fleet", exactly: map[string]string{
 		module + "/outbox": "the fleet keeps account of destinations; it does not know how events come in",
 	}},
@@ -176,7 +191,10 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
-var parts = []string{"outbox", "outbox/commit", "outbox/fleet", "outbox/inbox", "outbox/ledger", "outbox/riverjob"}
+var parts = []string{
+	"outbox", "outbox/browse", "outbox/commit", "outbox/erasure", "outbox/fleet", "outbox/inbox", "outbox/ledger",
+	"outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob",
+}
 
 func TestLeavesImportLeavesOnly(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// grantsOf are the statements of the page for one role, for a role of the test.
+func grantsOf(t *testing.T, role, own string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	for _, block := range regexp.MustCompile("(?s)```sql\n(-- roles:.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if strings.Contains(block[1], " TO "+role) {
+			return strings.ReplaceAll(block[1], role, own)
+		}
+	}
+	require.Fail(t, "the page has no grants", role)
+	return ""
+}
+
+// withRole makes a role with the rights of the page, and returns how it connects.
+func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
+	t.Helper()
+	database := pool.Config().ConnConfig.Database
+	own := role + "_" + database[len(database)-12:]
+	for _, statement := range []string{"CREATE ROLE " + own + " LOGIN PASSWORD 'secret'", grantsOf(t, role, own)} {
+		_, err := pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	u, err := url.Parse(pgtest.URL(t, pool))
+	require.NoError(t, err)
+	u.User = url.UserPassword(own, "secret")
+	return u.String()
+}
+
+// Gateway and worker run under the roles of the page: an event is accepted, becomes an
+// effect and is done, what is past its time is deleted, a day of each table included,
+// and a server that was promoted is taken for the one that is known.
+func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	as := func(role string) func(*config.Config) {
+		database := secret.New(withRole(t, pool, role))
+		return func(cfg *config.Config) { cfg.Database.URL, cfg.Database.DirectURL = database, secret.Value{} }
+	}
+	worker := newSystem(t, systemOptions{pool: pool, noGateway: true, change: as("hooklatch_worker")})
+	asGateway := as("hooklatch_gateway")
+	gateway := newSystem(t, systemOptions{pool: pool, noWorker: true, change: func(cfg *config.Config) {
+		asGateway(cfg)
+		github := cfg.Sources["github"]
+		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the commands have that
+		cfg.Sources["github"] = github
+	}})
+	for range 2 { // the second time it is a duplicate
+		must(t, gateway.args("send", "stripe", "--id", "evt_1")...)
+	}
+	var refused command
+	require.Equal(t, exitFailed, refused.run(t.Context(), gateway.args("send", "github", "--id", "evt_2")...))
+	worker.waitDone(t, "stripe", "evt_1")
+	require.Eventually(t, func() bool {
+		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1 AND duplicate_times <> '{}'`) &&
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) && worker.counts(t, 1, `SELECT count(*) FROM hooklatch.known_addresses`) &&
+			worker.counts(t, 2, `SELECT count(*) FROM hooklatch.processes`) &&
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) // the worker's, at its start
+	}, patience, tick)
+
+	// Days that are over, which the test makes as the owner.
+	for _, statement := range []string{
+		`CREATE TABLE hooklatch.deliveries_20200101 PARTITION OF hooklatch.deliveries FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
+		`CREATE TABLE hooklatch.links_20200101 PARTITION OF hooklatch.links FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
+		`UPDATE hooklatch.effects SET created_at = '2020-01-01Z', finished_at = '2020-01-01Z'`,
+		`UPDATE hooklatch.processed_events SET received_at = '2020-01-01Z', processed_at = '2020-01-01Z'`,
+		`DELETE FROM hooklatch.retention_progress`, // of the worker's own run
+	} {
+		_, err := pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	own, err := pgxpool.New(t.Context(), worker.config.Database.URL.Reveal())
+	require.NoError(t, err)
+	t.Cleanup(own.Close)
+	o, err := outbox.New(outbox.Options{Pool: own})
+	require.NoError(t, err)
+	settings := retention.Settings{}
+	report, err := o.Retention().Run(t.Context(), retention.Order{Settings: settings})
+	require.NoError(t, err)
+	require.True(t, report.Stopped)
+	report, err = o.Retention().Run(t.Context(), retention.Order{Settings: settings, Approved: &ledger.Operator{Who: "ann", Via: "test"}})
+	require.NoError(t, err)
+	require.True(t, report.Complete)
+	for _, nothing := range []string{
+		`SELECT count(*) FROM hooklatch.processed_events`, `SELECT count(*) FROM hooklatch.effects`,
+		`SELECT count(*) FROM pg_class WHERE relname IN ('deliveries_20200101', 'links_20200101')`,
+	} {
+		require.True(t, worker.counts(t, 0, nothing), nothing)
+	}
+	for _, statement := range []string{
+		`SELECT hooklatch.drop_day('deliveries', (now() AT TIME ZONE 'UTC')::date)`,
+		`SELECT hooklatch.drop_day('processed_events', '2020-01-01')`,
+		`DROP TABLE hooklatch.effects`,
+		`INSERT INTO hooklatch.processed_events SELECT * FROM hooklatch.processed_events`,
+	} {
+		_, err := own.Exec(t.Context(), statement)
+		require.Error(t, err, statement)
+	}
+	for _, spoken := range []func() error{
+		func() error { _, err := o.Repair().FollowPromotion(t.Context()); return err },
+		func() error { return o.Repair().Promoted(t.Context(), ledger.Operator{Who: "ann", Via: "test"}) },
+	} {
+		_, err := pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = timeline - 1`)
+		require.NoError(t, err)
+		require.NoError(t, spoken())
+		state, err := o.Repair().State(t.Context())
+		require.NoError(t, err)
+		require.False(t, state.Withheld)
+	}
+	for _, s := range []*system{worker, gateway} {
+		require.NotContains(t, s.logs.String(), "permission denied")
+	}
+}
+
+func TestAReaderSeesNoPayload(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	reader, err := pgxpool.New(t.Context(), withRole(t, pool, "hooklatch_reader"))
+	require.NoError(t, err)
+	t.Cleanup(reader.Close)
+	for _, seen := range []string{"processed_events", "all_links", "all_attempts", "effect_transitions", "operator_log", "installation", "this_server()"} {
+		_, err := reader.Exec(t.Context(), "SELECT * FROM hooklatch."+seen)
+		require.NoError(t, err)
+	}
+	for _, refused := range []string{"SELECT body FROM hooklatch.deliveries", "SELECT request_body FROM hooklatch.effects", "DELETE FROM hooklatch.destinations"} {
+		_, err := reader.Exec(t.Context(), refused)
+		require.ErrorContains(t, err, "permission denied", refused)
+	}
+}
