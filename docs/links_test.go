@@ -82,6 +82,17 @@ func anchorsOf(text string) []string {
 	return anchors
 }
 
+func TestContentsLeaveOutNoSection(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"operations.md", "migrate.md"} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, section := range anchorsOf(string(text))[1:] { // without the title
+			require.Contains(t, string(text), "](#"+section+")", page)
+		}
+	}
+}
+
 func TestEveryNamedFileExists(t *testing.T) {
 	t.Parallel()
 	for page, text := range pages(t) {
