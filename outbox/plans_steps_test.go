@@ -246,10 +246,13 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 // looked at costs its share.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
-	hourAgo := time.Now().Add(-time.Hour)
+	var from time.Time // when the first was received: the hour that fill says, or less after midnight
+	require.NoError(t, b.of.admin.QueryRow(t.Context(),
+		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
+	until := from.Add(time.Second)
 	never := &browse.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}
 	for _, f := range []browse.EventFilter{
-		{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}, {Type: "none"}, {Since: hourAgo, Until: hourAgo.Add(time.Second)}, {Match: never},
+		{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}, {Type: "none"}, {Since: from, Until: until}, {Match: never},
 	} {
 		b.walk(t, func(ctx context.Context) (int, error) {
 			p, err := b.Browser().Events(ctx, f, browse.Beginning, page)
@@ -260,7 +263,7 @@ func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 			return max(p.Looked, 1), err
 		})
 	}
-	for _, f := range []browse.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: hourAgo, Until: hourAgo.Add(time.Second)}} {
+	for _, f := range []browse.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: from, Until: until}} {
 		b.walk(t, func(ctx context.Context) (int, error) {
 			p, err := b.Browser().Effects(ctx, f, browse.Beginning, page)
 			return max(p.Looked, 1), err
