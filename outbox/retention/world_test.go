@@ -29,8 +29,8 @@ const day = retention.Day
 type world struct {
 	*outbox.Outbox
 
-	pool  *pgxpool.Pool // of the Outbox
-	plans *explained.Log
+	pool  *pgxpool.Pool  // of the Outbox
+	plans *explained.Log // of a watched world, when this build of Postgres can tell
 }
 
 // ownClock makes now() and clock_timestamp() ours, in everything that is parsed later.
@@ -58,12 +58,23 @@ const sameClock = `
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return openWorld(t, false)
+}
+
+// watchedWorld has plans, which take as long as all the rest.
+func watchedWorld(t *testing.T) *world {
+	t.Helper()
+	return openWorld(t, true)
+}
+
+func openWorld(t *testing.T, watched bool) *world {
+	t.Helper()
 	made := pgtest.New(t, pgtest.Empty())
 	_, err := made.Exec(t.Context(), ownClock)
 	require.NoError(t, err)
 	w := &world{}
 	config := made.Config()
-	if explained.Available(t.Context(), made) {
+	if watched && explained.Available(t.Context(), made) {
 		w.plans = explained.Watch(config)
 	}
 	made.Reset()
