@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
@@ -197,9 +196,9 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	for after := int64(0); !r.over(ctx); {
 		var events []looked
 		var last *int64
-		err := r.slice(ctx, "delete_kept_events", func(ctx context.Context, tx pgx.Tx) error {
+		err := r.sparse(ctx, "delete_kept_events", func(ctx context.Context, tx pgx.Tx) error {
 			rows, err := r.sql.DeleteKeptEvents.With(deleteKeptEvents{
-				Members: members, After: after, Look: r.look, Needed: r.needs.behind(after, math.MaxInt32), Since: r.needs.since,
+				Members: members, After: after, Look: lookedAtAtOnce, Needed: r.needs.behind(after, math.MaxInt32), Since: r.needs.since,
 			}).Query(ctx, tx)
 			if err != nil {
 				return err
@@ -207,7 +206,7 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 			if events, err = pgx.CollectRows(rows, scanLooked); err != nil {
 				return err
 			}
-			err = r.sql.ForgetKeptEvents.With(forgetKeptEvents{After: after, Look: r.look}).QueryRow(ctx, tx).Scan(&last)
+			err = r.sql.ForgetKeptEvents.With(forgetKeptEvents{After: after, Look: lookedAtAtOnce}).QueryRow(ctx, tx).Scan(&last)
 			return err
 		})
 		if err != nil {
@@ -245,18 +244,4 @@ func (r *run) lookBehind(ctx context.Context, t *task) error {
 	}
 	t.oldest = first
 	return nil
-}
-
-// slice runs one slice, unless another run is at one.
-func (k *Keeper) slice(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
-	return k.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		var locked bool
-		if err := k.sql.TryLock.With(tryLock{Name: string(k.schema) + ".retention"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
-			return fmt.Errorf("lock: %w", err)
-		}
-		if !locked {
-			return ErrBusy
-		}
-		return f(ctx, tx)
-	})
 }

@@ -38,11 +38,7 @@ type Keeper struct {
 	schema schema.Name
 	sql    statements
 	logger *slog.Logger
-	look   int // rows of a slice
 }
-
-// defaultLook is a slice that takes some ten milliseconds.
-const defaultLook = 1_000
 
 // New returns a Keeper on a migrated database. It starts nothing.
 func New(opts Options) (*Keeper, error) {
@@ -57,7 +53,7 @@ func New(opts Options) (*Keeper, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger, look: defaultLook}, nil
+	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger}, nil
 }
 
 // ErrBusy is what a run returns while another one is at work.
@@ -81,7 +77,7 @@ type Order struct {
 // Run deletes what is past its time and not needed. What it cannot finish, the next
 // run does. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
-	r := &run{Keeper: k, order: o}
+	r := &run{Keeper: k, order: o, look: deletedAtOnce}
 	if err := r.prepare(ctx); err != nil {
 		return Report{}, fmt.Errorf("retention: %w", err)
 	}
@@ -114,6 +110,7 @@ type run struct {
 	*Keeper
 
 	order    Order
+	look     int       // rows of a slice in which many go
 	now      time.Time // of the database
 	settings Settings  // in effect
 	tasks    []*task

@@ -82,7 +82,7 @@ func (r *run) keepNeeded(ctx context.Context, days []partition) error {
 	if err != nil {
 		return err
 	}
-	for events := range slices.Chunk(needs.payloads, r.look) {
+	for events := range slices.Chunk(needs.payloads, lookedAtAtOnce) {
 		came, err := r.whenTheyCame(ctx, events)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) e
 // eachUnfinished calls f with the events of a time, in seconds since 1970, that wait
 // for their dispatch or for a person, in slices.
 func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(events []int64) error) error {
-	for at := (eventsReceived{From: from, Until: until, Look: r.look}); ; {
+	for at := (eventsReceived{From: from, Until: until, Look: lookedAtAtOnce}); ; {
 		rows, err := r.sql.EventsReceived.With(at).Query(ctx, byIndex(r))
 		if err != nil {
 			return fmt.Errorf("look for undispatched events: %w", err)
@@ -139,7 +139,7 @@ func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(even
 		}
 		at.Source, at.After = source, seq
 	}
-	for at := (eventsPutAside{From: from, Until: until, Look: r.look}); ; {
+	for at := (eventsPutAside{From: from, Until: until, Look: lookedAtAtOnce}); ; {
 		rows, err := r.sql.EventsPutAside.With(at).Query(ctx, byIndex(r))
 		if err != nil {
 			return fmt.Errorf("look for failed events: %w", err)
@@ -166,12 +166,12 @@ func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 		return err
 	}
 	note := func(events []int64) error {
-		return r.slice(ctx, "note_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
+		return r.alone(ctx, "note_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
 			_, err := r.sql.NoteKeptDeliveries.With(keepEvents{Events: events}).Exec(ctx, tx)
 			return err
 		})
 	}
-	for events := range slices.Chunk(needs.payloads, r.look) {
+	for events := range slices.Chunk(needs.payloads, lookedAtAtOnce) {
 		if err := note(events); err != nil {
 			return err
 		}
@@ -179,10 +179,10 @@ func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 	if err := r.eachUnfinished(ctx, 0, math.MaxInt32, note); err != nil {
 		return err
 	}
-	for at := (deleteKeptDeliveries{Look: r.look, Needed: needs.payloads, Since: needs.since}); !r.over(ctx); {
+	for at := (deleteKeptDeliveries{Look: lookedAtAtOnce, Needed: needs.payloads, Since: needs.since}); !r.over(ctx); {
 		var last *uuid.UUID
 		var seen, gone int64
-		err := r.slice(ctx, "delete_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
+		err := r.sparse(ctx, "delete_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
 			return r.sql.DeleteKeptDeliveries.With(at).QueryRow(ctx, tx).Scan(&seen, &gone, &last)
 		})
 		if err != nil {

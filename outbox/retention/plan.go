@@ -13,7 +13,7 @@ import (
 // Plan counts what a run would delete, and deletes nothing. What unfinished work needs
 // is among Kept, as far as it is known by then.
 func (k *Keeper) Plan(ctx context.Context, settings Settings) (Report, error) {
-	r := &run{Keeper: k, order: Order{Settings: settings}}
+	r := &run{Keeper: k, order: Order{Settings: settings}, look: lookedAtAtOnce}
 	err := r.prepare(ctx)
 	if err == nil {
 		err = r.countAll(ctx)
