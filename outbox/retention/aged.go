@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
@@ -70,25 +71,36 @@ func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	return nil
 }
 
+// versionPlace is where a slice of versions ends. The zero value is before all.
+type versionPlace struct {
+	Scope     identity.Scope
+	LatestKey string
+}
+
 // deleteVersions deletes the versions of objects that no effect was applied to for as
 // long as effects are kept: an older event wins again. It walks them all, in the order
 // of their keys, once a day.
 func (r *run) deleteVersions(ctx context.Context, t *task) error {
-	for at := (versionsAged{Before: t.before, Look: r.look}); !r.over(ctx); {
+	at := r.leftVersions.take()
+	for !r.over(ctx) {
 		var seen, gone int64
-		next := at
-		err := r.slice(ctx, "delete_versions", func(ctx context.Context, tx pgx.Tx) error {
-			next = at
-			return r.sql.DeleteVersions.With(at).QueryRow(ctx, tx).Scan(&seen, &gone, &next.Scope, &next.LatestKey)
+		var next versionPlace
+		err := r.sparse(ctx, "delete_versions", func(ctx context.Context, tx pgx.Tx) error {
+			return r.sql.DeleteVersions.With(versionsAged{versionPlace: at, Before: t.before, Look: lookedAtAtOnce}).QueryRow(ctx, tx).
+				Scan(&seen, &gone, &next.Scope, &next.LatestKey)
 		})
 		if err != nil {
 			return fmt.Errorf("walk versions: %w", err)
 		}
 		t.rows += gone
-		if seen < int64(r.look) {
+		if r.order.Progress != nil {
+			r.order.Progress(t.part())
+		}
+		if seen < lookedAtAtOnce {
 			return nil
 		}
 		at = next
 	}
+	r.leftVersions.leave(at)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// place is where a slice of effects ends.
+// place is where a slice of effects ends. The zero value is before all.
 type place struct {
 	CreatedAt  time.Time
 	Scope      identity.Scope
@@ -18,19 +18,16 @@ type place struct {
 }
 
 // deleteEffects deletes the effects that ended before their time, the oldest first. Those
-// that have not ended, or whose event is still there, are looked at in each run. Their
+// that have not ended, or whose event is still there, are looked at in each walk. Their
 // keys outlive the event, or a replay would have them done again.
 func (r *run) deleteEffects(ctx context.Context, t *task) error {
-	for at := (place{CreatedAt: time.Unix(0, 0)}); !r.over(ctx); {
+	at := r.leftEffects.take()
+	for !r.over(ctx) {
 		var seen, gone int64
+		var next place
 		err := r.slice(ctx, "delete_effects", func(ctx context.Context, tx pgx.Tx) error {
-			next := at
-			err := r.sql.DeleteEffects.With(deleteEffects{place: at, Before: t.before, Look: r.look}).QueryRow(ctx, tx).
+			return r.sql.DeleteEffects.With(deleteEffects{place: at, Before: t.before, Look: r.look}).QueryRow(ctx, tx).
 				Scan(&seen, &gone, &next.CreatedAt, &next.Scope, &next.Key, &next.Generation)
-			if err == nil {
-				at = next
-			}
-			return err
 		})
 		if err != nil {
 			return err
@@ -42,6 +39,8 @@ func (r *run) deleteEffects(ctx context.Context, t *task) error {
 		if seen < int64(r.look) {
 			return nil
 		}
+		at = next
 	}
+	r.leftEffects.leave(at)
 	return nil
 }

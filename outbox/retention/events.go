@@ -193,7 +193,8 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	for i, t := range sources {
 		members[i], of[t.source] = member{Source: t.source, Before: t.before}, t
 	}
-	for after := int64(0); !r.over(ctx); {
+	after := r.leftKept.take()
+	for !r.over(ctx) {
 		var events []looked
 		var last *int64
 		err := r.sparse(ctx, "delete_kept_events", func(ctx context.Context, tx pgx.Tx) error {
@@ -227,6 +228,7 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 		}
 		after = *last
 	}
+	r.leftKept.leave(after)
 	return nil
 }
 

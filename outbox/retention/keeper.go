@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -38,6 +39,11 @@ type Keeper struct {
 	schema schema.Name
 	sql    statements
 	logger *slog.Logger
+
+	leftDeliveries left[uuid.UUID] // among those that were kept
+	leftKept       left[int64]     // among the events that were kept
+	leftEffects    left[place]
+	leftVersions   left[versionPlace]
 }
 
 // New returns a Keeper on a migrated database. It starts nothing.

@@ -179,7 +179,8 @@ func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 	if err := r.eachUnfinished(ctx, 0, math.MaxInt32, note); err != nil {
 		return err
 	}
-	for at := (deleteKeptDeliveries{Look: lookedAtAtOnce, Needed: needs.payloads, Since: needs.since}); !r.over(ctx); {
+	at := deleteKeptDeliveries{After: r.leftDeliveries.take(), Look: lookedAtAtOnce, Needed: needs.payloads, Since: needs.since}
+	for !r.over(ctx) {
 		var last *uuid.UUID
 		var seen, gone int64
 		err := r.sparse(ctx, "delete_kept_deliveries", func(ctx context.Context, tx pgx.Tx) error {
@@ -194,5 +195,6 @@ func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 		}
 		at.After = *last
 	}
+	r.leftDeliveries.leave(at.After)
 	return nil
 }

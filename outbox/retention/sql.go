@@ -181,10 +181,10 @@ type guardsAged struct {
 }
 
 type versionsAged struct {
-	Scope     identity.Scope
-	LatestKey string
-	Before    time.Time
-	Look      int
+	versionPlace
+
+	Before time.Time
+	Look   int
 }
 
 type outliving struct{ From, Until time.Time }
