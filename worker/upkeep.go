@@ -33,8 +33,9 @@ const (
 	reconcileEvery  = time.Minute
 	// retentionEvery is how often retention looks whether there is something to
 	// delete, which is so once an hour, or goes on with what it did not finish.
-	retentionEvery = 5 * time.Minute
-	// retentionBudget is what a run may take: below the time-out of any job.
+	retentionEvery = 30 * time.Second
+	// retentionBudget is what a run may take: below the time-out of any job, and
+	// retentionEvery.
 	retentionBudget = 20 * time.Second
 	redactEvery     = time.Minute
 	// redactFor is how long one run redacts; the next goes on.
