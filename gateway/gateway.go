@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/hooklatch/hooklatch/outbox"
 )
@@ -39,7 +40,7 @@ type Gateway struct {
 	flights     *flights
 	memory      *memory
 	meters      *meters
-	tracer      trace.Tracer
+	tracer      trace.Tracer // nil when nobody asks for spans
 	log         *deliveryLog
 
 	mu       sync.Mutex // guards listener and stopped
@@ -66,8 +67,10 @@ func New(opts Options) (*Gateway, error) {
 		connections: newConnections(opts.MaxConnections, opts.TrustedProxies),
 		flights:     newFlights(flightLimits{all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress}),
 		memory:      newMemory(int64(opts.MaxBuffered)),
-		tracer:      opts.TracerProvider.Tracer(scopeName),
 		log:         newDeliveryLog(opts.Logger, opts.Now),
+	}
+	if _, silent := opts.TracerProvider.(noop.TracerProvider); !silent {
+		g.tracer = opts.TracerProvider.Tracer(scopeName)
 	}
 	if err := g.SetSources(opts.Sources); err != nil {
 		return nil, err

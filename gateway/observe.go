@@ -20,9 +20,11 @@ func (rx *reception) observeReply(r *reply) {
 	g, src := rx.gateway, rx.source
 	events := r.acceptance.Events
 	rx.endSpan(r.result, r.answer.Status)
-	rx.span.SetAttributes(semconv.MessagingBatchMessageCount(len(events)))
-	if len(events) == 1 {
-		rx.span.SetAttributes(semconv.MessagingMessageID(string(events[0].EventID)))
+	if rx.span.IsRecording() {
+		rx.span.SetAttributes(semconv.MessagingBatchMessageCount(len(events)))
+		if len(events) == 1 {
+			rx.span.SetAttributes(semconv.MessagingMessageID(string(events[0].EventID)))
+		}
 	}
 
 	took := g.opts.Now().Sub(rx.started)
@@ -71,6 +73,9 @@ func (rx *reception) observeRefusal(r *refusal) {
 }
 
 func (rx *reception) endSpan(res result, status int) {
+	if !rx.span.IsRecording() {
+		return
+	}
 	rx.span.SetAttributes(
 		semconv.HTTPResponseStatusCode(status),
 		semconv.MessagingMessageBodySize(rx.bodySize),

@@ -100,8 +100,8 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 // judge decides on a whole request: it is a check of the endpoint, or proven and
 // committed, or refused. Exactly one of its results is set.
 func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
-	proof, cancel := context.WithTimeout(rx.ctx, proofTimeout)
-	defer cancel()
+	proof := withPatience(rx.ctx, proofTimeout)
+	defer proof.end()
 	if len(rx.secrets.values) == 0 && !rx.source.Provider.Keyless {
 		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
@@ -258,10 +258,11 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 
 // startSpan begins the span of a delivery. What the sender says of its trace is
 // a link: a stranger decides neither our trace ids nor what is sampled. Unknown
-// sources get no span.
+// sources get no span, and nobody does where no spans are made: their attributes
+// cost more than finding the event.
 func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
 	ctx := c.Request().Context()
-	if src == nil {
+	if src == nil || g.tracer == nil {
 		return ctx, trace.SpanFromContext(context.Background())
 	}
 	return g.tracer.Start(ctx, "receive "+src.Name, spanOptions(c.Request(), src)...)

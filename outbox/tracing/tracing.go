@@ -31,6 +31,9 @@ const header = "traceparent"
 
 // Parent is the W3C traceparent of the span in ctx, or empty without one.
 func Parent(ctx context.Context) string {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ""
+	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier[header]

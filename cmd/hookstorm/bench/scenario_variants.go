@@ -20,7 +20,7 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 		if err := b.acceptAs(ctx, limit, load.Options{Duplicates: 1}, report.SectionDuplicates, report.Limit, b.sizes.accept); err != nil {
 			return err
 		}
-		for _, share := range []float64{0, 0.5, 1} {
+		for _, share := range []float64{1, 0.5, 0} { // the first right after what it is held against
 			who := fmt.Sprintf(report.CameBefore, 100*share)
 			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
 				return err
