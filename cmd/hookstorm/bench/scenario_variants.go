@@ -15,14 +15,20 @@ import (
 
 // duplicatesTurn measures how events are accepted of which some came before, and the
 // same server without a database, which has no more to do for events that are known.
+// The two follow each other and take seconds: the speed of the machine changes between
+// minutes, and in its first second a server still grows.
 func duplicatesTurn(ctx context.Context, b *bench) error {
+	storm := 10 * b.sizes.accept
 	for range b.rounds {
-		if err := b.acceptAs(ctx, limit, load.Options{Duplicates: 1}, report.SectionDuplicates, report.Limit, b.sizes.accept); err != nil {
+		if err := b.acceptAs(ctx, limit, load.Options{Duplicates: 1}, report.SectionDuplicates, report.Limit, storm); err != nil {
 			return err
 		}
-		for _, share := range []float64{1, 0.5, 0} { // the first right after what it is held against
-			who := fmt.Sprintf(report.CameBefore, 100*share)
-			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
+		for _, t := range []struct {
+			share  float64
+			events int
+		}{{1, storm}, {0.5, b.sizes.accept}, {0, b.sizes.accept}} {
+			who := fmt.Sprintf(report.CameBefore, 100*t.share)
+			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: t.share}, report.SectionDuplicates, who, t.events); err != nil {
 				return err
 			}
 		}
