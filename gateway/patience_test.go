@@ -15,7 +15,7 @@ func TestPatienceEndsByItsTime(t *testing.T) {
 		p := withPatience(t.Context(), time.Second)
 		defer p.end()
 		began := time.Now()
-		time.Sleep(300 * time.Millisecond) // before anybody waits
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // synctest's clock; nobody waits yet
 		require.NoError(t, p.Err())
 		<-p.Done()
 		require.Equal(t, time.Second, time.Since(began))
