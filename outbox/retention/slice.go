@@ -19,6 +19,9 @@ const (
 	lookedAtAtOnce = 1_000
 	// rest is how long retention rests after a slice, in times of what it took.
 	rest = 6
+	// maxRest bounds a rest, in a run of some seconds: a slice that waited for a lock
+	// or a stalled disk did not work all the time it took.
+	maxRest = time.Second
 )
 
 // slice runs one slice, and rests. Deliveries that arrive meanwhile share the
@@ -38,7 +41,7 @@ func (k *Keeper) andRest(ctx context.Context, name commit.Name, times int, f fun
 	if err := k.alone(ctx, name, f); err != nil {
 		return err
 	}
-	_ = retry.Wait(ctx, time.Duration(times)*time.Since(began)) // the run sees the end of ctx before its next slice
+	_ = retry.Wait(ctx, min(time.Duration(times)*time.Since(began), maxRest)) // the run sees the end of ctx before its next slice
 	return nil
 }
 
