@@ -35,7 +35,7 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 	for _, goal := range r.Goals {
 		if goal.Measured {
 			goals++
-			require.Positive(t, goal.Max, goal.Name)
+			require.Positive(t, goal.High, goal.Name)
 		}
 	}
 	require.Equal(t, wanted, goals, "every goal of these is measured")
@@ -81,8 +81,8 @@ func TestRowsOfYearsAreWorkedOn(t *testing.T) {
 		}
 	}
 	require.Len(t, measured, 7)
-	require.Zero(t, measured["1,000,000 effects waiting: temporary files"].Max)
-	require.Less(t, measured["1,000,000 effects waiting: reconcile"].Max, 5.0)
+	require.Zero(t, measured["1,000,000 effects waiting: temporary files"].High)
+	require.Less(t, measured["1,000,000 effects waiting: reconcile"].High, 5.0)
 }
 
 func TestAnUnknownScenarioIsRefused(t *testing.T) {

@@ -1,6 +1,6 @@
 package report
 
-import "slices"
+import "github.com/hooklatch/hooklatch/outbox/spread"
 
 // fasterNaive is the variant of the naive pattern that we are compared with.
 func (r *Report) fasterNaive() string {
@@ -59,9 +59,12 @@ type Outcome struct {
 	// are 0.
 	Measured bool    `json:"measured"`
 	Median   float64 `json:"median"`
-	Min      float64 `json:"min"`
-	Max      float64 `json:"max"`
-	Met      bool    `json:"met"`
+	Low      float64 `json:"low"` // of the spread
+	High     float64 `json:"high"`
+	// Met: the median reaches the goal. Sure: so does the whole spread, or none of it
+	// does.
+	Met  bool `json:"met"`
+	Sure bool `json:"sure"`
 	// Broken: not even the loose bound of a quick run holds.
 	Broken bool `json:"broken"`
 }
@@ -72,19 +75,13 @@ func (r *Report) Judge() {
 	for _, goal := range Goals() {
 		o := Outcome{Name: goal.Name, Unit: goal.Unit, Want: goal.Want, AtLeast: goal.AtLeast, From: goal.From}
 		if values := goal.of(r); len(values) > 0 {
-			o.Measured, o.Median, o.Min, o.Max = true, median(values), slices.Min(values), slices.Max(values)
-			o.Met = reaches(o.Median, goal.Want, goal.AtLeast)
-			o.Broken = r.Quick && goal.Loose != 0 && !reaches(o.Median, goal.Loose, goal.AtLeast)
+			s := spread.Of(values)
+			o.Measured, o.Median, o.Low, o.High = true, s.Median, s.Low, s.High
+			o.Met, o.Sure = s.Reaches(goal.Want, goal.AtLeast), !s.Holds(goal.Want)
+			o.Broken = r.Quick && goal.Loose != 0 && !s.Reaches(goal.Loose, goal.AtLeast)
 		}
 		r.Goals = append(r.Goals, o)
 	}
-}
-
-func reaches(value, bound float64, atLeast bool) bool {
-	if atLeast {
-		return value >= bound
-	}
-	return value <= bound
 }
 
 // Broken are the goals of which not even the loose bound of a quick run holds.

@@ -6,6 +6,8 @@ package report
 import (
 	"slices"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/spread"
 )
 
 // Report is everything that one run measured.
@@ -185,14 +187,4 @@ func (r *Report) index(section, who string, quantity Quantity) int {
 }
 
 // median is the value in the middle, 0 of none.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
+func median(values []float64) float64 { return spread.Of(values).Median }

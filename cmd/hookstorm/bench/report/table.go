@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/outbox/spread"
 )
 
 // Print writes the report for people, in Markdown that is as easy to read as text.
@@ -18,7 +20,7 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintf(&page, "\n**%s**\n\n%s", section, grid(r.table(section)))
 	}
 	if len(r.Goals) > 0 {
-		fmt.Fprintf(&page, "\n**Goals**\n\n%s", grid(r.goals()))
+		fmt.Fprintf(&page, "\n**Goals**, of the median and the spread, in which it lies with %.0f %% certainty\n\n%s", 100*spread.Certainty, grid(r.goals()))
 	}
 	_, err := io.WriteString(w, page.String())
 	return err
@@ -37,7 +39,7 @@ func (r *Report) heading(page *strings.Builder) {
 	if r.Previous != "" {
 		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)
 	}
-	fmt.Fprintf(page, "Command: `%s`. Medians of %s with min..max; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
+	fmt.Fprintf(page, "Command: `%s`. Medians of %s with the least and the greatest; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
 	r.disturbances(page)
 	if r.filled() {
 		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished.\n", number(float64(r.Rows)))
@@ -110,7 +112,7 @@ func (r *Report) table(section string) [][]string {
 	for _, one := range who {
 		row := []string{one}
 		for _, quantity := range quantities {
-			row = append(row, spread(r.values(section, one, quantity)))
+			row = append(row, all(r.values(section, one, quantity)))
 		}
 		rows = append(rows, row)
 	}
@@ -127,7 +129,7 @@ func (r *Report) goals() [][]string {
 		}
 		result := "-"
 		if o.Measured {
-			result = number(o.Median) + o.unit() + " (" + number(o.Min) + ".." + number(o.Max) + ")"
+			result = number(o.Median) + o.unit() + " (" + number(o.Low) + ".." + number(o.High) + ")"
 		}
 		rows = append(rows, []string{o.Name, bound + number(o.Want) + o.unit(), result, o.gap()})
 	}
@@ -141,13 +143,16 @@ func (o Outcome) unit() string {
 	return " " + o.Unit
 }
 
-// gap is by which factor a goal was missed.
+// gap is by which factor a goal was missed, and whether that is sure.
 func (o Outcome) gap() string {
+	const unsure = ", but the spread holds it"
 	switch {
 	case !o.Measured:
 		return "not measured"
-	case o.Met:
+	case o.Met && o.Sure:
 		return "reached"
+	case o.Met:
+		return "reached" + unsure
 	}
 	factor := o.Median / o.Want
 	if o.AtLeast {
@@ -156,11 +161,15 @@ func (o Outcome) gap() string {
 	if math.IsInf(factor, 0) || math.IsNaN(factor) {
 		return "missed"
 	}
-	return fmt.Sprintf("missed by a factor of %.2f", factor)
+	missed := fmt.Sprintf("missed by a factor of %.2f", factor)
+	if !o.Sure {
+		missed += unsure
+	}
+	return missed
 }
 
-// spread is the median with the least and the greatest of all rounds.
-func spread(values []float64) string {
+// all is the median with the least and the greatest of all rounds.
+func all(values []float64) string {
 	switch len(values) {
 	case 0:
 		return "-"
