@@ -37,12 +37,17 @@ func (s *stage) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// costs writes down what each of n events cost since before.
-func (s *stage) costs(ctx context.Context, section, who string, n int, before account) error {
+// costsSince writes down what each of n events cost from then on.
+func (s *stage) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {
 		return err
 	}
+	return s.costs(ctx, section, who, n, before, now)
+}
+
+// costs writes down what each of n events cost between two moments.
+func (s *stage) costs(ctx context.Context, section, who string, n int, before, now account) error {
 	add := func(q report.Quantity, value float64) { s.bench.report.Add(section, who, q, value) }
 	perEvent := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
 	if meter.Known() {

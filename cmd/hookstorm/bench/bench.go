@@ -89,9 +89,20 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// takeTurns gives each scenario its turn in a round.
+// takeTurns gives each scenario its turn in a round, one for all that only take events.
 func (b *bench) takeTurns(ctx context.Context, turns []Scenario) error {
+	taking := Scenario{Name: "limit, naive and accept"}
 	for _, s := range turns {
+		taking.takes = append(taking.takes, s.takes...)
+	}
+	taking.run = func(ctx context.Context, b *bench) error { return b.takeEvents(ctx, taking.takes) }
+	if taking.takes != nil {
+		turns = append([]Scenario{taking}, turns...)
+	}
+	for _, s := range turns {
+		if s.run == nil {
+			continue
+		}
 		b.sayf("round %d: %s", b.round+1, s.Name)
 		if err := b.turn(ctx, s, b.sizes.patience); err != nil {
 			return err

@@ -11,32 +11,33 @@ type Scenario struct {
 	// the machine. The others compare within themselves, and run when they are named.
 	Turns bool
 
-	run func(ctx context.Context, b *bench) error
+	// takes are those that only take events: they do so in one turn.
+	takes []subject
+	run   func(ctx context.Context, b *bench) error // nil for those
 }
 
-// Scenarios are all there are, in the order in which they run. The two that accept is
-// compared with stand next to it: the speed of a machine changes between minutes.
+// Scenarios are all there are, in the order in which they run.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{"naive", "one transaction for each event: dedup row with payload, River job; with River's GIN indexes and without", true, naiveTurn},
-		{"limit", "the same Echo server verifies and answers, without a database", true, limitTurn},
-		{"accept", "Hooklatch accepts", true, acceptTurn},
-		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done", true, lifeTurn},
-		{"backlog", "events made while the receiver was down are drained", true, backlogTurn},
-		{"idle", "single events of an idle system, and what it does without any", true, idleTurn},
-		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, duplicatesTurn},
-		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, gatewaysTurn},
-		{"pools", "naive with pools of 8 to 64 connections", false, poolsTurn},
-		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, connectionsTurn},
-		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, bodiesTurn},
-		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, coldTurn},
-		{"growth", "Hooklatch accepts beside 10,000,000 dedup rows, of random and of time-ordered ids", false, growthTurn},
-		{"years", "WAL of lives right after a checkpoint, 10,000,000 events and effects behind them, beside --previous", false, yearsTurn},
-		{"order", "deliveries of an order with 10 and with 50,000 effects waiting in it", false, orderTurn},
-		{"waiting", "whole lives beside 1,000,000 effects of a paused destination and 2,000,000 finished ones; then it is resumed", false, waitingTurn},
-		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, standbyTurn},
-		{"profile", "where Postgres' time goes in a whole life; needs pg_stat_statements", false, profileTurn},
-		{"upkeep", "whole lives while upkeep runs twice a second, beside lives without", false, upkeepTurn},
+		{"limit", "the same Echo server verifies and answers, without a database", true, []subject{limit}, nil},
+		{"naive", "one transaction for each event: dedup row with payload, River job; with River's GIN indexes and without", true, []subject{naive, naiveWithoutGIN}, nil},
+		{"accept", "Hooklatch accepts", true, []subject{accepting}, nil},
+		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done", true, nil, lifeTurn},
+		{"backlog", "events made while the receiver was down are drained", true, nil, backlogTurn},
+		{"idle", "single events of an idle system, and what it does without any", true, nil, idleTurn},
+		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, nil, duplicatesTurn},
+		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, nil, gatewaysTurn},
+		{"pools", "naive with pools of 8 to 64 connections", false, nil, poolsTurn},
+		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, nil, connectionsTurn},
+		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, nil, bodiesTurn},
+		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, nil, coldTurn},
+		{"growth", "Hooklatch accepts beside 10,000,000 dedup rows, of random and of time-ordered ids", false, nil, growthTurn},
+		{"years", "WAL of lives right after a checkpoint, 10,000,000 events and effects behind them, beside --previous", false, nil, yearsTurn},
+		{"order", "deliveries of an order with 10 and with 50,000 effects waiting in it", false, nil, orderTurn},
+		{"waiting", "whole lives beside 1,000,000 effects of a paused destination and 2,000,000 finished ones; then it is resumed", false, nil, waitingTurn},
+		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, nil, standbyTurn},
+		{"profile", "where Postgres' time goes in a whole life; needs pg_stat_statements", false, nil, profileTurn},
+		{"upkeep", "whole lives while upkeep runs twice a second, beside lives without", false, nil, upkeepTurn},
 	}
 }
 

@@ -46,7 +46,7 @@ func backlogTurn(ctx context.Context, b *bench) (err error) {
 	came, _ := b.receiver.seen()
 	b.report.Add(report.SectionBacklog, report.WholeLife, report.Rate, middle(came))
 	b.report.Add(report.SectionBacklog, report.WholeLife, report.FirstDelivery, came[0].Sub(back).Seconds())
-	return s.costs(ctx, report.SectionBacklog, report.WholeLife, n, before)
+	return s.costsSince(ctx, report.SectionBacklog, report.WholeLife, n, before)
 }
 
 // middle is the rate over the middle 80 %, without the probes at the beginning and

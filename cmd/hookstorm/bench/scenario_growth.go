@@ -110,5 +110,5 @@ func (b *bench) acceptBeside(ctx context.Context, server *postgres, database str
 		return err
 	}
 	b.timings(report.SectionGrowth, who, run)
-	return s.costs(ctx, report.SectionGrowth, who, run.Events, before)
+	return s.costsSince(ctx, report.SectionGrowth, who, run.Events, before)
 }

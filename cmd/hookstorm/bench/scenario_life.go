@@ -113,5 +113,5 @@ func (s *stage) live(ctx context.Context, client *load.Client, n int, section, w
 	b.report.Add(section, who, report.Accepted, run.Rate())
 	b.report.Add(section, who, report.Delivered, 100*float64(len(delivered))/float64(n))
 	b.latencies(section, who, run)
-	return s.costs(ctx, section, who, n, before)
+	return s.costsSince(ctx, section, who, n, before)
 }

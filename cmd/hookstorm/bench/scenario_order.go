@@ -61,5 +61,5 @@ func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err 
 	}
 	slices.Sort(pauses) // the first ones wait for the breaker to close
 	b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
-	return s.costs(ctx, report.SectionOrder, who, heads, before)
+	return s.costsSince(ctx, report.SectionOrder, who, heads, before)
 }

@@ -93,7 +93,7 @@ func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
 		return err
 	}
 	b.timings(report.SectionStandby, report.FourGateways, run)
-	if err := s.costs(ctx, report.SectionStandby, report.FourGateways, run.Events, before); err != nil {
+	if err := s.costsSince(ctx, report.SectionStandby, report.FourGateways, run.Events, before); err != nil {
 		return err
 	}
 	var commits int

@@ -15,23 +15,46 @@ import (
 
 // duplicatesTurn measures how events are accepted of which some came before, and the
 // same server without a database, which has no more to do for events that are known.
-// The two follow each other and take seconds: the speed of the machine changes between
-// minutes, and in its first second a server still grows.
 func duplicatesTurn(ctx context.Context, b *bench) error {
-	storm := 10 * b.sizes.accept
 	for range b.rounds {
-		if err := b.acceptAs(ctx, limit, load.Options{Duplicates: 1}, report.SectionDuplicates, report.Limit, storm); err != nil {
+		if err := b.storm(ctx); err != nil {
 			return err
 		}
-		for _, t := range []struct {
-			share  float64
-			events int
-		}{{1, storm}, {0.5, b.sizes.accept}, {0, b.sizes.accept}} {
-			who := fmt.Sprintf(report.CameBefore, 100*t.share)
-			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: t.share}, report.SectionDuplicates, who, t.events); err != nil {
+		for _, share := range []float64{0.5, 0} {
+			who := fmt.Sprintf(report.CameBefore, 100*share)
+			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// storm measures events all of which came before, in turn with the limit. It takes
+// seconds: in its first one a server still grows.
+func (b *bench) storm(ctx context.Context) (err error) {
+	var both []*contestant
+	defer func() {
+		for _, c := range both {
+			err = errors.Join(err, c.leave(ctx))
+		}
+	}()
+	for _, who := range []subject{limit, accepting} {
+		name := who.name
+		if name == report.Hooklatch {
+			name = fmt.Sprintf(report.CameBefore, 100.0)
+		}
+		c, err := b.contest(ctx, who, name, load.Options{Duplicates: 1}, b.sizes.accept)
+		if err != nil {
+			return err
+		}
+		both = append(both, c)
+	}
+	if err := b.inTurn(ctx, report.SectionDuplicates, 10*b.sizes.accept, both); err != nil {
+		return err
+	}
+	for _, c := range both {
+		b.memory(report.SectionDuplicates, c.name, c.stage)
 	}
 	return nil
 }
@@ -99,7 +122,7 @@ func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, secti
 		return err
 	}
 	b.timings(section, name, run)
-	if err := s.costs(ctx, section, name, run.Events, before); err != nil {
+	if err := s.costsSince(ctx, section, name, run.Events, before); err != nil {
 		return err
 	}
 	b.memory(section, name, s)

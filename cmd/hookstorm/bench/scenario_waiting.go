@@ -182,5 +182,5 @@ func (b *bench) resume(ctx context.Context, server *postgres, full string) (err 
 	add(report.RateBeginning, between(came, 0.02, 0.12))
 	add(report.RateEnd, between(came, 0.88, 0.98))
 	add(report.ReconcileTime, max(paused, draining).Seconds())
-	return s.costs(ctx, report.SectionResumed, report.WholeLife, n, before)
+	return s.costsSince(ctx, report.SectionResumed, report.WholeLife, n, before)
 }

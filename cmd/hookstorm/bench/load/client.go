@@ -82,6 +82,22 @@ type Run struct {
 // Rate is how many events were taken in a second.
 func (r Run) Rate() float64 { return float64(r.Events) / r.Ended.Sub(r.Began).Seconds() }
 
+// Join puts runs of one client together, as if each had begun when the one before
+// ended.
+func Join(runs []Run) Run {
+	var all Run
+	for i, run := range runs {
+		if i == 0 {
+			all.Began, all.Ended = run.Began, run.Began
+		}
+		all.Events, all.Repeated = all.Events+run.Events, all.Repeated+run.Repeated
+		all.Ended = all.Ended.Add(run.Ended.Sub(run.Began))
+		all.latencies = append(all.latencies, run.latencies...)
+	}
+	slices.Sort(all.latencies)
+	return all
+}
+
 // Latency is the one below which a share of all is.
 func (r Run) Latency(share float64) time.Duration {
 	if len(r.latencies) == 0 {

@@ -112,6 +112,27 @@ func TestEveryEventIsSignedAndNew(t *testing.T) {
 	require.LessOrEqual(t, run.Latency(0.5), run.Latency(0.99))
 }
 
+// What lies between two runs is not theirs.
+func TestRunsAreJoined(t *testing.T) {
+	t.Parallel()
+	client := newTaker(t).dial(t, load.Options{Connections: 2})
+	var runs []load.Run
+	var length time.Duration
+	for range 2 {
+		run, err := client.Closed(t.Context(), 20)
+		require.NoError(t, err)
+		runs, length = append(runs, run), length+run.Ended.Sub(run.Began)
+	}
+	runs[1].Began, runs[1].Ended = runs[1].Began.Add(time.Hour), runs[1].Ended.Add(time.Hour)
+	all := load.Join(runs)
+	require.Equal(t, 40, all.Events)
+	require.Equal(t, runs[0].Began, all.Began)
+	require.InDelta(t, 40/length.Seconds(), all.Rate(), 0.01)
+	require.Equal(t, max(runs[0].Latency(1), runs[1].Latency(1)), all.Latency(1))
+	require.Equal(t, min(runs[0].Latency(0), runs[1].Latency(0)), all.Latency(0))
+	require.Zero(t, load.Join(nil).Events)
+}
+
 func TestARefusedEventIsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newTaker(t)
