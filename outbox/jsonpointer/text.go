@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -57,15 +59,37 @@ func (t *Text) Lookup(pointer string) gjson.Result {
 	name, rest := next(pointer)
 	for _, m := range slices.Backward(t.members) { // the last of equal names counts
 		if t.isNamed(m, name) {
-			return Lookup(gjson.ParseBytes(t.text[m.value:m.valueEnd]), rest)
+			return Lookup(t.at(m), rest)
 		}
 	}
 	return gjson.Result{}
 }
 
+// at is the value of a member. What most are, a text without escapes or a whole
+// number, needs no parser to say so.
+func (t *Text) at(m place) gjson.Result {
+	raw := string(t.text[m.value:m.valueEnd])
+	switch {
+	case raw[0] == '"' && strings.IndexByte(raw, '\\') < 0:
+		return gjson.Result{Type: gjson.String, Raw: raw, Str: raw[1 : len(raw)-1]}
+	case isDigit(raw[0]) && len(raw) <= exactDigits:
+		if n, err := strconv.ParseUint(raw, 10, 64); err == nil {
+			return gjson.Result{Type: gjson.Number, Raw: raw, Num: float64(n)}
+		}
+	}
+	return gjson.Parse(raw)
+}
+
+// exactDigits is how many digits a whole number may have that a float64 holds exactly,
+// whatever they are.
+const exactDigits = 15
+
 func (t *Text) isNamed(m place, name string) bool {
 	raw := t.text[m.name:m.nameEnd]
-	if bytes.IndexByte(raw, '\\') < 0 {
+	switch {
+	case len(raw) > 0 && name != "" && raw[0] != name[0] && raw[0] != '\\':
+		return false
+	case bytes.IndexByte(raw, '\\') < 0:
 		return string(raw) == name
 	}
 	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name

@@ -238,10 +238,6 @@ func (c Clock) Time(d *Document) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	text := value.Raw
-	if value.Type == gjson.String {
-		text = Unquote(value.Raw)
-	}
 	u := c.Unit
 	if u == "" {
 		switch {
@@ -253,7 +249,7 @@ func (c Clock) Time(d *Document) time.Time {
 			u = Seconds
 		}
 	}
-	t, err := u.lenient(text)
+	t, err := u.lenient(value)
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
 		return time.Time{}
 	}
@@ -261,13 +257,19 @@ func (c Clock) Time(d *Document) time.Time {
 }
 
 // lenient reads a time of a body: decimals may have a fraction.
-func (u Unit) lenient(s string) (time.Time, error) {
-	if u == RFC3339 {
-		return time.Parse(time.RFC3339Nano, s)
+func (u Unit) lenient(value gjson.Result) (time.Time, error) {
+	text, n := value.Raw, value.Num
+	if value.Type == gjson.String {
+		text = Unquote(value.Raw)
 	}
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return time.Time{}, err
+	if u == RFC3339 {
+		return time.Parse(time.RFC3339Nano, text)
+	}
+	if value.Type != gjson.Number {
+		var err error
+		if n, err = strconv.ParseFloat(text, 64); err != nil {
+			return time.Time{}, err
+		}
 	}
 	if u == Seconds {
 		n *= 1000
