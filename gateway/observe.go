@@ -27,7 +27,8 @@ func (rx *reception) observeReply(r *reply) {
 		}
 	}
 
-	took := g.opts.Now().Sub(rx.started)
+	now := g.opts.Now()
+	took := now.Sub(rx.started)
 	g.meters.answered(rx.ctx, src.counted, r.result, took)
 	switch r.result {
 	case resultHandshake:
@@ -50,7 +51,7 @@ func (rx *reception) observeReply(r *reply) {
 	for _, e := range events {
 		if e.Status == outbox.Duplicate {
 			// Two clocks: the database's and ours.
-			late := max(g.opts.Now().Sub(e.FirstReceivedAt), 0)
+			late := max(now.Sub(e.FirstReceivedAt), 0)
 			g.meters.duplicates.Add(rx.ctx, 1, src.counted.source)
 			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)
 			g.log.duplicate(rx.ctx, src, e, late)

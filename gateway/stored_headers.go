@@ -15,11 +15,15 @@ var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Se
 // storedHeaders are the headers of a delivery without any that is itself a
 // secret, or that repeats one (I12): a proxy in front puts the URL it was called
 // with, token and all, into headers of its own. Several values of one name stay
-// several.
+// several. Where all of them may be stored, they are header itself: nobody may change
+// it any more.
 func (s *source) storedHeaders(header http.Header) map[string][]string {
+	if !s.hidesAny(header) {
+		return header
+	}
 	stored := make(map[string][]string, len(header))
 	for name, values := range header {
-		if slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name) {
+		if s.hides(name) {
 			continue
 		}
 		if slices.ContainsFunc(values, s.repeatsSecret) {
@@ -30,6 +34,21 @@ func (s *source) storedHeaders(header http.Header) map[string][]string {
 		stored[name] = values
 	}
 	return stored
+}
+
+// hides reports whether no value of a header is stored.
+func (s *source) hides(name string) bool {
+	return slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name)
+}
+
+// hidesAny reports whether a value of a header is not stored.
+func (s *source) hidesAny(header http.Header) bool {
+	for name, values := range header {
+		if s.hides(name) || slices.ContainsFunc(values, s.repeatsSecret) {
+			return true
+		}
+	}
+	return false
 }
 
 // sentSecrets are the texts that requests of the source carry as their proof,

@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"log/slog"
 
-	"github.com/google/uuid"
-
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
@@ -37,8 +35,7 @@ func (o *Outbox) knownAgain(d Delivery) (_ Acceptance, ok bool) {
 			BodyDiffers: known.Hash != [sha256.Size]byte{} && sha256.Sum256(in.part(d.Body)) != known.Hash,
 		}
 	}
-	id, err := uuid.NewV7()
-	return Acceptance{DeliveryID: id, Events: events}, err == nil
+	return Acceptance{Events: events}, true
 }
 
 // remember keeps what was committed for knownAgain. It is called once the COMMIT

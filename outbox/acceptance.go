@@ -24,6 +24,8 @@ const (
 
 // Acceptance is what became of one delivery: committed, event by event.
 type Acceptance struct {
+	// DeliveryID is that of the stored delivery. Zero where every event was known
+	// again without asking the database, so that nothing is stored.
 	DeliveryID uuid.UUID
 	Events     []AcceptedEvent // in the order of Delivery.Events
 }

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -30,6 +31,10 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
+
+// exemplarFilterEnv says which measurements are kept as exemplars, as OpenTelemetry
+// has it.
+const exemplarFilterEnv = "OTEL_METRICS_EXEMPLAR_FILTER"
 
 // Options configure telemetry.
 type Options struct {
@@ -150,6 +155,11 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 			return fmt.Errorf("telemetry: export metrics with %s: %w", given("METRICS"), err)
 		}
 		options = append(options, sdkmetric.WithReader(push))
+	}
+	if !asked("TRACES") && os.Getenv(exemplarFilterEnv) == "" {
+		// Exemplars lead to traces. Without any, each measurement would look for its
+		// span in vain.
+		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)
 	t.MeterProvider = provider
