@@ -44,40 +44,38 @@ func sourceLabels(source, kind string) []attribute.KeyValue {
 // countedAs are the attribute sets of one source, made once for all its
 // deliveries.
 type countedAs struct {
-	source  metric.MeasurementOption
-	results map[result]metric.MeasurementOption
-	secrets []metric.MeasurementOption // by place in the configuration, never by value
+	source  *instrument.Labels
+	results map[result]*instrument.Labels
+	secrets []*instrument.Labels // by place in the configuration, never by value
 }
 
 func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
 	c := countedAs{
-		source:  metric.WithAttributeSet(attribute.NewSet(labels[0])),
-		results: make(map[result]metric.MeasurementOption),
+		source:  instrument.NewLabels(labels[0]),
+		results: make(map[result]*instrument.Labels),
 	}
 	for i := range secrets {
-		set := attribute.NewSet(labels[0], attribute.String("secret", strconv.Itoa(i+1)))
-		c.secrets = append(c.secrets, metric.WithAttributeSet(set))
+		c.secrets = append(c.secrets, instrument.NewLabels(labels[0], attribute.String("secret", strconv.Itoa(i+1))))
 	}
 	for _, r := range []result{
 		resultAccepted, resultDuplicate, resultEmpty, resultHandshake, resultRejected, resultInvalid, resultIncomplete,
 		resultTooLarge, resultEncoding, resultMethod, resultUnknownSource, resultUnavailable, resultFault,
 	} {
-		set := attribute.NewSet(append([]attribute.KeyValue{attribute.String("result", string(r))}, labels...)...)
-		c.results[r] = metric.WithAttributeSet(set)
+		c.results[r] = instrument.NewLabels(append([]attribute.KeyValue{attribute.String("result", string(r))}, labels...)...)
 	}
 	return c
 }
 
 // meters are the instruments of one gateway.
 type meters struct {
-	deliveries     metric.Int64Counter
-	events         metric.Int64Counter
-	duplicates     metric.Int64Counter
+	deliveries     *instrument.Gathered
+	events         *instrument.Gathered
+	duplicates     *instrument.Gathered
 	rejected       metric.Int64Counter
 	replays        metric.Int64Counter
 	held           metric.Int64Counter
 	retries        metric.Int64Counter
-	secretsMatched metric.Int64Counter
+	secretsMatched *instrument.Gathered
 	acceptDuration metric.Float64Histogram
 	duplicateDelay metric.Float64Histogram
 
@@ -94,15 +92,15 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	in := instrument.NewMaker(meterProvider.Meter(scopeName))
 	m := &meters{
 		nowhere:    newCountedAs(sourceLabels(noSource, noSource), 0),
-		deliveries: in.Counter("hooklatch.deliveries", "{delivery}", "Requests to sources, by what became of them."),
-		events:     in.Counter("hooklatch.events.accepted", "{event}", "Events that were committed for the first time."),
-		duplicates: in.Counter("hooklatch.duplicates", "{event}", "Events that came again."),
+		deliveries: in.Gathered("hooklatch.deliveries", "{delivery}", "Requests to sources, by what became of them."),
+		events:     in.Gathered("hooklatch.events.accepted", "{event}", "Events that were committed for the first time."),
+		duplicates: in.Gathered("hooklatch.duplicates", "{event}", "Events that came again."),
 		rejected:   in.Counter("hooklatch.rejected", "{delivery}", "Requests that got no 2xx, by reason."),
 		replays: in.Counter("hooklatch.replays", "{delivery}",
 			"Deliveries with new ids under a proof that had come before, accepted as suspect, held or refused."),
 		held:    in.Counter("hooklatch.events.held", "{event}", "Events that a replay guard keeps back until a person decides."),
 		retries: in.Counter("hooklatch.provider.retries", "{delivery}", "Proven deliveries that their sender calls a retry, by its reason."),
-		secretsMatched: in.Counter("hooklatch.secrets.matched", "{delivery}",
+		secretsMatched: in.Gathered("hooklatch.secrets.matched", "{delivery}",
 			"Proven deliveries, by the place in the configuration of the secret that proved them."),
 		acceptDuration: in.Seconds("hooklatch.accept.duration", "From the header of a request to its answer, the sender's own pace included.",
 			0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
@@ -123,8 +121,9 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 }
 
 func (m *meters) answered(ctx context.Context, as countedAs, r result, took time.Duration) {
-	m.deliveries.Add(ctx, 1, as.results[r])
-	m.acceptDuration.Record(ctx, took.Seconds(), as.results[r])
+	labels := as.results[r]
+	m.deliveries.Add(1, labels)
+	m.acceptDuration.Record(ctx, took.Seconds(), labels)
 }
 
 func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time.Duration) {
@@ -140,7 +139,7 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 // whether the sender tries again. position is the place of the secret, -1 without one.
 func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(src.counted.secrets) {
-		m.secretsMatched.Add(ctx, 1, src.counted.secrets[position])
+		m.secretsMatched.Add(1, src.counted.secrets[position])
 	}
 	if retry.Number > 0 {
 		labels := append([]attribute.KeyValue{attribute.String("reason", retryReason(retry.Reason))}, src.labels...)

@@ -39,7 +39,7 @@ func (rx *reception) observeReply(r *reply) {
 		return
 	}
 	if n := r.acceptance.New(); n > 0 {
-		g.meters.events.Add(rx.ctx, int64(n), src.counted.source)
+		g.meters.events.Add(int64(n), src.counted.source)
 	}
 	if n := r.acceptance.Held(); n > 0 {
 		g.meters.held.Add(rx.ctx, int64(n), src.counted.source)
@@ -52,7 +52,7 @@ func (rx *reception) observeReply(r *reply) {
 		if e.Status == outbox.Duplicate {
 			// Two clocks: the database's and ours.
 			late := max(now.Sub(e.FirstReceivedAt), 0)
-			g.meters.duplicates.Add(rx.ctx, 1, src.counted.source)
+			g.meters.duplicates.Add(1, src.counted.source)
 			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)
 			g.log.duplicate(rx.ctx, src, e, late)
 			continue

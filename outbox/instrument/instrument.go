@@ -11,9 +11,10 @@ import (
 
 // Maker makes instruments. One that could not be made does nothing; Err says why.
 type Maker struct {
-	meter metric.Meter
-	asked []asked
-	errs  []error
+	meter    metric.Meter
+	asked    []asked
+	gathered []*Gathered
+	errs     []error
 }
 
 // asked is an instrument that asks for its value.
@@ -30,6 +31,13 @@ func (m *Maker) Counter(name, unit, description string) metric.Int64Counter {
 	c, err := m.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.errs = append(m.errs, err)
 	return c
+}
+
+// Gathered makes a counter of whole things of which there are many.
+func (m *Maker) Gathered(name, unit, description string) *Gathered {
+	g := &Gathered{counter: m.Counter(name, unit, description), counts: map[*Labels]int64{}}
+	m.gathered = append(m.gathered, g)
+	return g
 }
 
 // Seconds makes a histogram of lengths of time, with these bounds.
@@ -51,21 +59,25 @@ func (m *Maker) Total(name, unit, description string, value func() int64) {
 	m.asked, m.errs = append(m.asked, asked{t, value}), append(m.errs, err)
 }
 
-// Observe lets the levels and totals ask whenever metrics are read, until the
-// registration ends.
+// Observe lets the levels and totals ask whenever metrics are read, and what is gathered
+// be told then, until the registration ends. There must be a level or a total: what
+// only gathers is not asked.
 func (m *Maker) Observe() metric.Registration {
 	instruments := make([]metric.Observable, 0, len(m.asked))
 	for _, a := range m.asked {
 		instruments = append(instruments, a.instrument)
 	}
-	registration, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	asking, err := m.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		for _, g := range m.gathered {
+			g.tell(ctx)
+		}
 		for _, a := range m.asked {
 			o.ObserveInt64(a.instrument, a.value())
 		}
 		return nil
 	}, instruments...)
 	m.errs = append(m.errs, err)
-	return registration
+	return registration{asking, m.gathered}
 }
 
 // Err is what was wrong with the instruments made so far.
