@@ -45,6 +45,16 @@ func (n *duplicateNote) add(later duplicateNote) {
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
 
+// again counts one more.
+func (n *duplicateNote) again(bodyDiffers bool, at time.Time) {
+	n.count++
+	n.bodyDiffers = n.bodyDiffers || bodyDiffers
+	if len(n.times) == keptTimes {
+		n.times = n.times[:copy(n.times, n.times[1:])]
+	}
+	n.times = append(n.times, at)
+}
+
 // duplicateCount gathers notes in memory, so that a storm of duplicates becomes
 // one change of a row in a second.
 type duplicateCount struct {
@@ -62,17 +72,17 @@ func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
 }
 
 // add counts a duplicate. It reports whether there was room for it.
-func (c *duplicateCount) add(note duplicateNote) bool {
+func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers bool, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch known := c.notes[note.ref]; {
+	switch known := c.notes[ref]; {
 	case known != nil:
-		known.add(note)
+		known.again(bodyDiffers, at)
 	case len(c.notes) >= maxCounted:
 		return false
 	default:
-		note.ref.EventID = identity.EventID(strings.Clone(string(note.ref.EventID))) // it may be a part of the body
-		c.notes[note.ref] = &note
+		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a part of the body
+		c.notes[ref] = &duplicateNote{ref: ref, count: 1, bodyDiffers: bodyDiffers, times: []time.Time{at}}
 	}
 	return c.runner.Wake()
 }
@@ -99,7 +109,7 @@ func (o *Outbox) noteDuplicates(a Acceptance) {
 			continue
 		}
 		ref := identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}
-		if !o.counted.add(duplicateNote{ref: ref, count: 1, bodyDiffers: e.BodyDiffers, times: []time.Time{time.Now()}}) {
+		if !o.counted.add(ref, e.BodyDiffers, time.Now()) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, string(e.Source)), slog.String(logkey.EventID, string(e.EventID)))
 		}
 	}
