@@ -1,7 +1,8 @@
 -- Retention begins with all of the past anew, also with days and deliveries of which
 -- runs before kept something, and is done with everything else. Where a source is new
 -- beside others it would have nothing from before their last run, and with keys that
--- were imported it would begin now: it has come to nowhere yet with these.
+-- were imported it would begin now: it has come to nowhere yet with these. Versions are
+-- taken to be as old as effects, of which a run that ended early may have left none.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 
@@ -9,6 +10,7 @@ INSERT INTO hooklatch.retention_progress (what, source, horizon)
 VALUES
     ('payloads', '', '1990-01-01 00:00:00+00'),
     ('details', '', '1990-01-01 00:00:00+00'),
+    ('versions', '', '1990-01-01 00:00:00+00'),
     ('events', 'past', '1990-01-01 00:00:00+00'),
     ('imports', 'past', '1990-01-01 00:00:00+00'),
     ('guards', 'past', '1990-01-01 00:00:00+00')

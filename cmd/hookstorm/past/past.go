@@ -24,8 +24,12 @@ const Source = "past"
 // are accepted in a run have higher ones.
 const Reserved = 1_000_000
 
-// roundLimit bounds one run of retention.
-const roundLimit = 10 * time.Second
+// Bounds of one run of retention. It rests six times as long as it works, and each run
+// begins with all of the past anew: the last ones need the time to come to its end.
+const (
+	roundLimit = 10 * time.Second
+	endLimit   = time.Minute
+)
 
 //go:embed prepare.sql
 var prepareSQL string
@@ -80,18 +84,18 @@ func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)
 	}
-	return p.keep(ctx, by)
+	return p.keep(ctx, by, roundLimit)
 }
 
 // keep runs retention twice: the first run has to wait for a person.
-func (p *Past) keep(ctx context.Context, by ledger.Operator) error {
+func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration) error {
 	keeper := p.keepers[p.rounds%len(p.keepers)]
 	p.rounds++
 	if _, err := p.pool.Exec(ctx, againSQL); err != nil {
 		return fmt.Errorf("begin with the past anew: %w", err)
 	}
 	for _, approved := range []*ledger.Operator{nil, &by} {
-		_, err := keeper.Run(ctx, retention.Order{Approved: approved, Until: time.Now().Add(roundLimit)})
+		_, err := keeper.Run(ctx, retention.Order{Approved: approved, Until: time.Now().Add(limit)})
 		if err != nil && !errors.Is(err, retention.ErrBusy) {
 			return err
 		}
@@ -119,7 +123,7 @@ func (p *Past) end(ctx context.Context, by ledger.Operator) (left []string, err 
 	if _, err := p.pool.Exec(ctx, `SELECT torture.end_past(0)`); err != nil {
 		return nil, fmt.Errorf("end what is unfinished of the past: %w", err)
 	}
-	if err := p.keep(ctx, by); err != nil {
+	if err := p.keep(ctx, by, endLimit); err != nil {
 		return nil, err
 	}
 	rows, err := p.pool.Query(ctx, leftSQL)

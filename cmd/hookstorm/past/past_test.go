@@ -1,0 +1,38 @@
+package past_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// A run that ended by its time, or by a fault, deleted the effects of the past and not
+// their versions. What is oldest of versions is taken to be what is oldest of effects.
+func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
+	require.NoError(t, err)
+	require.NoError(t, past.Prepare(t.Context(), pool))
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+
+	_, err = pool.Exec(t.Context(), "SELECT torture.make_past(), torture.make_past()")
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "DELETE FROM hooklatch.effects")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
+}
