@@ -5,8 +5,11 @@ package spread
 import "slices"
 
 // Certainty is the least probability with which the median of what is measured lies
-// within a Spread.
-const Certainty = 0.93
+// within a Spread, of at least as many rounds as it takes.
+const (
+	Certainty = 0.93
+	fewest    = 5
+)
 
 // Spread is what some rounds measured. Two of them are told apart from one another, or
 // one from a bound, when that lies outside of Low to High. More rounds make these
@@ -15,12 +18,12 @@ type Spread struct {
 	Median      float64
 	Low, High   float64 // between which the median lies, with Certainty; of five rounds, the least and the greatest
 	Least, Most float64 // of all rounds
+	Rounds      int
 }
 
 // Of is the spread of what was measured, one value of each round, zero of none. It
 // supposes nothing of how the values are distributed: each is as likely above the
-// median as below, so how many are is a binomial distribution. Of less than five
-// rounds, what is certain is less than Certainty.
+// median as below, so how many are is a binomial distribution.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -32,6 +35,7 @@ func Of(values []float64) Spread {
 		Median: (sorted[last/2] + sorted[(last+1)/2]) / 2,
 		Low:    sorted[out], High: sorted[last-out],
 		Least: sorted[0], Most: sorted[last],
+		Rounds: len(sorted),
 	}
 }
 
@@ -43,9 +47,11 @@ func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	return s.Median <= bound
 }
 
-// Holds tells whether a bound lies within the spread, so that another run might find it
-// on the other side of the median.
-func (s Spread) Holds(bound float64) bool { return s.Low < bound && bound < s.High }
+// Excludes tells whether a bound lies outside the spread. Otherwise another run might
+// find it on the other side of the median, as it might with fewer than five rounds.
+func (s Spread) Excludes(bound float64) bool {
+	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
+}
 
 // outside is how many of n values may be left out at each end.
 func outside(n int) int {

@@ -13,10 +13,10 @@ import (
 func ExampleOf() {
 	s := spread.Of([]float64{1.31, 1.18, 1.29, 1.52, 1.35})
 	fmt.Printf("%.2f (%.2f..%.2f)\n", s.Median, s.Low, s.High)
-	fmt.Println("below 1.4:", s.Reaches(1.4, false), "- but that lies within the spread:", s.Holds(1.4))
+	fmt.Println("below 1.4:", s.Reaches(1.4, false), "- and that is outside the spread:", s.Excludes(1.4))
 	// Output:
 	// 1.31 (1.18..1.52)
-	// below 1.4: true - but that lies within the spread: true
+	// below 1.4: true - and that is outside the spread: false
 }
 
 // The ranks are those of tables of the sign test.
@@ -30,7 +30,7 @@ func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 		rand.Shuffle(n, func(i, j int) { values[i], values[j] = values[j], values[i] })
 		s := spread.Of(values)
 		require.Equal(t, spread.Spread{
-			Median: float64(n-1) / 2, Low: float64(out), High: float64(n - 1 - out), Least: 0, Most: float64(n - 1),
+			Median: float64(n-1) / 2, Low: float64(out), High: float64(n - 1 - out), Least: 0, Most: float64(n - 1), Rounds: n,
 		}, s, "%d values", n)
 	}
 	require.Zero(t, spread.Of(nil))
@@ -52,7 +52,7 @@ func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 			}
 			// The median of all that could have been drawn: 0.9 of them from one
 			// distribution, 0.1 from another, where 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
-			if spread.Of(values).Holds(0.80892) {
+			if !spread.Of(values).Excludes(0.80892) {
 				within++
 			}
 		}
@@ -67,7 +67,8 @@ func TestABoundIsReachedFromItsOwnSide(t *testing.T) {
 	require.True(t, s.Reaches(2, true))
 	require.False(t, s.Reaches(2, false))
 	require.False(t, s.Reaches(4, true))
-	require.True(t, s.Holds(4.9))
-	require.False(t, s.Holds(5))
-	require.False(t, s.Holds(0.5))
+	require.False(t, s.Excludes(4.9))
+	require.True(t, s.Excludes(5))
+	require.True(t, s.Excludes(0.5))
+	require.False(t, spread.Of([]float64{1, 1, 1, 1}).Excludes(5), "four rounds are too few to be sure")
 }

@@ -61,8 +61,8 @@ type Outcome struct {
 	Median   float64 `json:"median"`
 	Low      float64 `json:"low"` // of the spread
 	High     float64 `json:"high"`
-	// Met: the median reaches the goal. Sure: so does the whole spread, or none of it
-	// does.
+	// Met: the median reaches the goal. Sure: so does the whole spread of enough rounds,
+	// or none of it does.
 	Met  bool `json:"met"`
 	Sure bool `json:"sure"`
 	// Broken: not even the loose bound of a quick run holds.
@@ -77,7 +77,7 @@ func (r *Report) Judge() {
 		if values := goal.of(r); len(values) > 0 {
 			s := spread.Of(values)
 			o.Measured, o.Median, o.Low, o.High = true, s.Median, s.Low, s.High
-			o.Met, o.Sure = s.Reaches(goal.Want, goal.AtLeast), !s.Holds(goal.Want)
+			o.Met, o.Sure = s.Reaches(goal.Want, goal.AtLeast), s.Excludes(goal.Want)
 			o.Broken = r.Quick && goal.Loose != 0 && !s.Reaches(goal.Loose, goal.AtLeast)
 		}
 		r.Goals = append(r.Goals, o)

@@ -20,7 +20,7 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintf(&page, "\n**%s**\n\n%s", section, grid(r.table(section)))
 	}
 	if len(r.Goals) > 0 {
-		fmt.Fprintf(&page, "\n**Goals**, of the median and the spread, in which it lies with %.0f %% certainty\n\n%s", 100*spread.Certainty, grid(r.goals()))
+		fmt.Fprintf(&page, "\n**Goals**: the median, and between which values it lies with %.0f %% certainty\n\n%s", 100*spread.Certainty, grid(r.goals()))
 	}
 	_, err := io.WriteString(w, page.String())
 	return err
@@ -112,7 +112,7 @@ func (r *Report) table(section string) [][]string {
 	for _, one := range who {
 		row := []string{one}
 		for _, quantity := range quantities {
-			row = append(row, all(r.values(section, one, quantity)))
+			row = append(row, ranged(r.values(section, one, quantity)))
 		}
 		rows = append(rows, row)
 	}
@@ -145,7 +145,7 @@ func (o Outcome) unit() string {
 
 // gap is by which factor a goal was missed, and whether that is sure.
 func (o Outcome) gap() string {
-	const unsure = ", but the spread holds it"
+	const unsure = ", but not surely"
 	switch {
 	case !o.Measured:
 		return "not measured"
@@ -168,8 +168,8 @@ func (o Outcome) gap() string {
 	return missed
 }
 
-// all is the median with the least and the greatest of all rounds.
-func all(values []float64) string {
+// ranged is the median with the least and the greatest of all rounds.
+func ranged(values []float64) string {
 	switch len(values) {
 	case 0:
 		return "-"
