@@ -45,16 +45,6 @@ func (n *duplicateNote) add(later duplicateNote) {
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
 
-// again counts one more.
-func (n *duplicateNote) again(bodyDiffers bool, at time.Time) {
-	n.count++
-	n.bodyDiffers = n.bodyDiffers || bodyDiffers
-	if len(n.times) == keptTimes {
-		n.times = n.times[:copy(n.times, n.times[1:])]
-	}
-	n.times = append(n.times, at)
-}
-
 // duplicateCount gathers notes in memory, so that a storm of duplicates becomes
 // one change of a row in a second.
 type duplicateCount struct {
@@ -77,7 +67,7 @@ func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers bool, at time.Ti
 	defer c.mu.Unlock()
 	switch known := c.notes[ref]; {
 	case known != nil:
-		known.again(bodyDiffers, at)
+		known.add(duplicateNote{count: 1, bodyDiffers: bodyDiffers, times: []time.Time{at}})
 	case len(c.notes) >= maxCounted:
 		return false
 	default:

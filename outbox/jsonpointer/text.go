@@ -72,17 +72,13 @@ func (t *Text) at(m place) gjson.Result {
 	switch {
 	case raw[0] == '"' && strings.IndexByte(raw, '\\') < 0:
 		return gjson.Result{Type: gjson.String, Raw: raw, Str: raw[1 : len(raw)-1]}
-	case isDigit(raw[0]) && len(raw) <= exactDigits:
+	case isDigit(raw[0]):
 		if n, err := strconv.ParseUint(raw, 10, 64); err == nil {
 			return gjson.Result{Type: gjson.Number, Raw: raw, Num: float64(n)}
 		}
 	}
 	return gjson.Parse(raw)
 }
-
-// exactDigits is how many digits a whole number may have that a float64 holds exactly,
-// whatever they are.
-const exactDigits = 15
 
 func (t *Text) isNamed(m place, name string) bool {
 	raw := t.text[m.name:m.nameEnd]
