@@ -117,7 +117,7 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	_, documented := documentedMetrics(t)
 	made := map[string]bool{}
-	instrument := regexp.MustCompile(`(?:Counter|Histogram|Seconds|Level|Total)\("(hooklatch\.[a-z._]+)"`)
+	instrument := regexp.MustCompile(`(?:Counter|Gathered|Histogram|Seconds|Level|Total)\("(hooklatch\.[a-z._]+)"`)
 	for _, wing := range []string{"gateway", "worker", "outbox"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", "..", wing), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
