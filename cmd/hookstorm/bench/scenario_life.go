@@ -60,8 +60,8 @@ func (b *bench) enterLife(ctx context.Context, who subject) (*stage, *load.Clien
 }
 
 // warmUp lets some events live.
-func (s *stage) warmUp(ctx context.Context) (_ *load.Client, err error) {
-	client, err := s.dial(ctx, load.Options{})
+func (s *stage) warmUp(ctx context.Context) (client *load.Client, err error) {
+	client, err = s.dial(ctx, load.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +71,20 @@ func (s *stage) warmUp(ctx context.Context) (_ *load.Client, err error) {
 			err = fmt.Errorf("warm up: %w", err)
 		}
 	}()
-	if _, err := client.Closed(ctx, s.bench.sizes.warm); err != nil {
-		return nil, err
-	}
-	if err := s.bench.receiver.await(ctx, s.bench.sizes.warm); err != nil {
-		return nil, err
-	}
-	if err := s.awaitQuiet(ctx); err != nil {
-		return nil, err
-	}
+	return client, s.rehearse(ctx, client, s.bench.sizes.warm)
+}
+
+// rehearse lets n events live and measures nothing.
+func (s *stage) rehearse(ctx context.Context, client *load.Client, n int) error {
 	s.bench.receiver.forget()
-	return client, nil
+	defer s.bench.receiver.forget()
+	if _, err := client.Closed(ctx, n); err != nil {
+		return err
+	}
+	if err := s.bench.receiver.await(ctx, n); err != nil {
+		return err
+	}
+	return s.awaitQuiet(ctx)
 }
 
 // live measures n lives.

@@ -111,6 +111,13 @@ func Goals() []Goal {
 			},
 		},
 		{
+			Name: "1,000,000 effects waiting: that rate right after a checkpoint, of that on empty tables",
+			Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate after a checkpoint, beside what waits / on empty tables",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionWaiting, BesideWaitingAtFirst, Rate), r.values(SectionWaiting, EmptyAtFirst, Rate))
+			},
+		},
+		{
 			Name: "1,000,000 effects waiting: first delivery after the destination is resumed",
 			Unit: "s", Want: 2, Loose: 30, From: "first delivery",
 			of: func(r *Report) []float64 { return r.values(SectionResumed, WholeLife, FirstDelivery) },

@@ -87,6 +87,7 @@ const (
 	NeverAnalysed = "never analysed, autovacuum off"
 	Analysed      = "analysed copy"
 	Empty         = "empty"
+	EmptyAtFirst  = "empty, after a checkpoint"
 	GrownRandom   = "random ids"
 	GrownTimely   = "ids that grow with time"
 	FewWaiting    = "10 waiting"
@@ -94,11 +95,12 @@ const (
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 
-	CameBefore     = "%.0f %% came before" // of the events
-	BesideWaiting  = "beside what waits"
-	FourGateways   = "Hooklatch, 4 gateways"
-	ThisTree       = "this tree"
-	PreviousCommit = "previous commit"
+	CameBefore           = "%.0f %% came before" // of the events
+	BesideWaiting        = "beside what waits"
+	BesideWaitingAtFirst = "beside what waits, after a checkpoint"
+	FourGateways         = "Hooklatch, 4 gateways"
+	ThisTree             = "this tree"
+	PreviousCommit       = "previous commit"
 )
 
 // Quantity is what a value says.
