@@ -80,7 +80,7 @@ func TestRowsOfYearsAreWorkedOn(t *testing.T) {
 			measured[goal.Name] = goal
 		}
 	}
-	require.Len(t, measured, 8)
+	require.Len(t, measured, 9)
 	require.Zero(t, measured["1,000,000 effects waiting: temporary files"].High)
 	require.Less(t, measured["1,000,000 effects waiting: reconcile"].High, 5.0)
 }

@@ -159,6 +159,13 @@ func Goals() []Goal {
 			},
 		},
 		{
+			Name: "10 M dedup rows of random ids: that rate right after a checkpoint, of the empty table's",
+			Unit: "x", Want: 0.85, AtLeast: true, Loose: 0.2, From: "rate after a checkpoint, random ids / empty",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionGrowth, GrownRandomAtFirst, Rate), r.values(SectionGrowth, EmptyAtFirst, Rate))
+			},
+		},
+		{
 			Name: "10 M events and effects: WAL of a life after a checkpoint, of the previous commit's",
 			Unit: "x", Want: 0.5, Loose: 2, From: "WAL, this tree / previous commit",
 			of: func(r *Report) []float64 {

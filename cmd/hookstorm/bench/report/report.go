@@ -98,6 +98,8 @@ const (
 	CameBefore           = "%.0f %% came before" // of the events
 	BesideWaiting        = "beside what waits"
 	BesideWaitingAtFirst = "beside what waits, after a checkpoint"
+	GrownRandomAtFirst   = "random ids, after a checkpoint"
+	GrownTimelyAtFirst   = "ids that grow with time, after a checkpoint"
 	FourGateways         = "Hooklatch, 4 gateways"
 	ThisTree             = "this tree"
 	PreviousCommit       = "previous commit"
