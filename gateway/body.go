@@ -35,6 +35,9 @@ func (rx *reception) readBody() ([]byte, *refusal) {
 			if !rx.memory.cover(room) {
 				return nil, refuseUnavailable(reasonMemory, nil)
 			}
+			if room > large {
+				rx.gateway.opts.LargeBody()
+			}
 			body = append(make([]byte, 0, room+1), body...)
 		}
 		pace.expect(len(body))

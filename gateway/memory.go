@@ -10,6 +10,8 @@ const (
 	// believed is how much of a body must have come before room is made for the
 	// rest that its Content-Length claims. Below it the buffer doubles.
 	believed = 1 << 20
+	// large is from how much on LargeBody is told.
+	large = 256 << 10
 	// chunkStep is how far a body without Content-Length grows at once above
 	// that size.
 	chunkStep = 4 << 20

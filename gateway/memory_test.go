@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +78,20 @@ func TestBodyIsReservedAsItArrives(t *testing.T) {
 	b.requireBuffered(t, 4*mib-64*kib)
 	require.NoError(t, conn.Close())
 	b.requireBuffered(t, 0)
+}
+
+// Who decides how far the heap may grow is told before it does.
+func TestLargeBodyIsToldBeforeItTakesMemory(t *testing.T) {
+	t.Parallel()
+	var told atomic.Int32
+	b := setup(t, func(o *gateway.Options) { o.MaxBody, o.LargeBody = 4*mib, func() { told.Add(1) } })
+	post := func(size int) {
+		b.post(t, "orders", fmt.Sprintf(`{"id":"%d","type":"x","padding":"%s"}`, size, strings.Repeat("x", size)))
+	}
+	post(200 * kib)
+	require.Zero(t, told.Load())
+	post(300 * kib)
+	require.Positive(t, told.Load())
 }
 
 func TestChunkedBodyIsReservedInSteps(t *testing.T) {

@@ -77,6 +77,10 @@ type Options struct {
 	// adds. Defaults to 16KiB.
 	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
 
+	// LargeBody is called before memory is made for more than 256 KiB of a body: a
+	// process that has its garbage collected seldom, for it needs little, has it collected
+	// as usual from then on. Nil: nobody is told.
+	LargeBody func() `yaml:"-"`
 	// Logger defaults to one that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
@@ -113,6 +117,9 @@ func (o Options) withServices() Options {
 	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
 	if o.Now == nil {
 		o.Now = clock.Now
+	}
+	if o.LargeBody == nil {
+		o.LargeBody = func() {}
 	}
 	return o
 }

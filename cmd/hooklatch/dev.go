@@ -138,7 +138,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 
 // serve runs gateway and worker, with what is the same for every configuration.
 func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
-	limitMemory(opts.Config, d.env, d.logger)
+	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
 	opts.Version, opts.Logger = readBuild().Version, d.logger
 	return app.Run(ctx, opts, nil, announce)

@@ -45,7 +45,7 @@ routes and certificates into effect; a file with mistakes changes nothing.`,
 			if err != nil {
 				return err
 			}
-			limitMemory(cfg, c.env, logger)
+			garbage := limitMemory(cfg, c.env, logger)
 			app.LogWarnings(cmd.Context(), logger, app.Warnings(cfg, c.givenDatabase()))
 			return app.Run(cmd.Context(), app.Options{
 				Config:      cfg,
@@ -55,6 +55,7 @@ routes and certificates into effect; a file with mistakes changes nothing.`,
 				Version:     readBuild().Version,
 				GatewayHint: gatewayHint, AdminHint: adminHint,
 				GlobalTelemetry: true,
+				LargeBody:       garbage.expectMuch,
 				Logger:          logger,
 			}, c.reloads(cmd.Context()), nil)
 		},

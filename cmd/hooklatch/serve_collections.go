@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -26,31 +27,51 @@ const (
 // the stack that a connection needed for its last request.
 const restAfter = 5 * time.Second
 
-// collections sets how far the heap may grow, anew after each collection.
+// collections sets how far the heap may grow, anew after each collection. It is safe for
+// concurrent use.
 type collections struct {
 	roomy     uint64 // bytes
-	percent   int    // as it is set
-	automatic uint64 // collections that the runtime began
 	rest      *time.Timer
+	automatic uint64 // collections that the runtime began
+
+	mu      sync.Mutex
+	percent int // as it is set
 }
 
 // spareCollections lets the heap grow to roomyHeap before it is collected, or to a
 // quarter of the memory limit where that is less. GOGC goes before it.
-func spareCollections(limit int64) {
+func spareCollections(limit int64) *collections {
 	roomy := uint64(roomyHeap)
 	if limit > 0 {
 		roomy = min(roomy, uint64(limit)/4)
 	}
-	(&collections{roomy: roomy, percent: usualPercent, rest: time.AfterFunc(restAfter, debug.FreeOSMemory)}).adjust()
+	c := &collections{roomy: roomy, percent: usualPercent, rest: time.AfterFunc(restAfter, debug.FreeOSMemory)}
+	c.adjust()
+	return c
+}
+
+// expectMuch has the next collection come as usual. How far the heap grows until it
+// comes is decided by what was in use at the last one: bodies that come all at once
+// would fill many times as much before that was known.
+func (c *collections) expectMuch() {
+	if c != nil {
+		c.set(usualPercent)
+	}
+}
+
+func (c *collections) set(percent int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if percent != c.percent {
+		debug.SetGCPercent(percent)
+		c.percent = percent
+	}
 }
 
 func (c *collections) adjust() {
 	read := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/automatic:gc-cycles"}}
 	metrics.Read(read)
-	if wanted := percentFor(read[0].Value.Uint64(), c.roomy); wanted != c.percent {
-		debug.SetGCPercent(wanted)
-		c.percent = wanted
-	}
+	c.set(percentFor(read[0].Value.Uint64(), c.roomy))
 	c.awaitRest(read[1].Value.Uint64())
 	// An object that nobody holds is gone after the next collection.
 	runtime.AddCleanup(new(*collections), func(c *collections) { c.adjust() }, c)

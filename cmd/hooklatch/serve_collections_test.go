@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,19 @@ func TestSmallHeapIsCollectedLessOften(t *testing.T) {
 		}
 	}
 	require.Equal(t, 100, percentFor(10*mib, 16*mib), "in a small container")
+}
+
+func TestABurstIsExpected(t *testing.T) { //nolint:paralleltest // the collector is that of the process
+	usual := debug.SetGCPercent(usualPercent)
+	defer debug.SetGCPercent(usual)
+	c := &collections{percent: usualPercent}
+	c.set(mostPercent)
+	require.Equal(t, mostPercent, debug.SetGCPercent(mostPercent))
+	c.expectMuch()
+	require.Equal(t, usualPercent, debug.SetGCPercent(usualPercent))
+	c.set(mostPercent) // after a collection that found little in use
+	require.Equal(t, mostPercent, debug.SetGCPercent(mostPercent))
+	(*collections)(nil).expectMuch() // GOGC decides
 }
 
 func TestMemoryIsGivenBackOnceWhenNoCollectionWasNeeded(t *testing.T) {

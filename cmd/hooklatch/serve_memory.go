@@ -19,8 +19,9 @@ import (
 // limitMemory makes the garbage collector of this process respect the memory it
 // may use, and warns where the bodies of deliveries alone could fill it. The
 // limit is soft: it makes memory scarce, never an allocation fail. GOMEMLIMIT
-// goes before what the machine says; the runtime has read it already.
-func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) {
+// goes before what the machine says; the runtime has read it already. It returns what
+// decides when garbage is collected, nil where GOGC does.
+func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) (c *collections) {
 	limit, from := memoryLimit(os.DirFS("/"))
 	if _, given := env("GOMEMLIMIT"); given {
 		limit, from = debug.SetMemoryLimit(-1), "GOMEMLIMIT"
@@ -28,16 +29,17 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 		debug.SetMemoryLimit(limit)
 	}
 	if _, given := env("GOGC"); !given {
-		spareCollections(limit)
+		c = spareCollections(limit)
 	}
 	if limit <= 0 {
-		return // neither Linux nor a word of the user
+		return c // neither Linux nor a word of the user
 	}
 	logger.Info("memory limit of the garbage collector", slog.Int64(logkey.Limit, limit), slog.String(logkey.Reason, from))
 	if buffered := int64(cfg.Gateway.MaxBuffered); buffered > limit/2 {
 		logger.Warn("gateway.max_buffered is more than half of the memory limit: large deliveries can use up the memory of this process",
 			slog.Int64(logkey.Limit, limit), slog.Int64(logkey.Bytes, buffered))
 	}
+	return c
 }
 
 // memoryLimit derives a soft limit from what the system below root allows: nine

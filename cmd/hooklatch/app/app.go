@@ -56,6 +56,8 @@ type Options struct {
 	GatewayHint, AdminHint string
 	// GlobalTelemetry makes the telemetry of this App that of the process.
 	GlobalTelemetry bool
+	// LargeBody is called before a large body of a delivery takes memory. It may be nil.
+	LargeBody func()
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }

@@ -76,6 +76,7 @@ func (a *App) makeGateway() error {
 	a.gate = &gate{accepter: a.outbox}
 	opts := cfg.Gateway.Options
 	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, keeper
+	opts.LargeBody = a.opts.LargeBody
 	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	a.gateway, err = gateway.New(opts)
