@@ -155,42 +155,34 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
-// The same of a try that writes nothing at all: a settlement that finds itself
-// recorded.
+// The same of a settlement that finds itself recorded.
 func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
 	e := r.granted(t, r.dispatched(t, "evt_1", ledger.AtLeastOnce), lease)
-	r.away(t)
-	cancelled, done := r.cancelWaits(t)
-	answered := make(chan error, 1)
-	go func() {
-		_, err := r.Ledger().Settle(context.Background(), ledger.Settlement{Effect: e, Verdict: ledger.VerdictDone})
-		answered <- err
-	}()
-	for range 2 {
-		select {
-		case <-cancelled:
-		case err := <-answered:
-			require.Fail(t, "answered before the standby has it", "%v", err)
-		}
-	}
-	done()
-	r.standbys(t, "")
-	require.NoError(t, <-answered)
+	r.waitsTwice(t, func(ctx context.Context) error {
+		_, err := r.Ledger().Settle(ctx, ledger.Settlement{Effect: e, Verdict: ledger.VerdictDone})
+		return err
+	})
 }
 
-// The second try of an order finds that the first one carried it out, and writes nothing
-// itself: its COMMIT would not wait, and the order would be confirmed before the standby
-// has it.
+// And of an order that finds that it was carried out. Its second try does not even lock
+// a row, so that nothing but our asking makes its COMMIT wait.
 func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	r.waitsTwice(t, func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), ann) })
+}
+
+// waitsTwice requires that two tries of f wait for a standby that is away, before it is
+// answered.
+func (r *replicated) waitsTwice(t *testing.T, f func(ctx context.Context) error) {
+	t.Helper()
 	r.away(t)
 	cancelled, done := r.cancelWaits(t)
 	answered := make(chan error, 1)
-	go func() { answered <- r.Ledger().Cancel(context.Background(), id.IdempotencyKey(), ann) }()
+	go func() { answered <- f(context.Background()) }()
 	for range 2 {
 		select {
 		case <-cancelled:
