@@ -77,7 +77,7 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round makes a day, ends what was unfinished of the days before, and has retention
+// Round makes a day, unless many lie there, ends what was unfinished of the days before, and has retention
 // delete it all, as a person would who finds that it waits. Others may do the same
 // meanwhile.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {

@@ -16,6 +16,21 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
+// Processes that are killed make days and do not live to delete them.
+func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
+	require.NoError(t, err)
+	require.NoError(t, past.Prepare(t.Context(), pool))
+
+	_, err = pool.Exec(t.Context(), "SELECT torture.make_past() FROM generate_series(1, 20)")
+	require.NoError(t, err)
+	var days int
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(DISTINCT received_at) FROM hooklatch.processed_events WHERE source = 'past'").Scan(&days))
+	require.Equal(t, 8, days)
+}
+
 // A run that ended by its time, or by a fault, deleted the effects of the past and not
 // their versions. What is oldest of versions is taken to be what is oldest of effects.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
