@@ -48,6 +48,7 @@ const (
 	gatewayLanes  = 2
 	workerLanes   = 3
 	actorLanes    = 2
+	houseLanes    = 2
 	doubtfulLanes = 3
 )
 
@@ -89,6 +90,11 @@ func (s *stage) setUp(ctx context.Context) error {
 	}
 	for i := range actorLanes {
 		if err := s.addActor("actor", i+1, ""); err != nil {
+			return err
+		}
+	}
+	for i := range houseLanes {
+		if err := s.addActor("house", i+1, "", "SWEEP_ROLE=house"); err != nil {
 			return err
 		}
 	}
@@ -177,7 +183,8 @@ func (s *stage) add(name, command string, set settings) error {
 	if command == "gateway" {
 		s.gateways = append(s.gateways, "http://"+set.GatewayListen)
 	}
-	s.addLane(p, "", !strings.HasSuffix(name, "-3"))
+	steady := !strings.HasSuffix(name, "-3")
+	s.addLane(p, "", steady, steady)
 	return nil
 }
 
@@ -195,13 +202,13 @@ func (s *stage) addActor(role string, n int, always string, env ...string) error
 	if err != nil {
 		return err
 	}
-	s.addLane(p, always, n == 1)
+	s.addLane(p, always, n == 1, n == 1 && role == "actor")
 	return nil
 }
 
 // addLane makes the lane of a program. A steady one takes part where processes live:
-// few of them, so that each passes places often.
-func (s *stage) addLane(p *programs.Program, always string, steady bool) {
+// few of them, so that each passes places often. One that is calm heals in the end.
+func (s *stage) addLane(p *programs.Program, always string, steady, calm bool) {
 	s.programs = append(s.programs, p)
 	l := &lane{program: p, always: always, tally: s.tally}
 	if p.Name() == "worker-1" {
@@ -211,7 +218,7 @@ func (s *stage) addLane(p *programs.Program, always string, steady bool) {
 	if steady {
 		s.steady = append(s.steady, l)
 	}
-	if steady && always == "" {
+	if calm {
 		s.calm = append(s.calm, p)
 	}
 }

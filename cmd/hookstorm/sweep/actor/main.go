@@ -32,13 +32,14 @@ const (
 	configVariable   = "SWEEP_CONFIG" // the file of the workers beside it
 	databaseVariable = "SWEEP_DATABASE"
 	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
-	roleVariable     = "SWEEP_ROLE" // empty: do all but doubt
+	roleVariable     = "SWEEP_ROLE" // empty: handle events and give orders
 )
 
 // The roles.
 const (
 	calm  = "calm"  // handle events, and end what was begun
 	doubt = "doubt" // only claim effects, without ever learning whether they are claimed
+	house = "house" // only keep house
 )
 
 // maxConns is for the orders; the worker has connections of its own.
@@ -88,6 +89,8 @@ func run(ctx context.Context) (err error) {
 	switch os.Getenv(roleVariable) {
 	case doubt:
 		group.Go(func() error { return a.doubt(acting) })
+	case house:
+		group.Go(func() error { return keepHouse(acting, past.New(pool, box.Retention(), notOwning.Retention())) })
 	case calm:
 		group.Go(func() error { return work(acting, logger) })
 		group.Go(func() error { return a.settleDown(acting) })
@@ -95,7 +98,6 @@ func run(ctx context.Context) (err error) {
 	default:
 		group.Go(func() error { return work(acting, logger) })
 		group.Go(func() error { return a.act(acting) })
-		group.Go(func() error { return keepHouse(acting, past.New(pool, box.Retention(), notOwning.Retention())) })
 	}
 	err = group.Wait()
 	return errors.Join(err, keeper.Stop(context.WithoutCancel(ctx)), box.Stop(context.WithoutCancel(ctx)), notOwning.Stop(context.WithoutCancel(ctx)))
