@@ -238,9 +238,9 @@ const senderCount = 4
 
 // traffic begins to send, to stir and to ask for the health of processes until ctx is
 // done; what is being sent then goes on until it is acknowledged.
-func (s *stage) traffic(ctx, parent context.Context) *traffic {
+func (s *stage) traffic(ctx, parent context.Context, pace time.Duration) *traffic {
 	patient, giveUp := context.WithCancel(parent)
-	t := &traffic{giveUp: giveUp, senders: &senders{history: s.history, gateways: s.gateways, pace: 200 * time.Millisecond}}
+	t := &traffic{giveUp: giveUp, senders: &senders{history: s.history, gateways: s.gateways, pace: pace}}
 	if len(s.sent) > 0 {
 		t.senders.made.Store(s.sent[len(s.sent)-1].made.Load())
 	}

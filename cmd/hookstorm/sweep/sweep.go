@@ -139,6 +139,7 @@ func choose(plan []Visit, only []string) ([]Visit, error) {
 // part is what is played between two times of health.
 type part struct {
 	name  string
+	pace  time.Duration // how long each sender rests between two events
 	lanes []*lane
 	legs  []leg // each with the same lanes, one after the other
 	ends  []leg // for a process of each of the steady lanes that is told to stop
@@ -148,15 +149,15 @@ type part struct {
 func (s *stage) play(ctx context.Context) error {
 	s.phase(history.PhaseStorm)
 	for _, p := range []part{
-		{"errors and delays", s.steady, []leg{errorsOnly, delays}, nil},
-		{"kills", s.dying, []leg{killsAtWork}, []leg{killsAtEnd}},
+		{"errors and delays", 200 * time.Millisecond, s.steady, []leg{errorsOnly, delays}, nil},
+		{"kills", time.Second, s.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // whoever dies leaves work to others
 	} {
 		if !s.isLeft(p) {
 			continue
 		}
 		began := time.Now()
 		storm, calm := context.WithCancel(ctx)
-		traffic := s.traffic(storm, ctx)
+		traffic := s.traffic(storm, ctx, p.pace)
 		err := s.playPart(ctx, p)
 		calm()
 		if err != nil {
