@@ -26,20 +26,19 @@ type lane struct {
 	program *programs.Program
 	always  string     // rules that all its processes get beside those of the leg
 	line    *riverLine // nil: it has none
+	only    leg        // the visits that it is for, and no process runs without; nil: all
 	tally   *tally
 }
 
-// run starts processes until ctx is done, and then stops the last of them.
+// run starts processes until ctx is done or none of their visits is left, and then stops
+// the last of them.
 func (l *lane) run(ctx context.Context, leg leg) error {
 	odd := 0
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && l.isNeeded(leg) {
 		if err := l.start(ctx, leg); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-l.program.Exited():
-		}
+		l.wait(ctx, leg)
 		if err := l.tally.update(); err != nil {
 			return err
 		}
@@ -58,6 +57,27 @@ func (l *lane) run(ctx context.Context, leg leg) error {
 		return err
 	}
 	return l.tally.update()
+}
+
+// wait returns when the process has ended, when it is not needed any more, or when ctx
+// is done.
+func (l *lane) wait(ctx context.Context, leg leg) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for l.isNeeded(leg) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.program.Exited():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// isNeeded says whether a visit of a leg is left that is not made without this lane.
+func (l *lane) isNeeded(leg leg) bool {
+	return l.only == nil || len(l.tally.itinerary.left(func(v Visit) bool { return leg(v) && l.only(v) })) > 0
 }
 
 func (l *lane) start(ctx context.Context, leg leg) error {

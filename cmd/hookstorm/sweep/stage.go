@@ -45,15 +45,28 @@ type stage struct {
 
 // How many lanes there are of each kind, in the legs of kills.
 const (
-	gatewayLanes  = 2
-	workerLanes   = 3
-	actorLanes    = 2
-	houseLanes    = 2
-	doubtfulLanes = 3
+	gatewayLanes = 2
+	workerLanes  = 3
 )
 
-// doubtful makes all claims of a process end without an answer.
-const doubtful = "claim.after_commit=error"
+// role is what actors do.
+type role struct {
+	name   string
+	lanes  int
+	env    []string
+	always string // rules that all its processes get
+	only   leg    // the visits it is for; nil: all
+	calm   bool   // the first of them heals in the end
+}
+
+func roles() []role {
+	return []role{
+		{name: "actor", lanes: 2, calm: true},
+		{name: "house", lanes: 2, env: []string{"SWEEP_ROLE=house"}, only: keepingHouse},
+		// All claims of these end without an answer.
+		{name: "doubtful", lanes: 3, env: []string{"SWEEP_ROLE=doubt"}, always: "claim.after_commit=error", only: takingBack},
+	}
+}
 
 func (s *stage) setUp(ctx context.Context) error {
 	var err error
@@ -88,19 +101,11 @@ func (s *stage) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range actorLanes {
-		if err := s.addActor("actor", i+1, ""); err != nil {
-			return err
-		}
-	}
-	for i := range houseLanes {
-		if err := s.addActor("house", i+1, "", "SWEEP_ROLE=house"); err != nil {
-			return err
-		}
-	}
-	for i := range doubtfulLanes {
-		if err := s.addActor("doubtful", i+1, doubtful, "SWEEP_ROLE=doubt"); err != nil {
-			return err
+	for _, r := range roles() {
+		for i := range r.lanes {
+			if err := s.addActor(r, i+1); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -184,42 +189,42 @@ func (s *stage) add(name, command string, set settings) error {
 		s.gateways = append(s.gateways, "http://"+set.GatewayListen)
 	}
 	steady := !strings.HasSuffix(name, "-3")
-	s.addLane(p, "", steady, steady)
+	s.addLane(&lane{program: p}, steady, steady)
 	return nil
 }
 
-func (s *stage) addActor(role string, n int, always string, env ...string) error {
-	name := fmt.Sprintf("%s-%d", role, n)
+func (s *stage) addActor(r role, n int) error {
+	name := fmt.Sprintf("%s-%d", r.name, n)
 	path, err := s.configure(name, new(settings))
 	if err != nil {
 		return err
 	}
 	p, err := programs.New(programs.Options{
 		Name: name, Build: "failpoint", Binary: s.actor,
-		Env: append([]string{"SWEEP_CONFIG=" + path, "SWEEP_DATABASE=" + s.opts.DatabaseURL.Reveal(), "SWEEP_DESK=" + s.url + "/witness"}, env...),
+		Env: append([]string{"SWEEP_CONFIG=" + path, "SWEEP_DATABASE=" + s.opts.DatabaseURL.Reveal(), "SWEEP_DESK=" + s.url + "/witness"}, r.env...),
 		Log: filepath.Join(s.opts.Dir, name+".log"), StopTimeout: stopsWithin, History: s.history,
 	})
 	if err != nil {
 		return err
 	}
-	s.addLane(p, always, n == 1, n == 1 && role == "actor")
+	s.addLane(&lane{program: p, always: r.always, only: r.only}, n == 1, n == 1 && r.calm)
 	return nil
 }
 
-// addLane makes the lane of a program. A steady one takes part where processes live:
-// few of them, so that each passes places often. One that is calm heals in the end.
-func (s *stage) addLane(p *programs.Program, always string, steady, calm bool) {
-	s.programs = append(s.programs, p)
-	l := &lane{program: p, always: always, tally: s.tally}
-	if p.Name() == "worker-1" {
-		l.line, s.line.program = s.line, p
+// addLane adds a lane. A steady one takes part where processes live: few of them, so that
+// each passes places often. One that is calm heals in the end.
+func (s *stage) addLane(l *lane, steady, calm bool) {
+	s.programs = append(s.programs, l.program)
+	l.tally = s.tally
+	if l.program.Name() == "worker-1" {
+		l.line, s.line.program = s.line, l.program
 	}
 	s.dying = append(s.dying, l)
 	if steady {
 		s.steady = append(s.steady, l)
 	}
 	if calm {
-		s.calm = append(s.calm, p)
+		s.calm = append(s.calm, l.program)
 	}
 }
 

@@ -56,10 +56,16 @@ const latest = 6
 // seldomPassed are places that a process passes a few times a minute, or less.
 func seldomPassed(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
-	return slices.Contains([]string{
+	return ofRetention(place) || slices.Contains([]string{
 		"begin_probe", "close_breaker", "fail_probe", "trip_breaker", "move_jobs", "place_destinations", "sync_pause", "reconcile", "make_partitions",
 		"follow_promotion", "repair",
-		// Of a run of retention.
+	}, transaction)
+}
+
+// ofRetention are the places that a run of retention passes, and nobody else.
+func ofRetention(place string) bool {
+	transaction, _, _ := strings.Cut(place, ".")
+	return slices.Contains([]string{
 		"delete_contents", "delete_effects", "delete_events", "delete_guards", "delete_imports", "delete_kept_deliveries", "delete_kept_events", "delete_operations",
 		"delete_replays", "delete_versions", "detach_day", "drop_day", "keep_deliveries", "note_kept_deliveries", "read_needs", "record_retention",
 		"retention", "stop_retention", "thin_day",
@@ -140,6 +146,10 @@ func (i *itinerary) made(v Visit) bool {
 	i.open = slices.DeleteFunc(i.open, func(open Visit) bool { return open == v })
 	return true
 }
+
+// The visits that some lanes are for.
+func keepingHouse(v Visit) bool { return ofRetention(v.Place) }
+func takingBack(v Visit) bool   { return strings.HasPrefix(v.Place, "take_back_claim.") }
 
 // leg is a part of the itinerary: visits that are made together.
 type leg func(Visit) bool
