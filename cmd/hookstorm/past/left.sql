@@ -18,5 +18,5 @@ UNION ALL
 SELECT 'order ' || target FROM hooklatch.operator_log WHERE who = 'past'
 UNION ALL
 SELECT 'table ' || relname FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r' AND relname ~ '_[0-9]{8}(_thin)?$'
-    AND substring(relname FROM '_([0-9]{8})') < '20200101'
+    AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD')
 LIMIT 20

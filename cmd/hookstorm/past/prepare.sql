@@ -1,7 +1,14 @@
 -- Numbers below those of all events that are accepted in the run: see Reserved.
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
-CREATE SEQUENCE torture.past_day AS bigint;
+
+-- The past begins four years ago, so that it is over for all that is kept. The older it
+-- is, the longer whoever has the key of an effect alone has to look for it.
+DO $$
+BEGIN
+    EXECUTE format('CREATE SEQUENCE torture.past_day AS bigint START %s', current_date - date '1990-01-01' - 1500);
+END
+$$;
 
 -- The partition of all attempts of before there were days is empty, and in the way.
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
@@ -14,8 +21,8 @@ DROP TABLE hooklatch.attempts_past;
 CREATE FUNCTION torture.make_past() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    day      date := date '1990-01-01' + nextval('torture.past_day')::integer;
-    noon     timestamptz := day::timestamp AT TIME ZONE 'UTC' + interval '12 hours';
+    day      date;
+    noon     timestamptz;
     whole    text;
     part     text;
     fate     text;
@@ -24,9 +31,12 @@ DECLARE
     event    bigint;
     effect   bigint;
 BEGIN
-    IF (SELECT count(*) FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r' AND relname ~ '^attempts_(19|200)') >= 8 THEN
+    IF (SELECT count(*) FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r' AND relname ~ '^attempts_[0-9]{8}'
+        AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD')) >= 8 THEN
         RETURN;
     END IF;
+    day := date '1990-01-01' + nextval('torture.past_day')::integer;
+    noon := day::timestamp AT TIME ZONE 'UTC' + interval '12 hours';
     FOREACH whole IN ARRAY ARRAY['deliveries', 'links', 'attempts', 'transitions'] LOOP
         part := whole || '_' || to_char(day, 'YYYYMMDD');
         EXECUTE format('CREATE TABLE hooklatch.%I (LIKE hooklatch.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION)', part, whole);
