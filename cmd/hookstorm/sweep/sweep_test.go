@@ -29,7 +29,7 @@ func TestEveryPlaceIsSurvived(t *testing.T) {
 	pool := pgtest.New(t, pgtest.Setting("max_connections", "400"))
 	report, err := sweep.Run(t.Context(), sweep.Options{
 		Root: root, Dir: t.TempDir(), Pool: pool, DatabaseURL: secret.New(pgtest.URL(t, pool)),
-		Seed: 1, Patience: 5 * time.Minute, Out: t.Output(),
+		Seed: 1, Patience: 20 * time.Minute, Out: t.Output(),
 	})
 	require.NoError(t, err)
 	t.Log(report.Text())
