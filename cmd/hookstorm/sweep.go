@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -56,7 +55,7 @@ everything and holds every operation against the guarantees.`,
 	flags.BoolVar(&opts.Short, "short", false, "one visit for each place")
 	flags.StringSliceVar(&opts.Only, "only", nil, "visits to make, such as settle.begin=kill@2 (default: all)")
 	flags.StringVar(&opts.Dir, "dir", "", "directory for history, programs and logs (default: one that is removed when all is well)")
-	flags.DurationVar(&opts.Patience, "patience", 20*time.Minute, "longest time for all errors, all delays and all kills")
+	flags.DurationVar(&opts.Patience, "patience", sweep.DefaultPatience, "longest time for all errors, all delays and all kills")
 	return cmd
 }
 

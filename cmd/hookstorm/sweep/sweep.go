@@ -40,11 +40,15 @@ type Options struct {
 	Short bool
 	// Only are the visits to make, such as settle.begin=kill@2. Nil: all of the plan.
 	Only []string
-	// Patience bounds each leg. Defaults to 4 minutes.
+	// Patience bounds each leg. Defaults to DefaultPatience.
 	Patience time.Duration
 	// Out is told how it goes on. Nil: nobody.
 	Out io.Writer
 }
+
+// DefaultPatience is enough on two cores, where the last kills come after a quarter of an
+// hour.
+const DefaultPatience = 20 * time.Minute
 
 // Report is what came of a sweep.
 type Report struct {
@@ -63,7 +67,7 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	if opts.Root == "" || opts.Dir == "" || opts.Pool == nil || opts.DatabaseURL.IsZero() {
 		return nil, errors.New("sweep options: Root, Dir, Pool and DatabaseURL are required")
 	}
-	opts.Patience = cmp.Or(opts.Patience, 4*time.Minute)
+	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
 	if opts.Out == nil {
 		opts.Out = io.Discard
 	}
