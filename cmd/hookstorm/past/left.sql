@@ -17,6 +17,5 @@ SELECT 'version of ' || latest_key FROM hooklatch.object_versions WHERE scope = 
 UNION ALL
 SELECT 'order ' || target FROM hooklatch.operator_log WHERE who = 'past'
 UNION ALL
-SELECT 'table ' || relname FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r' AND relname ~ '_[0-9]{8}(_thin)?$'
-    AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD')
+SELECT 'table ' || past_table FROM torture.past_tables
 LIMIT 20

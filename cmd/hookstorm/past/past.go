@@ -77,9 +77,9 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round makes a day, unless many lie there, ends what was unfinished of the days before, and has retention
-// delete it all, as a person would who finds that it waits. Others may do the same
-// meanwhile.
+// Round makes a day, unless many lie there, ends what was unfinished of the days before,
+// and has retention delete it all, as a person would who finds that it waits. Others may
+// do the same meanwhile.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)

@@ -14,6 +14,15 @@ $$;
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 
+-- What days of the past are stored in. Whatever is live is younger than 400 days.
+CREATE VIEW torture.past_tables AS
+SELECT relname::text AS past_table
+FROM pg_class
+WHERE relnamespace = 'hooklatch'::regnamespace
+    AND relkind = 'r'
+    AND relname ~ '_[0-9]{8}(_thin)?$'
+    AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD');
+
 -- Makes a day: an event that is done and one that failed, with an effect each and all
 -- that is known of these, one that was imported, and of everything else that retention
 -- deletes one row. While eight days lie there none is made: where nobody lives to delete
@@ -31,8 +40,7 @@ DECLARE
     event    bigint;
     effect   bigint;
 BEGIN
-    IF (SELECT count(*) FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r' AND relname ~ '^attempts_[0-9]{8}'
-        AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD')) >= 8 THEN
+    IF (SELECT count(*) FROM torture.past_tables WHERE past_table ~ '^attempts_') >= 8 THEN
         RETURN;
     END IF;
     day := date '1990-01-01' + nextval('torture.past_day')::integer;
