@@ -53,11 +53,13 @@ func until(ctx context.Context, what string, happened func() (bool, error)) erro
 
 // sees waits until a query has a row that is true.
 func (s *stage) sees(ctx context.Context, what, query string, args ...any) error {
-	return until(ctx, what, func() (bool, error) {
-		var yes bool
-		err := s.pool.QueryRow(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&yes)
-		return yes, err
-	})
+	return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
+}
+
+// holds reports whether a query has a row.
+func (s *stage) holds(ctx context.Context, query string, args ...any) (yes bool, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&yes)
+	return yes, err
 }
 
 // fires waits until a failpoint of p did something.
