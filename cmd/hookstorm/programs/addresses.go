@@ -1,13 +1,23 @@
 package programs
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"syscall"
+)
+
+// The ports that are given out are below those from which systems take one for an
+// outgoing connection, or for who listens at any: Linux begins at 32768.
+const (
+	firstPort = 16_384
+	ports     = 16_384
 )
 
 // FreeAddresses returns n different addresses of this machine at which nobody
-// listens. They come from the system's range for outgoing connections, so one may
-// be taken before it is listened at; a process that fails for that says so.
+// listens. Who else chooses a port by itself may take one before it is listened at; a
+// process that fails for that says so.
 func FreeAddresses(n int) ([]string, error) {
 	var listeners []net.Listener
 	defer func() {
@@ -16,13 +26,20 @@ func FreeAddresses(n int) ([]string, error) {
 		}
 	}()
 	addresses := make([]string, 0, n)
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	for range ports {
+		if len(addresses) == n {
+			return addresses, nil
+		}
+		port := firstPort + rand.IntN(ports) //nolint:gosec // no secret
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("find a free address: %w", err)
 		}
 		listeners = append(listeners, listener)
 		addresses = append(addresses, listener.Addr().String())
 	}
-	return addresses, nil
+	return nil, errors.New("find a free address: none was found")
 }
