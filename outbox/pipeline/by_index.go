@@ -13,9 +13,9 @@ import (
 // that compiling it pays.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 
-// settingsInOrder have what follows them walk an index in its order as well: from a
+// SettingsInOrder have what follows them walk an index in its order as well: from a
 // table that nobody analysed all rows would be read and sorted, to give the first few.
-const settingsInOrder = "set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+const SettingsInOrder = "set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
 
 // Sender is a pool, or a connection outside of a transaction.
 type Sender interface {
@@ -51,7 +51,7 @@ func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResu
 	var batch pgx.Batch // one transaction, since it is answered at once
 	settings := "SELECT " + Settings
 	if d.InOrder {
-		settings += ", " + settingsInOrder
+		settings += ", " + SettingsInOrder
 	}
 	batch.Queue(settings)
 	batch.Queue(sql, args...)

@@ -14,8 +14,8 @@ import (
 const (
 	// AnnounceEvery is how often a running process says how long it has things kept.
 	AnnounceEvery = 30 * time.Second
-	// presumedGone is when one that has not said so no longer counts.
-	presumedGone = 4 * AnnounceEvery
+	// PresumedGone is after how long one that has not said so no longer counts.
+	PresumedGone = 4 * AnnounceEvery
 )
 
 // Process is one that runs, with its configuration.
@@ -62,7 +62,7 @@ func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 func (k *Keeper) inEffect(ctx context.Context, own Settings) (Settings, error) {
 	all := []Settings{own.WithDefaults()}
 	err := k.db.Statement("settings_of_processes", func(db pipeline.ByIndex) error {
-		rows, err := k.sql.SettingsOfProcesses.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, db)
+		rows, err := k.sql.SettingsOfProcesses.With(seenWithin{SeenSeconds: PresumedGone.Seconds()}).Query(ctx, db)
 		if err != nil {
 			return err
 		}
