@@ -11,6 +11,7 @@ var queryFiles embed.FS
 
 // statements are the texts of query/*.sql with their arguments.
 type statements struct {
+	AsideEffects        statement.Bound
 	History             statement.Bound
 	HistoryAdd          statement.Of[historyAdd]
 	HistoryCreate       statement.Bound

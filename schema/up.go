@@ -32,7 +32,7 @@ func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	}
 	m.log(ctx, steps)
 	if err == nil {
-		err = errors.Join(m.makeWireKeyIndex(ctx), m.makeRetentionIndexes(ctx))
+		err = errors.Join(m.makeWireKeyIndex(ctx), m.makeLateIndexes(ctx))
 	}
 	if err != nil {
 		return steps, fmt.Errorf("migrate up: %w", m.explain(err))

@@ -9,12 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// makeRetentionIndexes builds the indexes that retention finds unfinished work by.
-// Without them it works too, and reads the tables whole.
-func (m *Migrator) makeRetentionIndexes(ctx context.Context) error {
+// makeLateIndexes builds the indexes by which retention finds unfinished work, and people
+// what waits for them. Without them both are slower: they read the tables whole.
+func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("indexes of retention: %w", err)
+		return fmt.Errorf("late indexes: %w", err)
 	}
 	defer conn.Release()
 	for _, index := range []struct {
@@ -23,13 +23,14 @@ func (m *Migrator) makeRetentionIndexes(ctx context.Context) error {
 	}{
 		{"processed_events_put_aside", m.sql.PutAsideEvents},
 		{"effects_put_aside", m.sql.PutAsideEffects},
+		{"effects_aside", m.sql.AsideEffects},
 	} {
 		stands, err := m.putAsideStands(ctx, conn, index.name)
 		if err == nil && !stands {
 			err = m.alone(ctx, conn, func() error { return m.makeOnce(ctx, conn, index.name, index.make) })
 		}
 		if err != nil {
-			return fmt.Errorf("indexes of retention: %w", err)
+			return fmt.Errorf("late indexes: %w", err)
 		}
 	}
 	return nil
