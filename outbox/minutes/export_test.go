@@ -1,0 +1,7 @@
+package minutes
+
+import "time"
+
+// Collect takes what was counted before a moment, as the clock has it done every ten
+// seconds.
+func (c *Counts) Collect(before time.Time) { c.collect(before) }

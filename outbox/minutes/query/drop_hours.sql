@@ -1,0 +1,9 @@
+-- Deletes the oldest counts that are past their time.
+DELETE FROM hooklatch.hours AS old
+WHERE (old.hour, old.kind, old.name, old.what) IN (
+    SELECT o.hour, o.kind, o.name, o.what
+    FROM hooklatch.hours AS o
+    WHERE o.hour < now() - make_interval(secs => :kept_seconds)
+    ORDER BY o.hour
+    LIMIT :limit
+)

@@ -1,0 +1,9 @@
+-- Deletes the oldest counts that are past their time.
+DELETE FROM hooklatch.minutes AS old
+WHERE (old.minute, old.kind, old.name, old.what) IN (
+    SELECT o.minute, o.kind, o.name, o.what
+    FROM hooklatch.minutes AS o
+    WHERE o.minute < now() - make_interval(secs => :kept_seconds)
+    ORDER BY o.minute
+    LIMIT :limit
+)

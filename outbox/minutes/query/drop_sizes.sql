@@ -1,0 +1,3 @@
+-- Forgets the sizes of days too long ago.
+DELETE FROM hooklatch.sizes AS s
+WHERE s.day < (now() - make_interval(secs => :kept_seconds))::date

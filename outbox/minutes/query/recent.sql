@@ -1,0 +1,5 @@
+-- What was counted in the last minutes, by whose count it is and what is counted.
+SELECT m.kind, m.name, m.what, sum(m.n)::bigint
+FROM hooklatch.minutes AS m
+WHERE m.minute > now() - make_interval(secs => :window_seconds::float8)
+GROUP BY m.kind, m.name, m.what

@@ -1,0 +1,17 @@
+-- Sums up the minutes of the hours since the last one that was, and those before it to
+-- which counts may have come late.
+WITH since AS (
+    SELECT date_trunc('hour', COALESCE(max(h.hour), '-infinity') - make_interval(secs => :again_seconds), 'UTC') AS hour
+    FROM hooklatch.hours AS h
+), summed AS (
+    SELECT date_trunc('hour', m.minute, 'UTC') AS hour, m.kind, m.name, m.what, sum(m.n)::bigint AS n
+    FROM hooklatch.minutes AS m
+    WHERE m.minute >= (SELECT since.hour FROM since)
+    GROUP BY 1, m.kind, m.name, m.what
+)
+INSERT INTO hooklatch.hours AS h (hour, kind, name, what, n)
+SELECT summed.hour, summed.kind, summed.name, summed.what, summed.n
+FROM summed
+ON CONFLICT (hour, kind, name, what) DO UPDATE
+SET n = EXCLUDED.n
+WHERE h.n <> EXCLUDED.n
