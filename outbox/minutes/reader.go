@@ -1,0 +1,93 @@
+package minutes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Reader reads what all processes counted. It is safe for concurrent use.
+type Reader struct {
+	db  pipeline.ByIndex
+	sql statements
+}
+
+// NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
+func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
+	if pool == nil {
+		return nil, errors.New("minutes: a pool is required")
+	}
+	sql, err := loadStatements(name.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("minutes: %w", err)
+	}
+	return &Reader{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
+}
+
+// Sums are what was counted in a window of time.
+type Sums map[Kind]map[string]map[What]int64
+
+// Recent is what was counted in the last minutes, to ten seconds.
+func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error) {
+	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.db)
+	sums := Sums{}
+	if err == nil {
+		var kind Kind
+		var name string
+		var what What
+		var n int64
+		_, err = pgx.ForEachRow(rows, []any{&kind, &name, &what, &n}, func() error {
+			if sums[kind] == nil {
+				sums[kind] = map[string]map[What]int64{}
+			}
+			if sums[kind][name] == nil {
+				sums[kind][name] = map[What]int64{}
+			}
+			sums[kind][name][what] = n
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the last minutes: %w", err)
+	}
+	return sums, nil
+}
+
+// RefusedIn sums up the refusals among counts.
+func RefusedIn(counts map[What]int64) int64 {
+	var sum int64
+	for what, n := range counts {
+		if strings.HasPrefix(string(what), refusedPrefix) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// ByHour is what was counted in each of the last hours, this one last, of all sources
+// or destinations together. It is as late as hours are: five minutes.
+func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What) (map[What][]int64, error) {
+	rows, err := r.sql.ByHour.With(byHour{Kind: kind, Hours: hours, Whats: whats}).Query(ctx, r.db)
+	series := map[What][]int64{}
+	if err == nil {
+		var hour time.Time
+		var what What
+		var n int64
+		_, err = pgx.ForEachRow(rows, []any{&hour, &what, &n}, func() error {
+			series[what] = append(series[what], n)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the last hours: %w", err)
+	}
+	return series, nil
+}

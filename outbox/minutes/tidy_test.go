@@ -1,0 +1,66 @@
+package minutes_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const hoursSQL = `SELECT round(extract(epoch FROM date_trunc('hour', now()) - hour) / 3600)::text, name, what, n
+	FROM hooklatch.hours ORDER BY hour, name, what`
+
+func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	counts := newCounts(t, pool)
+	add := func(name, ago string, n int) {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes AS m VALUES (date_trunc('hour', now()) + interval '7 minutes' - $1::interval, 'source', $2, 'accepted', $3)
+			ON CONFLICT (minute, kind, name, what) DO UPDATE SET n = m.n + EXCLUDED.n`, ago, name, n)
+		require.NoError(t, err)
+	}
+	add("stripe", "3 hours", 1)
+	add("stripe", "2 hours 59 minutes", 2)
+	add("stripe", "1 hour", 4)
+	add("github", "1 hour", 8)
+	require.NoError(t, counts.Tidy(t.Context()))
+	want := []row{{"3", "stripe", "accepted", 3}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 4}}
+	require.Equal(t, want, rows(t, pool, hoursSQL))
+
+	// A process whose database was away adds late, as far back as an hour.
+	add("stripe", "1 hour", 16)
+	add("stripe", "2 hours", 32)
+	require.NoError(t, counts.Tidy(t.Context()))
+	want = []row{{"3", "stripe", "accepted", 3}, {"2", "stripe", "accepted", 32}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 20}}
+	require.Equal(t, want, rows(t, pool, hoursSQL))
+
+	// Hours stay when their minutes go.
+	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.minutes SET minute = minute - interval '27 hours' WHERE name = 'github'`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `INSERT INTO hooklatch.hours VALUES (now() - interval '401 days', 'source', 'old', 'accepted', 1)`)
+	require.NoError(t, err)
+	require.NoError(t, counts.Tidy(t.Context()))
+	require.Equal(t, want, rows(t, pool, hoursSQL))
+	require.Equal(t, []row{{"source", "stripe", "accepted", 55}}, sums(t, pool))
+}
+
+func TestSizesAreThoseOfPostgres(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	counts := newCounts(t, pool)
+	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes SELECT now(), 'source', n::text, 'accepted', 1 FROM generate_series(1, 1000) AS n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `ANALYZE hooklatch.minutes`)
+	require.NoError(t, err)
+	require.NoError(t, counts.Tidy(t.Context()))
+	require.NoError(t, counts.Tidy(t.Context())) // the later one of a day counts
+	var measured, real, rows, partitions int64
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT bytes, rows, pg_total_relation_size('hooklatch.minutes') FROM hooklatch.sizes
+		WHERE table_name = 'minutes' AND day = (now() AT TIME ZONE 'UTC')::date`).Scan(&measured, &rows, &real))
+	require.Equal(t, real, measured)
+	require.EqualValues(t, 1000, rows)
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE table_name LIKE 'deliveries%') FROM hooklatch.sizes`).Scan(&partitions))
+	require.EqualValues(t, 2, partitions, "deliveries with its partitions, and deliveries_kept")
+}
