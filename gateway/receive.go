@@ -186,6 +186,9 @@ func (rx *reception) handshake(ctx context.Context, request *provider.Request) (
 // accept finds the events of a proven request and commits them. Only after that
 // is there a reply (I1, I3).
 func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
+	if rx.source.Livemode && rx.source.Provider.TestEvent(request) {
+		return nil, refuseTest()
+	}
 	events, err := rx.source.Provider.Events(request)
 	if err != nil {
 		return nil, refuseEvents(err)

@@ -96,6 +96,13 @@ func refuseEvents(err error) *refusal {
 	return refuseFault("provider", err)
 }
 
+// refuseTest is the answer to a test of the sender where only what really happened is
+// taken.
+func refuseTest() *refusal {
+	return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "test_event",
+		message: "this is a test event, and this endpoint takes live ones only"}
+}
+
 func refuseUnusable(e *provider.EventError) *refusal {
 	r := &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "no_usable_event", message: e.Message}
 	if e.Unreadable {

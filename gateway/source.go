@@ -40,6 +40,8 @@ type Source struct {
 	// ContentWindow makes events of the same content one event for this long
 	// from the first, whatever their ids. 0: only ids count.
 	ContentWindow time.Duration
+	// Livemode refuses what Provider.TestEvent takes for a test.
+	Livemode bool
 	// QuarantineOff: nothing that is refused is kept.
 	QuarantineOff bool
 }
@@ -115,6 +117,8 @@ func (s Source) validate() error {
 		return fmt.Errorf("gateway: source %q has no secret", s.Name)
 	case s.MaxBody < 0:
 		return fmt.Errorf("gateway: source %q: MaxBody cannot be less than zero", s.Name)
+	case s.Livemode && s.Provider.TestEvent == nil:
+		return fmt.Errorf("gateway: source %q: %s does not say what is a test, so Livemode means nothing", s.Name, s.Provider.Name)
 	case s.ContentWindow < 0:
 		return fmt.Errorf("gateway: source %q: ContentWindow cannot be less than zero", s.Name)
 	}

@@ -102,6 +102,10 @@ type Provider struct {
 	// Empty or nil: there is nothing to remember.
 	ReplayToken func(r *Request) string
 
+	// TestEvent reports whether a proven request tells of something that did not happen:
+	// a test of the sender, or of its own account. Nil when it does not say.
+	TestEvent func(r *Request) bool
+
 	// Retry reads what the sender says of its attempts. Nil when it says
 	// nothing. It is not signed at most senders: for metrics and the log only.
 	Retry func(r *Request) RetryInfo

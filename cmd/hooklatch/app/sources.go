@@ -41,6 +41,7 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 			PublicURL:     public,
 			ReplayGuard:   gateway.ReplayGuard(s.ReplayGuard),
 			ContentWindow: s.DedupWindow, // zero unless dedup: content
+			Livemode:      s.Livemode,
 			QuarantineOff: s.Quarantine == config.QuarantineOff,
 		})
 	}

@@ -32,6 +32,9 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	d.faults(at, c.Err())
 	p := s.checkProvider(d, at)
 	s.checkRedaction(d, at, p)
+	if s.Livemode && p != nil && p.TestEvent == nil {
+		d.reportf(at+".livemode", "means nothing with provider %s, which does not say what is a test; leave it out", s.Provider)
+	}
 	if len(s.Secrets) == 0 && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")
 	}

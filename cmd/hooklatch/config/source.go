@@ -54,6 +54,9 @@ type Source struct {
 	// Whether deliveries that are refused are kept for a while, to be verified
 	// again once a wrong secret is right: on or off. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`
+	// Refuses events of tests: true or false. Only for stripe (test mode), square (the
+	// sandbox) and paddle (its simulator), which say so. Defaults to false.
+	Livemode bool `yaml:"livemode,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 

@@ -50,7 +50,8 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 				"Edit destination shows the secret key (pdl_ntfset_...): it is the secret of the source, all of it.",
 			},
 			Notes: []string{
-				"Sandbox and live are two accounts with two secrets: two sources.",
+				"Sandbox and live are two accounts with two secrets: two sources. What the simulator sends to a live one has ids that begin with " +
+					"`ntfsimevt_`; `livemode: true` of the source refuses it.",
 				"Paddle's own library for Node refuses what is older than 5 s. Here 300 s are allowed, for clocks that are off; " +
 					"`tolerance` sets it. Unconfirmed: each attempt is signed anew. Watch the refusals for old_timestamp.",
 				"The sandbox tries 3 times within 15 minutes, live 60 times within 3 days.",
@@ -67,6 +68,7 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		Sign:        s.Sign,
 		Sample:      samplePaddle,
 		ReplayToken: s.ReplayToken,
+		TestEvent:   proof.TestWherePrefix(proof.At("/event_id"), "ntfsimevt_"),
 		Deadline:    5 * time.Second,
 		RetryWindow: 3 * proof.Day,
 	}, nil

@@ -50,7 +50,8 @@ func Square(provider.Options) (*provider.Provider, error) {
 				"Set `gateway.public_url` (or `public_url` of the source) to exactly what stands there: every byte of the URL is signed.",
 			},
 			Notes: []string{
-				"Sandbox and production have subscriptions and keys of their own: two sources.",
+				"Sandbox and production have subscriptions and keys of their own: two sources. `livemode: true` of a source refuses what says " +
+					"`Square-Environment: Sandbox`, a header that is not signed.",
 				"The older header `X-Square-Signature` (SHA-1) is ignored.",
 				"`merchant_id` names the seller the event is about.",
 				"After three weeks of failures Square disables the subscription.",
@@ -66,6 +67,7 @@ func Square(provider.Options) (*provider.Provider, error) {
 		Sign:        s.Sign,
 		Sample:      sampleSquare,
 		ReplayToken: s.ReplayToken,
+		TestEvent:   proof.TestWherePrefix(proof.InHeader("Square-Environment"), "sandbox"),
 		Retry:       proof.RetrySigns{Number: proof.InHeader("Square-Retry-Number"), Reason: proof.InHeader("Square-Retry-Reason")}.Of,
 		Deadline:    10 * time.Second,
 		RetryWindow: proof.Day,

@@ -47,6 +47,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"Stripe may make two events for one change. They have two ids; a route key on `data.object.id` and the type joins them.",
 				"Events come in any order.",
+				"`livemode: true` of the source refuses events of test mode, which say `livemode: false`.",
 				"Connect: events of connected accounts come to an endpoint of their own, made with \"events on connected accounts\", which has its own secret. " +
 					"Give it a source of its own, or both secrets to one. `account` of the body says whose event it is.",
 				"To roll the secret give both: Stripe signs with the old one for up to 24 hours.",
@@ -60,6 +61,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 		Sign:        s.Sign,
 		Sample:      sampleStripe,
 		ReplayToken: s.ReplayToken,
+		TestEvent:   proof.TestWhereFalse("/livemode"),
 		RetryWindow: 3 * proof.Day, ResendWindow: 30 * proof.Day,
 	}, nil
 }

@@ -1,0 +1,26 @@
+package proof
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// TestWhereFalse takes deliveries for tests whose body says false at a pointer.
+func TestWhereFalse(pointer string) func(*provider.Request) bool {
+	return func(r *provider.Request) bool {
+		value, err := (&Document{R: r}).At(pointer)
+		return err == nil && value.Type == gjson.False
+	}
+}
+
+// TestWherePrefix takes deliveries for tests in which a field begins with a text, in any
+// case.
+func TestWherePrefix(f Field, prefix string) func(*provider.Request) bool {
+	return func(r *provider.Request) bool {
+		text, err := f.Find(&Document{R: r})
+		return err == nil && len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+	}
+}
