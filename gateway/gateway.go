@@ -42,6 +42,7 @@ type Gateway struct {
 	meters      *meters
 	tracer      trace.Tracer // nil when nobody asks for spans
 	log         *deliveryLog
+	nowhere     tally // requests for sources we do not have
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -68,11 +69,13 @@ func New(opts Options) (*Gateway, error) {
 		flights:     newFlights(flightLimits{all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress}),
 		memory:      newMemory(int64(opts.MaxBuffered)),
 		log:         newDeliveryLog(opts.Logger, opts.Now),
+		nowhere:     newTally(opts.Minutes, noSource, 0),
 	}
 	if _, silent := opts.TracerProvider.(noop.TracerProvider); !silent {
 		g.tracer = opts.TracerProvider.Tracer(scopeName)
 	}
-	if err := g.SetSources(opts.Sources); err != nil {
+	set, err := newSourceSet(opts.Sources, g.opts)
+	if err != nil {
 		return nil, err
 	}
 	meters, err := newMeters(opts.MeterProvider, gauges{
@@ -82,6 +85,7 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	g.meters = meters
+	g.use(set)
 	g.echo = g.routes()
 	g.server = g.newServer()
 	return g, nil
@@ -99,6 +103,13 @@ func (g *Gateway) SetSources(sources []Source) error {
 	if err != nil {
 		return err
 	}
-	g.sources.Store(set)
+	g.use(set)
 	return nil
+}
+
+func (g *Gateway) use(set *sourceSet) {
+	for _, src := range *set {
+		g.meters.begin(src.Name)
+	}
+	g.sources.Store(set)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/instrument"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
 )
 
 // result is what became of a request, as the metrics count it.
@@ -35,7 +36,7 @@ const (
 
 // noSource labels requests for sources we do not have. Their names are the
 // attacker's choice; no configured name begins with an underscore.
-const noSource = "_unknown"
+const noSource = minutes.Unknown
 
 func sourceLabels(source, kind string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", kind)}
@@ -120,6 +121,19 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	return m, nil
 }
 
+// begin has the counters of what a wrong secret looks like begin at 0. Prometheus takes
+// what it sees first of a counter for its beginning: a burst of refusals right after the
+// start would not be one.
+func (m *meters) begin(source string) {
+	for _, reason := range []provider.Reason{provider.ReasonMissingSignature, provider.ReasonWrongSignature, provider.ReasonMissingToken, provider.ReasonWrongToken} {
+		m.rejected.Add(context.Background(), 0, rejectedAs(source, string(reason)))
+	}
+}
+
+func rejectedAs(source, reason string) metric.AddOption {
+	return metric.WithAttributes(attribute.String("source", source), attribute.String("reason", reason))
+}
+
 func (m *meters) answered(ctx context.Context, as countedAs, r result, took time.Duration) {
 	labels := as.results[r]
 	m.deliveries.Add(1, labels)
@@ -132,7 +146,7 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 		as, name = src.counted, src.Name
 	}
 	m.answered(ctx, as, r.result, took)
-	m.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("source", name), attribute.String("reason", r.reason)))
+	m.rejected.Add(ctx, 1, rejectedAs(name, r.reason))
 }
 
 // proven counts what is known once a request is proven: by which secret, and

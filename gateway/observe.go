@@ -30,6 +30,7 @@ func (rx *reception) observeReply(r *reply) {
 	now := g.opts.Now()
 	took := now.Sub(rx.started)
 	g.meters.answered(rx.ctx, src.counted, r.result, took)
+	src.tally.replied(len(events), r.acceptance.Duplicates(), took)
 	switch r.result {
 	case resultHandshake:
 		g.log.handshake(rx.ctx, src, rx.echo.RealIP(), r.answer.Status)
@@ -70,6 +71,11 @@ func (rx *reception) observeRefusal(r *refusal) {
 		rx.span.SetStatus(codes.Error, r.reason)
 	}
 	g.meters.refused(rx.ctx, rx.source, r, g.opts.Now().Sub(rx.started))
+	if rx.source != nil {
+		rx.source.tally.refused(r.reason)
+	} else {
+		g.nowhere.refused(r.reason)
+	}
 	g.log.refused(rx.ctx, rx.source, rx.echo, r)
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/size"
 )
@@ -81,6 +82,8 @@ type Options struct {
 	// process that has its garbage collected seldom, for it needs little, has it collected
 	// as usual from then on. Nil: nobody is told.
 	LargeBody func() `yaml:"-"`
+	// Minutes count what happens by the minute. Nil: nothing is counted.
+	Minutes *minutes.Counts `yaml:"-"`
 	// Logger defaults to one that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

@@ -115,7 +115,9 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	}
 	rx.prove()
 	rx.retry = rx.source.retry(request)
-	rx.gateway.meters.proven(rx.ctx, rx.source, rx.secrets.position(verified), rx.retry)
+	position := rx.secrets.position(verified)
+	rx.gateway.meters.proven(rx.ctx, rx.source, position, rx.retry)
+	rx.source.tally.proven(position, rx.retry)
 	if err := failpoint.Hit("gateway.verified"); err != nil {
 		return nil, refuseUnavailable("failpoint", err)
 	}

@@ -57,6 +57,7 @@ type source struct {
 	sent          []string // see sentSecrets
 	labels        []attribute.KeyValue
 	counted       countedAs
+	tally         tally
 }
 
 // sourceSet is all sources of one moment, by name.
@@ -76,7 +77,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 		if set[s.Name] != nil {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
 		}
-		src := newSource(s, int64(opts.MaxBody))
+		src := newSource(s, opts)
 		if src.maxBody > int64(opts.MaxBuffered) {
 			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.maxBody, int64(opts.MaxBuffered))
 		}
@@ -85,14 +86,14 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	return &set, nil
 }
 
-func newSource(s Source, maxBody int64) *source {
+func newSource(s Source, opts Options) *source {
 	// The caller's slices may change later; a source in use may not.
 	s.Secrets = slices.Clone(s.Secrets)
 	s.ReplayGuard = cmp.Or(s.ReplayGuard, DefaultReplayGuard(s.Provider))
 	src := &source{
 		Source:  s,
 		keys:    newKeyring(s.Secrets, s.Provider),
-		maxBody: cmp.Or(s.MaxBody, max(maxBody, s.Provider.MaxBody)),
+		maxBody: cmp.Or(s.MaxBody, max(int64(opts.MaxBody), s.Provider.MaxBody)),
 		methods: slices.Clone(s.Provider.Methods),
 		labels:  sourceLabels(s.Name, s.Provider.Name),
 	}
@@ -104,6 +105,7 @@ func newSource(s Source, maxBody int64) *source {
 	}
 	src.sent = s.sentSecrets()
 	src.counted = newCountedAs(src.labels, len(s.Secrets))
+	src.tally = newTally(opts.Minutes, s.Name, len(s.Secrets))
 	return src
 }
 
