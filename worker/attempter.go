@@ -264,6 +264,7 @@ func (a *attempter) end(ctx context.Context, l *lane, t task, span trace.Span, e
 	a.telemetry.timeEffect(ctx, l, e.duration)
 	endSpan(span, outcome, err)
 	a.telemetry.countEffect(ctx, l, &e.effect, outcome)
+	a.telemetry.tally.effect(&e.effect, outcome, e.duration)
 	a.telemetry.logAttempt(ctx, t, e.call, outcome, err)
 	// A stop of this process is no fault of the destination, and the probe's job
 	// deals with probes.

@@ -40,6 +40,17 @@ func (t *telemetry) timeEffect(ctx context.Context, l *lane, took time.Duration)
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }
 
+// beginEffects has the counters of first attempts begin at 0. Prometheus takes what it
+// sees first of a counter for its beginning: a burst of failures right after the start
+// would not be one.
+func (t *telemetry) beginEffects(destination string) {
+	for _, state := range []ledger.EffectState{
+		ledger.EffectDone, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectFailed, ledger.EffectParked,
+	} {
+		t.effects.Add(context.Background(), 0, runAttributes(attrDestination, destination, string(state), true))
+	}
+}
+
 // countEffect counts how a run for an effect ended.
 func (t *telemetry) countEffect(ctx context.Context, l *lane, effect *ledger.Effect, outcome string) {
 	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))

@@ -77,15 +77,17 @@ func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *inbox.Event, run disp
 	for _, r := range s {
 		start := time.Now()
 		err := r.call(hideRiver(ctx, e), tx, *e)
+		took := time.Since(start)
 		outcome := outcomeDone
 		if err != nil {
 			outcome = outcomeError
 			err = fmt.Errorf("handler of %s %s: %w", r.source, r.types, err)
 		}
 		t.handlers.Add(ctx, 1, runAttributes(attrSource, string(e.Source), outcome, run.first()))
+		t.tally.handler(e.Source, run.first(), outcome, took)
 		attrs := append(run.attrs(e),
 			slog.String(logkey.Outcome, outcome),
-			slog.Float64(logkey.Duration, time.Since(start).Seconds()),
+			slog.Float64(logkey.Duration, took.Seconds()),
 			errAttr(err))
 		if panicked, ok := errors.AsType[*handlerPanicError](err); ok {
 			attrs = append(attrs, slog.String(logkey.Stack, panicked.stack))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -82,6 +83,9 @@ type Options struct {
 	// minutes. It is asked each time. Nil: there are none.
 	Checks func() []agreement.Check `yaml:"-"`
 
+	// Minutes count attempts by the minute, and are tidied by the process that leads.
+	// Nil: nothing is counted.
+	Minutes *minutes.Counts `yaml:"-"`
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

@@ -49,6 +49,7 @@ const (
 type telemetry struct {
 	logger *slog.Logger
 	tracer trace.Tracer
+	tally  *tally
 
 	dispatches     metric.Int64Counter
 	handlers       metric.Int64Counter
@@ -69,6 +70,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 	in := instrument.NewMaker(o.MeterProvider.Meter(instrumentationName))
 	t := &telemetry{
 		logger: o.Logger, tracer: o.TracerProvider.Tracer(instrumentationName),
+		tally:      &tally{counts: o.Minutes},
 		dispatches: in.Counter("hooklatch.dispatch.attempts", "{attempt}", "Attempts to dispatch an event, by source, outcome and first_attempt."),
 		handlers:   in.Counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt."),
 		effects: in.Counter("hooklatch.effect.attempts", "{attempt}",
@@ -83,6 +85,9 @@ func newTelemetry(o Options) (*telemetry, error) {
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("make instruments: %w", err)
+	}
+	for _, d := range o.Destinations {
+		t.beginEffects(d.Name)
 	}
 	return t, nil
 }

@@ -26,6 +26,7 @@ const (
 	kindProbe      = "upkeep.probe"
 	kindRedact     = "upkeep.redact"
 	kindChecks     = "upkeep.checks"
+	kindMinutes    = "upkeep.minutes"
 )
 
 const (
@@ -40,6 +41,8 @@ const (
 	redactEvery     = time.Minute
 	// redactFor is how long one run redacts; the next goes on.
 	redactFor = 15 * time.Second
+	// minutesEvery is how often hours are summed up and tables measured.
+	minutesEvery = 5 * time.Minute
 )
 
 type partitionsArgs struct{}
@@ -61,6 +64,12 @@ type redactArgs struct{}
 
 // Kind implements river.JobArgs.
 func (redactArgs) Kind() string { return kindRedact }
+
+type minutesArgs struct{}
+
+// Kind implements river.JobArgs.
+func (minutesArgs) Kind() string { return kindMinutes }
+
 
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
@@ -86,6 +95,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 		every(reconcileEvery, reconcileArgs{}, always),
 		every(retentionEvery, retentionArgs{}, always),
 		every(redactEvery, redactArgs{}, always),
+		every(minutesEvery, minutesArgs{}, func() bool { return w.opts.Minutes != nil }),
 		every(checksEvery, checksArgs{}, func() bool { return len(w.checks()) > 0 }),
 	}
 }
@@ -184,6 +194,23 @@ func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 				append(attrs, slog.Int64(logkey.Count, p.Rows), slog.Int64(logkey.Bytes, p.Bytes))...)
 		}
 	}
+}
+
+// minutesWorker sums up hours and measures the tables.
+type minutesWorker struct {
+	river.WorkerDefaults[minutesArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *minutesWorker) Work(ctx context.Context, _ *river.Job[minutesArgs]) error {
+	if w.opts.Minutes == nil {
+		return nil
+	}
+	if err := w.opts.Minutes.Tidy(ctx); err != nil {
+		return fmt.Errorf("minutes: %w", err)
+	}
+	return nil
 }
 
 // redactWorker replaces what sources do not keep. A process that knows none leaves it to

@@ -1,0 +1,76 @@
+package worker
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+)
+
+// tally counts attempts by the minute. What is an attempt, a first one, and one that
+// failed, is defined in the package minutes. An effect that is superseded, or parked by
+// its claim, comes to no attempt, and not here.
+type tally struct {
+	counts *minutes.Counts
+	of     sync.Map // of whose: *attemptTally
+}
+
+// whose attempts are counted together.
+type whose struct {
+	kind minutes.Kind
+	name string
+}
+
+// attemptTally are the counters of the attempts of one destination, or for the events
+// of one source.
+type attemptTally struct {
+	attempts, done, first, firstFailed *minutes.Counter
+	took                               *minutes.Timer
+}
+
+func (t *tally) attemptsOf(w whose) *attemptTally {
+	if found, ok := t.of.Load(w); ok {
+		return found.(*attemptTally) //nolint:forcetypeassert // nothing else is in it
+	}
+	counter := func(what minutes.What) *minutes.Counter { return t.counts.Of(w.kind, w.name, what) }
+	made := &attemptTally{
+		attempts: counter(minutes.Attempts), done: counter(minutes.Done),
+		first: counter(minutes.First), firstFailed: counter(minutes.FirstFailed),
+	}
+	if w.kind == minutes.OfDestination {
+		made.took = t.counts.Timer(w.kind, w.name) // of a source that is how long it takes to accept
+	}
+	found, _ := t.of.LoadOrStore(w, made)
+	return found.(*attemptTally) //nolint:forcetypeassert // nothing else is in it
+}
+
+// effect counts an attempt of an effect.
+func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration) {
+	first := effect.Attempt == 1
+	t.attemptsOf(whose{minutes.OfDestination, effect.Destination}).add(first, outcome, took)
+	if source := effect.Event.Source; source != "" { // an application enqueued it without an event
+		t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)
+	}
+}
+
+// handler counts a run of a handler.
+func (t *tally) handler(source identity.Source, first bool, outcome string, took time.Duration) {
+	t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)
+}
+
+func (a *attemptTally) add(first bool, outcome string, took time.Duration) {
+	a.attempts.Add(1)
+	done := outcome == outcomeDone
+	if done {
+		a.done.Add(1)
+	}
+	if first {
+		a.first.Add(1)
+		if !done {
+			a.firstFailed.Add(1)
+		}
+	}
+	a.took.Add(took)
+}

@@ -1,0 +1,51 @@
+package worker
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+)
+
+// An attempt is counted for the destination and for the source of the event; what is
+// only the first one's is counted once.
+func TestAttemptsAreCountedByTheMinute(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	counts, err := minutes.New(minutes.Options{Pool: b.pool})
+	require.NoError(t, err)
+	b.opts.Minutes = counts
+	var calls atomic.Int32
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) <= 2 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	w := b.worker(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	stop(t, w)
+	require.NoError(t, counts.Stop(t.Context()))
+
+	found, err := b.pool.Query(t.Context(), `SELECT kind || ' ' || name || ' ' || what, sum(n)::bigint FROM hooklatch.minutes WHERE what NOT LIKE 'took:%' GROUP BY 1`)
+	require.NoError(t, err)
+	sums := map[string]int64{}
+	var of string
+	var n int64
+	_, err = pgx.ForEachRow(found, []any{&of, &n}, func() error {
+		sums[of] = n
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{
+		"destination app attempts": 3, "destination app first": 1, "destination app first_failed": 1, "destination app done": 1,
+		"source stripe attempts": 3, "source stripe first": 1, "source stripe first_failed": 1, "source stripe done": 1,
+	}, sums)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "as the ledger has it")
+	require.Equal(t, 3, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'destination' AND what LIKE 'took:%'`))
+}
