@@ -1,0 +1,19 @@
+package clock
+
+import (
+	"fmt"
+	"time"
+)
+
+// Roughly is a duration as people say it.
+func Roughly(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}

@@ -1,0 +1,10 @@
+-- What there is once: the clock, the partitions ahead, and who leads.
+SELECT
+    now() AS now,
+    hooklatch.delivery_days_ahead() AS days_ahead,
+    NOT {{at_home}} AS withheld,
+    EXISTS (
+        SELECT
+        FROM hooklatch.river_leader AS l
+        WHERE l.expires_at > now()
+    ) AS led

@@ -1,0 +1,2 @@
+DELETE FROM hooklatch.collector AS c
+WHERE c.holder = :holder

@@ -1,0 +1,22 @@
+-- Events that wait for their dispatch, by source, at most :most of all, and when the
+-- first of them came.
+WITH waits AS MATERIALIZED (
+    SELECT found.source
+    FROM {{undispatched_sources}} AS found
+), share AS MATERIALIZED (
+    SELECT GREATEST(:least::bigint, :most::bigint / GREATEST(count(*), 1)) AS rows
+    FROM waits
+)
+SELECT waits.source, counted.events, counted.since
+FROM waits
+CROSS JOIN LATERAL (
+    SELECT count(*) AS events, min(p.received_at) AS since
+    FROM (
+        SELECT p.received_at
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = ANY (ARRAY[waits.source])
+            AND p.outcome = 'received'
+        ORDER BY p.source, p.accept_seq
+        LIMIT (SELECT share.rows FROM share)
+    ) AS p
+) AS counted

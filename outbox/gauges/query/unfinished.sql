@@ -1,0 +1,54 @@
+-- Unfinished effects by destination and state. At most :most are read, and of each
+-- destination as many as of the others, but :least.
+WITH line AS MATERIALIZED (
+    SELECT found.destination, found.in_orders
+    FROM {{unfinished_destinations}} AS found
+), share AS MATERIALIZED (
+    SELECT GREATEST(:least::bigint, :most::bigint / GREATEST(count(*), 1)) AS rows
+    FROM line
+), counted AS (
+    SELECT line.destination, read.pending, read.started, read.in_doubt
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT
+            count(*) FILTER (WHERE e.state = 'pending') AS pending,
+            count(*) FILTER (WHERE e.state = 'started') AS started,
+            count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
+        FROM (
+            SELECT e.state
+            FROM hooklatch.effects AS e
+            WHERE e.destination = ANY (ARRAY[line.destination])
+                AND e.order_key = ''
+                AND e.state IN ('pending', 'started', 'in_doubt')
+            ORDER BY e.destination, e.next_attempt_at
+            LIMIT (SELECT share.rows FROM share)
+        ) AS e
+    ) AS read
+    WHERE NOT line.in_orders
+    UNION ALL
+    SELECT line.destination, read.pending, read.started, read.in_doubt
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT
+            count(*) FILTER (WHERE e.state = 'pending') AS pending,
+            count(*) FILTER (WHERE e.state = 'started') AS started,
+            count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
+        FROM (
+            SELECT e.state
+            FROM hooklatch.effects AS e
+            WHERE e.destination = ANY (ARRAY[line.destination])
+                AND e.order_key <> ''
+                AND e.state IN ('pending', 'started', 'in_doubt')
+            ORDER BY e.destination, e.scope, e.order_key
+            LIMIT (SELECT share.rows FROM share)
+        ) AS e
+    ) AS read
+    WHERE line.in_orders
+)
+SELECT counted.destination, by_state.state, sum(by_state.effects)::bigint, NULL::timestamptz AS since
+FROM counted
+CROSS JOIN LATERAL (
+    VALUES ('pending', counted.pending), ('started', counted.started), ('in_doubt', counted.in_doubt)
+) AS by_state (state, effects)
+WHERE by_state.effects > 0
+GROUP BY counted.destination, by_state.state

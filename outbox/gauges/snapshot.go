@@ -1,0 +1,137 @@
+package gauges
+
+import "time"
+
+// Snapshot is all there is to know at a moment.
+type Snapshot struct {
+	Waiting
+	Standing
+
+	Took time.Duration // to read it
+}
+
+// Waiting is what changes from one second to the next. What does not wait is left out.
+type Waiting struct {
+	// At is when it was, by the clock of the database.
+	At time.Time
+
+	Effects      []Effects
+	Due          []Since // by destination: since when the effect that waits longest has been due
+	Undispatched []Events
+	EventsAside  []EventsAside
+	Destinations []Destination
+	LastAccepted []Since // by source: to ten seconds
+	Processes    []Process
+
+	// DaysAhead is how many days of partitions lie ahead.
+	DaysAhead int
+	// Withheld is true while no at_most_once effect starts: see package repair.
+	Withheld bool
+	// Led is true while a worker leads: without one nothing is dispatched or repaired.
+	Led bool
+}
+
+// Standing is what changes from one minute to the next.
+type Standing struct {
+	Quarantine []Quarantine
+	Retention  []Retention
+	Tables     []Table
+	Usual      []Usual
+}
+
+// Effects are those of a destination in one state.
+type Effects struct {
+	Destination string
+	State       string
+	Count       int64
+	Since       *time.Time // of failed and parked ones: when the first came to it
+}
+
+// Since is since when, or when, of a destination or a source.
+type Since struct {
+	Name string
+	At   time.Time
+}
+
+// Events are those of a source that are not dispatched yet.
+type Events struct {
+	Source string
+	Count  int64
+	Since  time.Time // when the first came
+}
+
+// EventsAside are those of a source that wait for a person: failed or held.
+type EventsAside struct {
+	Source string
+	State  string
+	Count  int64
+	Since  time.Time // when the first came
+}
+
+// Destination is what holds one.
+type Destination struct {
+	Name                  string
+	Paused                bool
+	PausedBy, PauseReason string
+	PausedAt              *time.Time
+	Broken                bool // its breaker is not closed
+	BreakerReason         string
+	OpenedAt, ProbeAt     *time.Time
+}
+
+// Process is one that runs.
+type Process struct {
+	Name, Kind, Version, ConfigHash string
+
+	SeenAt time.Time
+}
+
+// Quarantine is what was refused of a source and is kept.
+type Quarantine struct {
+	Source string
+	Count  int64
+	Bytes  int64
+	Since  time.Time
+}
+
+// Retention is how it fares with one kind of rows, and of events with one source.
+type Retention struct {
+	What         string
+	Source       string
+	DayRows      int64      // deleted on the day it last ran
+	StoppedSince *time.Time // it waits for a person
+}
+
+// Table is what one holds, with its partitions: rows are estimated.
+type Table struct {
+	Name  string
+	Rows  int64
+	Bytes int64
+	// BytesBefore are those of Days before, a week when so much is known. Nil: nothing is.
+	BytesBefore *int64
+	Days        *int
+}
+
+// Usual is what a source brought in the last 60 minutes, and what is usual in that hour.
+type Usual struct {
+	Source     string
+	Accepted   int64
+	Duplicates int64
+	// Events are the median of those that came, duplicates too, and DuplicateRate that
+	// of their share. Nil: no such hour is known.
+	Events        *float64
+	DuplicateRate *float64
+}
+
+// fewEvents is below how many events in an hour their share of duplicates says nothing.
+const fewEvents = 50
+
+// Rate is the share of duplicates of all that came in the last 60 minutes.
+// False: too few came to say.
+func (u Usual) Rate() (float64, bool) {
+	all := u.Accepted + u.Duplicates
+	if all < fewEvents {
+		return 0, false
+	}
+	return float64(u.Duplicates) / float64(all), true
+}

@@ -1,0 +1,56 @@
+package gauges
+
+import (
+	"embed"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/rule"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	Database     statement.Bound
+	Destinations statement.Bound
+	EffectsAside statement.Of[aside]
+	EventsAside  statement.Of[aside]
+	LastAccepted statement.Bound
+	OldestDue    statement.Of[oldestDue]
+	Processes    statement.Of[processes]
+	Quarantine   statement.Bound
+	ReleaseLease statement.Of[releaseLease]
+	Retention    statement.Bound
+	Sizes        statement.Bound
+	TakeLease    statement.Of[takeLease]
+	Undispatched statement.Of[counted]
+	Unfinished   statement.Of[counted]
+	Usual        statement.Bound
+}
+
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
+	return s, err
+}
+
+// What statements take.
+
+type aside struct{ Most int }
+
+type counted struct{ Most, Least int }
+
+type oldestDue struct{ Orders int }
+
+type processes struct{ SeenSeconds float64 }
+
+type releaseLease struct{ Holder uuid.UUID }
+
+type takeLease struct {
+	Holder       uuid.UUID
+	LeaseSeconds float64
+}
