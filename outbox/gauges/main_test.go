@@ -1,0 +1,24 @@
+package gauges_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// waits is a database in which something of each kind waits.
+func waits(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool := pgtest.New(t)
+	text, err := os.ReadFile("testdata/waits.sql")
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), string(text))
+	require.NoError(t, err)
+	return pool
+}

@@ -1,0 +1,120 @@
+package gauges
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+// Reader reads what waits. It is safe for concurrent use.
+type Reader struct {
+	db          pipeline.ByIndex
+	sql         statements
+	most, least int
+}
+
+// NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
+func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
+	if pool == nil {
+		return nil, errors.New("gauges: a pool is required")
+	}
+	sql, err := loadStatements(cmp.Or(name, schema.Default))
+	if err != nil {
+		return nil, fmt.Errorf("gauges: %w", err)
+	}
+	return &Reader{db: pipeline.ByIndex{Sender: pool, InOrder: true}, sql: sql, most: Most, least: least}, nil
+}
+
+// Read reads all there is to know. It ends with ctx.
+func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
+	begun := time.Now()
+	s := &Snapshot{}
+	if err := r.ask(ctx, func(q *questions) {
+		r.askWaiting(q, &s.Waiting)
+		r.askStanding(q, &s.Standing)
+	}); err != nil {
+		return nil, fmt.Errorf("read what waits: %w", err)
+	}
+	s.Took = time.Since(begun)
+	return s, nil
+}
+
+// Waiting reads what changes from one second to the next.
+func (r *Reader) Waiting(ctx context.Context) (*Waiting, error) {
+	w := &Waiting{}
+	if err := r.ask(ctx, func(q *questions) { r.askWaiting(q, w) }); err != nil {
+		return nil, fmt.Errorf("read what waits: %w", err)
+	}
+	return w, nil
+}
+
+// Standing reads what changes from one minute to the next.
+func (r *Reader) Standing(ctx context.Context) (*Standing, error) {
+	s := &Standing{}
+	if err := r.ask(ctx, func(q *questions) { r.askStanding(q, s) }); err != nil {
+		return nil, fmt.Errorf("read what stands: %w", err)
+	}
+	return s, nil
+}
+
+func (r *Reader) askWaiting(q *questions, w *Waiting) {
+	share := counted{Most: r.most, Least: r.least}
+	q.row(r.sql.Database, &w.At, &w.DaysAhead, &w.Withheld, &w.Led)
+	list(q, r.sql.Unfinished.With(share), &w.Effects)
+	list(q, r.sql.EffectsAside.With(aside{Most: MostAside}), &w.Effects)
+	list(q, r.sql.OldestDue.With(oldestDue{Orders: mostOrders}), &w.Due)
+	list(q, r.sql.Undispatched.With(share), &w.Undispatched)
+	list(q, r.sql.EventsAside.With(aside{Most: MostAside}), &w.EventsAside)
+	list(q, r.sql.Destinations, &w.Destinations)
+	list(q, r.sql.LastAccepted, &w.LastAccepted)
+	list(q, r.sql.Processes.With(processes{SeenSeconds: retention.PresumedGone.Seconds()}), &w.Processes)
+}
+
+func (r *Reader) askStanding(q *questions, s *Standing) {
+	list(q, r.sql.Quarantine, &s.Quarantine)
+	list(q, r.sql.Retention, &s.Retention)
+	list(q, r.sql.Sizes, &s.Tables)
+	list(q, r.sql.Usual, &s.Usual)
+}
+
+// questions are asked in one transaction and one round trip.
+type questions struct{ batch pgx.Batch }
+
+func (r *Reader) ask(ctx context.Context, asking func(q *questions)) error {
+	q := &questions{}
+	q.batch.Queue("SELECT " + pipeline.Settings + ", " + pipeline.SettingsInOrder)
+	asking(q)
+	return r.db.SendBatch(ctx, &q.batch).Close()
+}
+
+// row asks for the only row of an answer.
+func (q *questions) row(what statement.Bound, into ...any) {
+	what.Queue(&q.batch).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(into...); err != nil {
+			return fmt.Errorf("%s: %w", what.Name(), err)
+		}
+		return nil
+	})
+}
+
+// list asks for a list, a T for each row: its fields are the columns, in their order.
+func list[T any](q *questions, what statement.Bound, into *[]T) {
+	what.Queue(&q.batch).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		if err != nil {
+			return fmt.Errorf("%s: %w", what.Name(), err)
+		}
+		*into = append(*into, found...)
+		return nil
+	})
+}
