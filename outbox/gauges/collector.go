@@ -1,0 +1,205 @@
+package gauges
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/outbox/drain"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+const (
+	// tryEvery is how often a process tries to become the one that collects, and how
+	// often that one reads.
+	tryEvery = 10 * time.Second
+	// lease is how long it is the only one: another one follows within tryEvery after
+	// that.
+	lease = 15 * time.Second
+	// readTimeout bounds one reading: the lease lasts longer.
+	readTimeout = 4 * time.Second
+	// standingEvery is how often what changes slowly is read.
+	standingEvery = time.Minute
+	// restFor is how many times as long as it read a collector rests.
+	restFor = 20
+)
+
+// Options configure a Collector.
+type Options struct {
+	// Pool is the database. Required.
+	Pool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	SizeBudget int64
+	// MeterProvider exports what is collected. Required.
+	MeterProvider metric.MeterProvider
+}
+
+// Collector is one of the processes that may read what waits for the metrics of all.
+// It is used once: New, Start, Stop.
+type Collector struct {
+	*Reader
+
+	holder   uuid.UUID
+	logger   *slog.Logger
+	exported metric.Registration
+	every    time.Duration
+	lease    time.Duration
+
+	current atomic.Pointer[exported]
+	cancel  context.CancelFunc // nil before Start
+	running sync.WaitGroup
+	stop    sync.Once
+}
+
+// exported is what metrics show.
+type exported struct {
+	*Snapshot
+
+	until time.Time // nothing is shown after this, by the clock that cannot be set
+}
+
+// New returns a Collector that exports nothing yet.
+func New(opts Options) (*Collector, error) {
+	if opts.MeterProvider == nil {
+		return nil, errors.New("gauges: MeterProvider is required")
+	}
+	reader, err := NewReader(opts.Pool, opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	c := &Collector{Reader: reader, holder: uuid.New(), logger: opts.Logger, every: tryEvery, lease: lease}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	if c.exported, err = export(opts.MeterProvider, opts.SizeBudget, c.show); err != nil {
+		return nil, fmt.Errorf("gauges: %w", err)
+	}
+	return c, nil
+}
+
+// Start lets the process collect when no other one does. The database must be
+// migrated.
+func (c *Collector) Start(ctx context.Context) {
+	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.running.Go(func() { c.run(ctx) })
+}
+
+// Stop ends the collecting and lets another process take over at once. It may be
+// called again, and before Start. Errors: that of ctx.
+func (c *Collector) Stop(ctx context.Context) error {
+	var err error
+	c.stop.Do(func() {
+		if c.cancel != nil {
+			c.cancel()
+		}
+		err = drain.Wait(ctx, &c.running)
+		c.current.Store(nil)
+		_ = c.exported.Unregister()
+	})
+	return err
+}
+
+// show is what is known, nil when this process is not the one that collects.
+func (c *Collector) show() *Snapshot {
+	if now := c.current.Load(); now != nil && time.Now().Before(now.until) {
+		return now.Snapshot
+	}
+	return nil
+}
+
+// run tries, and reads while the process is the one, until ctx is done.
+func (c *Collector) run(ctx context.Context) {
+	tick := time.NewTicker(c.every)
+	defer tick.Stop()
+	var turn turn
+	for {
+		err := c.take(ctx, &turn)
+		if ctx.Err() != nil {
+			c.release(context.WithoutCancel(ctx), &turn)
+			return
+		}
+		turn.tell(ctx, c.logger, err)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// turn is what a process knows while it is the one.
+type turn struct {
+	held       bool
+	standing   *Standing
+	standingAt time.Time
+	rested     time.Time // until then it does not read again
+	failing    bool
+}
+
+// take takes or prolongs the lease and, when it has it, reads.
+func (c *Collector) take(ctx context.Context, t *turn) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	begun := time.Now()
+	tag, err := c.sql.TakeLease.With(takeLease{Holder: c.holder, LeaseSeconds: c.lease.Seconds()}).Exec(ctx, c.db)
+	if err != nil {
+		return fmt.Errorf("take the lease: %w", err)
+	}
+	if t.held = tag.RowsAffected() > 0; !t.held {
+		*t = turn{failing: t.failing}
+		c.current.Store(nil)
+		return nil
+	}
+	if now := c.current.Load(); now != nil && begun.Before(t.rested) {
+		c.current.Store(&exported{now.Snapshot, begun.Add(c.lease)})
+		return nil
+	}
+	waiting, err := c.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	if t.standing == nil || begun.Sub(t.standingAt) >= standingEvery {
+		if t.standing, err = c.Standing(ctx); err != nil {
+			return err
+		}
+		t.standingAt = begun
+	}
+	took := time.Since(begun)
+	t.rested = time.Now().Add(restFor * took)
+	c.current.Store(&exported{&Snapshot{*waiting, *t.standing, took}, begun.Add(c.lease)})
+	return nil
+}
+
+// release lets another process take over without waiting for the end of the lease.
+func (c *Collector) release(ctx context.Context, t *turn) {
+	c.current.Store(nil)
+	if !t.held {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // it ends by itself
+}
+
+// tell logs when collecting begins to fail, and when it no longer does.
+func (t *turn) tell(ctx context.Context, logger *slog.Logger, err error) {
+	switch {
+	case err != nil && !t.failing:
+		logger.LogAttrs(ctx, slog.LevelWarn, "gauges cannot be read", slog.Any(logkey.Err, err))
+	case err == nil && t.failing:
+		logger.LogAttrs(ctx, slog.LevelInfo, "gauges are read again")
+	}
+	t.failing = err != nil
+}

@@ -1,0 +1,85 @@
+package gauges
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// meterName is the scope of our metrics.
+const meterName = "github.com/hooklatch/hooklatch/outbox"
+
+// observe tells one value of a gauge.
+type observe func(value float64, labels ...attribute.KeyValue)
+
+// gauge is a metric, and its values in a Snapshot.
+type gauge struct {
+	name, unit, description string
+
+	values func(s *Snapshot, tell observe)
+}
+
+// exporter makes gauges.
+type exporter struct {
+	meter       metric.Meter
+	gauges      []gauge
+	instruments []metric.Float64ObservableGauge
+	errs        []error
+}
+
+// Gauge makes one.
+func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot, tell observe)) {
+	made, err := e.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
+	e.gauges = append(e.gauges, gauge{name, unit, description, values})
+	e.instruments, e.errs = append(e.instruments, made), append(e.errs, err)
+}
+
+// export shows what show returns, and nothing when that is nil, whenever metrics are
+// read, until the registration ends.
+func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapshot) (metric.Registration, error) {
+	e := &exporter{meter: provider.Meter(meterName)}
+	e.effects()
+	e.events()
+	e.sources()
+	e.destinations()
+	e.database(sizeBudget)
+	observables := make([]metric.Observable, 0, len(e.instruments))
+	for _, made := range e.instruments {
+		observables = append(observables, made)
+	}
+	registration, err := e.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		s := show()
+		if s == nil {
+			return nil
+		}
+		for i, made := range e.instruments {
+			e.gauges[i].values(s, func(value float64, labels ...attribute.KeyValue) {
+				o.ObserveFloat64(made, value, metric.WithAttributes(labels...))
+			})
+		}
+		return nil
+	}, observables...)
+	return registration, errors.Join(append(e.errs, err)...)
+}
+
+// The labels.
+
+func ofDestination(name string) attribute.KeyValue { return attribute.String("destination", name) }
+
+func ofSource(name string) attribute.KeyValue { return attribute.String("source", name) }
+
+func inState(state string) attribute.KeyValue { return attribute.String("state", state) }
+
+// yes is 1 for what is so.
+func yes(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// ago is how long something has been so, in seconds.
+func ago(now, since time.Time) float64 { return max(now.Sub(since), 0).Seconds() }
