@@ -1,0 +1,160 @@
+package alert_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) time.Time { return noon.Add(-d) }
+
+// healthy is a system in which much happens and nothing needs a person: each number is
+// just below what does.
+func healthy() alert.Facts {
+	return alert.Facts{
+		Snapshot: &gauges.Snapshot{
+			Waiting: gauges.Waiting{
+				At: noon, DaysAhead: 3, Led: true,
+				Effects:      []gauges.Effects{{Destination: "app", State: "pending", Count: 7}},
+				Due:          []gauges.Since{{Name: "app", At: before(299 * time.Second)}},
+				Undispatched: []gauges.Events{{Source: "stripe", Count: 4, Since: before(299 * time.Second)}},
+				Destinations: []gauges.Destination{{Name: "app"}, {Name: "crm"}},
+				LastAccepted: []gauges.Since{{Name: "stripe", At: before(59 * time.Minute)}},
+				Processes:    []gauges.Process{{Name: "a", ConfigHash: "x"}, {Name: "b", ConfigHash: "x"}},
+			},
+			Standing: gauges.Standing{
+				Retention: []gauges.Retention{{What: "events", Source: "stripe"}},
+				Tables:    []gauges.Table{{Name: "effects", Bytes: 79}},
+				Usual:     []gauges.Usual{{Source: "stripe", Accepted: 891, Duplicates: 109, Events: new(10.0), DuplicateRate: new(0.01)}},
+			},
+		},
+		Recent: minutes.Sums{
+			minutes.OfDestination: {"app": {minutes.First: 100, minutes.FirstFailed: 24}},
+			minutes.OfSource: {
+				"stripe":        {minutes.Accepted: 150, minutes.Duplicate: 31, minutes.Refused("wrong_signature"): 20},
+				minutes.Unknown: {minutes.Refused("unknown_source"): 5000},
+			},
+		},
+		SizeBudget: 100,
+	}
+}
+
+// sick are the conditions: what makes it so, of whom it is, and what little less does not.
+var sick = map[string]struct {
+	of   string
+	make func(f *alert.Facts)
+	less func(f *alert.Facts)
+}{
+	"first_attempts_fail": {"app", func(f *alert.Facts) {
+		f.Recent[minutes.OfDestination]["app"][minutes.FirstFailed] = 25
+	}, func(f *alert.Facts) {
+		f.Recent[minutes.OfDestination]["app"] = map[minutes.What]int64{minutes.First: 19, minutes.FirstFailed: 19}
+	}},
+	"effects_late": {"app", func(f *alert.Facts) {
+		f.Due[0].At = before(5 * time.Minute)
+	}, func(f *alert.Facts) {
+		f.Due[0].At = before(5 * time.Minute)
+		f.Destinations[0].Paused = true // which is a person's decision
+	}},
+	"events_late": {"stripe", func(f *alert.Facts) {
+		f.Undispatched[0].Since = before(5 * time.Minute)
+	}, nil},
+	"breaker_open": {"crm", func(f *alert.Facts) {
+		f.Destinations[1].Broken, f.Destinations[1].OpenedAt = true, new(before(time.Hour))
+	}, func(f *alert.Facts) {
+		f.Destinations[1].Broken, f.Destinations[1].Paused = true, true
+	}},
+	"no_worker":             {"", func(f *alert.Facts) { f.Led = false }, nil},
+	"at_most_once_withheld": {"", func(f *alert.Facts) { f.Withheld = true }, nil},
+	"partitions_missing":    {"", func(f *alert.Facts) { f.DaysAhead = 2 }, nil},
+	"source_silent": {"stripe", func(f *alert.Facts) {
+		f.LastAccepted[0].At = before(time.Hour)
+	}, func(f *alert.Facts) {
+		f.LastAccepted[0].At, f.Usual[0].Events = before(time.Hour), new(9.5)
+	}},
+	"refusals": {"stripe", func(f *alert.Facts) {
+		f.Recent[minutes.OfSource]["stripe"][minutes.Refused("old_timestamp")] = 1
+	}, func(f *alert.Facts) {
+		f.Recent[minutes.OfSource]["stripe"] = map[minutes.What]int64{minutes.Accepted: 1, minutes.Refused("wrong_signature"): 19}
+	}},
+	"effects_parked": {"crm", func(f *alert.Facts) {
+		f.Effects = append(f.Effects, gauges.Effects{Destination: "crm", State: "parked", Count: 1, Since: new(before(time.Hour))})
+	}, nil},
+	"effects_failed": {"crm", func(f *alert.Facts) {
+		f.Effects = append(f.Effects, gauges.Effects{Destination: "crm", State: "failed", Count: 3, Since: new(before(time.Hour))})
+	}, nil},
+	"events_failed": {"stripe", func(f *alert.Facts) {
+		f.EventsAside = []gauges.EventsAside{{Source: "stripe", State: "failed", Count: 1, Since: before(time.Hour)}}
+	}, nil},
+	"events_held": {"stripe", func(f *alert.Facts) {
+		f.EventsAside = []gauges.EventsAside{{Source: "stripe", State: "held", Count: 1, Since: before(time.Hour)}}
+	}, nil},
+	"retention_stopped": {"events of stripe", func(f *alert.Facts) {
+		f.Retention[0].StoppedSince = new(before(time.Hour))
+	}, nil},
+	"size_budget": {"", func(f *alert.Facts) { f.Tables[0].Bytes = 80 }, func(f *alert.Facts) {
+		f.Tables[0].Bytes, f.SizeBudget = 1e15, 0 // nobody said how much it may be
+	}},
+	"two_configurations": {"", func(f *alert.Facts) { f.Processes[0].ConfigHash = "y" }, nil},
+	"duplicates": {"stripe", func(f *alert.Facts) {
+		f.Usual[0].Accepted, f.Usual[0].Duplicates = 890, 110
+	}, func(f *alert.Facts) {
+		f.Usual[0].Accepted, f.Usual[0].Duplicates = 0, 49 // too few to say
+	}},
+}
+
+func TestWhatNeedsAPersonIsFound(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, alert.Names(), slices.Collect(maps.Keys(sick)))
+	require.Empty(t, alert.Judge(healthy()))
+	for name, of := range sick {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := healthy()
+			of.make(&f)
+			found := alert.Judge(f)
+			require.Len(t, found, 1)
+			require.Equal(t, name, found[0].Name)
+			require.Equal(t, of.of, found[0].Subject)
+			require.NotEmpty(t, found[0].Message)
+			require.Contains(t, found[0].Command, "hooklatch ")
+			if of.less != nil {
+				f := healthy()
+				of.less(&f)
+				require.Empty(t, alert.Judge(f))
+			}
+		})
+	}
+}
+
+func TestTheMostUrgentComesFirst(t *testing.T) {
+	t.Parallel()
+	f := healthy()
+	for _, of := range sick {
+		of.make(&f)
+	}
+	var order []alert.Severity
+	for _, found := range alert.Judge(f) {
+		if len(order) == 0 || order[len(order)-1] != found.Severity {
+			order = append(order, found.Severity)
+		}
+	}
+	require.Equal(t, []alert.Severity{alert.Page, alert.Ticket, alert.Notice}, order)
+}
+
+// A roll-out is no alarm.
+func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
+	t.Parallel()
+	f := healthy()
+	sick["two_configurations"].make(&f)
+	require.Equal(t, 15*time.Minute, alert.Judge(f)[0].For)
+}
