@@ -19,6 +19,9 @@ type DestinationOptions struct {
 	Sender destination.Sender `yaml:"-"`
 	// ConfigHash names the configuration the destination is from.
 	ConfigHash string `yaml:"-"`
+	// PollEvery is how often its queue is looked at for a job whose notification was
+	// lost. Of destinations that share a queue the shortest counts. Defaults to a second.
+	PollEvery time.Duration `yaml:"-"`
 
 	// Attempts in progress at once, in one process. Defaults to 10.
 	Concurrency int `yaml:"concurrency,omitempty"`

@@ -66,7 +66,7 @@ func sharedQueue(name string) string {
 // only has handlers to those that have the routes: it would skip them. A process
 // with neither is taken at its word: it wants nothing of any event.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
-	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers}}
+	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
 	if len(handlers) == 0 || len(o.Routes) > 0 {
 		queues[riverjob.QueueDispatch] = river.QueueConfig{MaxWorkers: o.DispatchWorkers}
 	}
@@ -74,8 +74,12 @@ func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 		queues[queue] = river.QueueConfig{MaxWorkers: o.HandlerWorkers}
 	}
 	for _, d := range o.Destinations {
-		workers := queues[d.Queue].MaxWorkers + d.workers()
-		queues[d.Queue] = river.QueueConfig{MaxWorkers: min(workers, maxQueueWorkers)}
+		queue, shared := queues[d.Queue]
+		queue.MaxWorkers = min(queue.MaxWorkers+d.workers(), maxQueueWorkers)
+		if !shared || d.PollEvery < queue.FetchPollInterval {
+			queue.FetchPollInterval = d.PollEvery
+		}
+		queues[d.Queue] = queue
 	}
 	return queues
 }

@@ -23,6 +23,8 @@ const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPollInterval is the latency of a job whose notification was lost.
 	fetchPollInterval = time.Second
+	// upkeepPollInterval is that of the upkeep, for which nobody waits.
+	upkeepPollInterval = 5 * time.Second
 
 	// Completed jobs are short-lived: history is in our own tables. Cancelled and
 	// discarded ones are kept for an operator to look at.
