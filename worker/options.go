@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,6 +87,11 @@ type Options struct {
 	// Minutes count attempts by the minute, and are tidied by the process that leads.
 	// Nil: nothing is counted.
 	Minutes *minutes.Counts `yaml:"-"`
+	// Alarm is asked every 15 seconds, by one process at a time, to tell people what needs
+	// them. Nil: nobody is told.
+	Alarm interface {
+		Turn(ctx context.Context) error
+	} `yaml:"-"`
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

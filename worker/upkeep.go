@@ -27,6 +27,7 @@ const (
 	kindRedact     = "upkeep.redact"
 	kindChecks     = "upkeep.checks"
 	kindMinutes    = "upkeep.minutes"
+	kindAlarm      = "upkeep.alarm"
 )
 
 const (
@@ -43,6 +44,8 @@ const (
 	redactFor = 15 * time.Second
 	// minutesEvery is how often hours are summed up and tables measured.
 	minutesEvery = 5 * time.Minute
+	// alarmEvery is how often it is decided who is told what.
+	alarmEvery = 15 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -70,6 +73,10 @@ type minutesArgs struct{}
 // Kind implements river.JobArgs.
 func (minutesArgs) Kind() string { return kindMinutes }
 
+type alarmArgs struct{}
+
+// Kind implements river.JobArgs.
+func (alarmArgs) Kind() string { return kindAlarm }
 
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
@@ -96,6 +103,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 		every(retentionEvery, retentionArgs{}, always),
 		every(redactEvery, redactArgs{}, always),
 		every(minutesEvery, minutesArgs{}, func() bool { return w.opts.Minutes != nil }),
+		every(alarmEvery, alarmArgs{}, func() bool { return w.opts.Alarm != nil }),
 		every(checksEvery, checksArgs{}, func() bool { return len(w.checks()) > 0 }),
 	}
 }
@@ -211,6 +219,21 @@ func (w *minutesWorker) Work(ctx context.Context, _ *river.Job[minutesArgs]) err
 		return fmt.Errorf("minutes: %w", err)
 	}
 	return nil
+}
+
+// alarmWorker tells people what needs them. A process that has nobody to tell leaves it to
+// the next run.
+type alarmWorker struct {
+	river.WorkerDefaults[alarmArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *alarmWorker) Work(ctx context.Context, _ *river.Job[alarmArgs]) error {
+	if w.opts.Alarm == nil {
+		return nil
+	}
+	return w.opts.Alarm.Turn(ctx)
 }
 
 // redactWorker replaces what sources do not keep. A process that knows none leaves it to

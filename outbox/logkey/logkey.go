@@ -6,6 +6,7 @@ package logkey
 // The keys, by what they hold.
 const (
 	Admin        = "admin"         // address of the admin listener
+	Alert        = "alert"         // condition that needs a person
 	Attempt      = "attempt"       // number of an attempt, from 1
 	Batch        = "batch"         // members of one group commit
 	Before       = "before"        // when the time of what is older is over
@@ -42,6 +43,7 @@ const (
 	Stack        = "stack"         // of a panic
 	State        = "state"         // of an effect
 	Status       = "status"        // HTTP status, or that of an acceptance
+	Subject      = "subject"       // what an alert is about: a source, a destination
 	TraceID      = "trace_id"      // of the trace the line belongs to
 	URL          = "url"           // without user, password and query
 	Version      = "version"       // of this program

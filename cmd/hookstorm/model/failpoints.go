@@ -21,6 +21,8 @@ func LeftOut() map[string]string {
 		"destination.retire":     "it parks effects, as effect.park does",
 		"keys.import":            "an event that is imported is in no worker's hands",
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",
+		"alarm":                  "the effects it makes are like those of an application",
+		"alert.mute":             noEffect,
 		"can_commit":             noEffect,
 		"keep_sender_keys":       noEffect,
 		"make_partitions":        noEffect,

@@ -1,0 +1,165 @@
+package alarm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Options configure an Alarm.
+type Options struct {
+	// Pool is the database, migrated. Required.
+	Pool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+	// Enqueue is outbox.Outbox.EnqueueTx. Required.
+	Enqueue func(ctx context.Context, tx pgx.Tx, e outbox.Enqueue) (bool, error)
+	// To are those who are to be told, the first one first.
+	To []Target
+	// TeamOf is whose source or destination something is about. Nil: nobody's.
+	TeamOf func(a alert.Alert) string
+	// For is how long something must need a person before anybody is told. Defaults to 2
+	// minutes.
+	For time.Duration
+	// Repeat is how often it is told again. Defaults to 4 hours.
+	Repeat time.Duration
+	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	SizeBudget int64
+	// Beat is called after it was decided. Nil: nothing is.
+	Beat func(ctx context.Context) error
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Alarm decides who is to be told. It is safe for concurrent use.
+type Alarm struct {
+	opts    Options
+	db      *commit.DB
+	sql     statements
+	waiting *gauges.Reader
+	counted *minutes.Reader
+}
+
+// New returns an Alarm. It starts nothing: see Turn.
+func New(opts Options) (*Alarm, error) {
+	opts.Schema = opts.Schema.OrDefault()
+	opts.For, opts.Repeat = cmp.Or(opts.For, DefaultFor), cmp.Or(opts.Repeat, DefaultRepeat)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Pool == nil || opts.Enqueue == nil {
+		return nil, errors.New("alarm options: Pool and Enqueue are required")
+	}
+	a := &Alarm{opts: opts}
+	var err error
+	if a.sql, err = loadStatements(opts.Schema); err != nil {
+		return nil, fmt.Errorf("alarm: %w", err)
+	}
+	if a.db, err = commit.New(commit.Options{Pool: opts.Pool}); err != nil {
+		return nil, fmt.Errorf("alarm: %w", err)
+	}
+	if a.waiting, err = gauges.NewReader(opts.Pool, opts.Schema); err != nil {
+		return nil, err
+	}
+	a.counted, err = minutes.NewReader(opts.Pool, opts.Schema)
+	return a, err
+}
+
+// Turn decides who is to be told of what, and has it told. Workers call it every 15
+// seconds, one of them at a time.
+func (a *Alarm) Turn(ctx context.Context) error {
+	snapshot, err := a.waiting.Read(ctx)
+	if err != nil {
+		return err
+	}
+	lately, err := a.counted.Recent(ctx, alert.Window)
+	if err != nil {
+		return err
+	}
+	found := alert.Judge(alert.Facts{Snapshot: snapshot, Recent: lately, SizeBudget: a.opts.SizeBudget})
+	if err := a.tell(ctx, found); err != nil {
+		return err
+	}
+	if a.opts.Beat == nil {
+		return nil
+	}
+	if err := a.opts.Beat(ctx); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	return nil
+}
+
+// tell stores what needs a person, and enqueues what is to be told, in one transaction.
+func (a *Alarm) tell(ctx context.Context, found []alert.Alert) error {
+	var told []Message
+	err := a.db.Do(ctx, "alarm", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		told = nil
+		var mine bool
+		var now time.Time
+		if err := a.sql.Lock.With(lock{Name: string(a.opts.Schema) + ".alarm"}).QueryRow(ctx, tx).Scan(&mine, &now); err != nil || !mine {
+			return err
+		}
+		states, err := a.states(ctx, tx)
+		if err != nil {
+			return err
+		}
+		muted, err := a.muted(ctx, tx)
+		if err != nil {
+			return err
+		}
+		d := decision{now: now, to: a.targetsOf, targets: len(a.opts.To), lasts: a.opts.For, repeat: a.opts.Repeat, muted: muted}
+		keep, gone := d.decide(states, found)
+		for i := range d.messages {
+			m := &d.messages[i]
+			key, err := a.enqueue(ctx, tx, m)
+			if err != nil {
+				return fmt.Errorf("tell %s: %w", m.to, err)
+			}
+			m.state.EffectKey = key
+		}
+		told = d.messages
+		if _, err := a.sql.StoreStates.With(storeStates{States: stored(keep)}).Exec(ctx, tx); err != nil {
+			return err
+		}
+		_, err = a.sql.EndStates.With(endStates{States: gone}).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("decide who is told: %w", err)
+	}
+	for _, m := range told {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "alert told",
+			slog.String(logkey.Alert, m.Alert.Name), slog.String(logkey.Subject, m.Alert.Subject),
+			slog.String(logkey.Status, string(m.What)), slog.String(logkey.Destination, a.opts.To[m.target].Destination))
+	}
+	return nil
+}
+
+// enqueue makes the effect that tells it, and returns its key.
+func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, error) {
+	to := a.opts.To[m.target]
+	m.to = to.Destination
+	request, err := to.Request(*m)
+	if err != nil {
+		return "", err
+	}
+	key := m.key(to.Destination)
+	_, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce})
+	return key, err
+}

@@ -1,0 +1,93 @@
+package alarm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// ActionMute is what the operator log calls Mute.
+const ActionMute ledger.Action = "alert.mute"
+
+// Book is what people see of alerts, and order.
+type Book struct {
+	pool   *pgxpool.Pool
+	sql    statements
+	ledger *ledger.Ledger
+}
+
+// NewBook returns the Book of a migrated database.
+func NewBook(pool *pgxpool.Pool, name schema.Name, l *ledger.Ledger) (*Book, error) {
+	sql, err := loadStatements(name.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("alarm: %w", err)
+	}
+	return &Book{pool, sql, l}, nil
+}
+
+// Entry is something that needs a person, or a mute of what needs none now: that has a
+// name and MutedUntil only.
+type Entry struct {
+	alert.Alert
+
+	ToldAt     time.Time `json:"told_at,omitzero"`
+	TimesTold  int       `json:"times_told"`
+	MutedUntil time.Time `json:"muted_until,omitzero"`
+	MutedBy    string    `json:"muted_by,omitempty"`
+}
+
+// List is what needs a person, as it was last decided, and what is muted.
+func (b *Book) List(ctx context.Context) ([]Entry, error) {
+	rows, err := b.sql.ListStates.Query(ctx, b.pool)
+	var list []Entry
+	if err == nil {
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Entry, error) {
+			var e Entry
+			var severity string
+			var since, told, muted *time.Time
+			err := row.Scan(&e.Name, &e.Subject, &severity, &e.Message, &e.Command, &e.Count, &since, &told, &e.TimesTold, &muted, &e.MutedBy)
+			e.Severity, e.Since, e.ToldAt, e.MutedUntil = alert.Severity(severity), orZero(since), orZero(told), orZero(muted)
+			return e, err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list alerts: %w", err)
+	}
+	return list, nil
+}
+
+// UnknownError says that there is no such condition.
+type UnknownError struct{ Name string }
+
+// Error implements error.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no alert %q; there are %s", e.Name, strings.Join(alert.Names(), ", "))
+}
+
+// Mute keeps a condition from being told for a while, or tells it again when that is 0.
+// Errors: *UnknownError.
+func (b *Book) Mute(ctx context.Context, name string, length time.Duration, by ledger.Operator) error {
+	if !slices.Contains(alert.Names(), name) {
+		return &UnknownError{name}
+	}
+	err := b.ledger.Act(ctx, by, ledger.Instruction{Action: ActionMute, Target: name}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		order := mute{Name: name, MuteSeconds: length.Seconds(), MutedBy: by.Who, Reason: by.Reason}
+		if _, err := b.sql.Mute.With(order).Exec(ctx, tx); err != nil {
+			return ledger.Consequence{}, err
+		}
+		return ledger.Consequence{Result: "for " + length.String(), Affected: 1}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("mute %s: %w", name, err)
+	}
+	return nil
+}

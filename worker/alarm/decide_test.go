@@ -1,0 +1,112 @@
+package alarm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/alert"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// story is what becomes of one thing as time passes.
+type story struct {
+	states []*state
+	muted  map[string]bool
+	for_   time.Duration
+}
+
+// at decides at a moment after noon, and returns what is told, to whom.
+func (s *story) at(after time.Duration, so bool) (told []string) {
+	d := decision{now: noon.Add(after), to: func(alert.Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
+	var found []alert.Alert
+	if so {
+		found = []alert.Alert{{Name: "breaker_open", Subject: "crm", For: s.for_}}
+	}
+	s.states, _ = d.decide(s.states, found)
+	for _, m := range d.messages {
+		told = append(told, string(m.What)+" to "+string(rune('0'+m.target)))
+		m.state.Came = false
+	}
+	return told
+}
+
+// came says that what was told has come.
+func (s *story) came() {
+	for _, one := range s.states {
+		one.Came = true
+	}
+}
+
+func TestWhatLastsIsTold(t *testing.T) {
+	t.Parallel()
+	s := &story{}
+	require.Empty(t, s.at(0, true))
+	require.Empty(t, s.at(119*time.Second, true))
+	require.Equal(t, []string{"began to 0"}, s.at(2*time.Minute, true))
+	s.came()
+	require.Empty(t, s.at(3*time.Minute, true))
+	require.Empty(t, s.at(4*time.Hour+time.Minute, true))
+	require.Equal(t, []string{"lasts to 0"}, s.at(4*time.Hour+2*time.Minute, true))
+	s.came()
+	require.Empty(t, s.at(5*time.Hour, true))
+	require.Empty(t, s.at(5*time.Hour+59*time.Second, false), "it may come back")
+	require.Equal(t, []string{"ended to 0"}, s.at(5*time.Hour+time.Minute, false))
+	require.Empty(t, s.states)
+	require.Empty(t, s.at(6*time.Hour, false))
+}
+
+func TestWhatPassesByIsNotTold(t *testing.T) {
+	t.Parallel()
+	s := &story{}
+	require.Empty(t, s.at(0, true))
+	require.Empty(t, s.at(time.Minute, true))
+	require.Empty(t, s.at(2*time.Minute, false))
+	require.Empty(t, s.states)
+	require.Empty(t, s.at(3*time.Minute, true), "it begins anew")
+	require.Empty(t, s.at(4*time.Minute, true))
+}
+
+func TestAFlickerIsOneThing(t *testing.T) {
+	t.Parallel()
+	s := &story{}
+	s.at(0, true)
+	require.Equal(t, []string{"began to 0"}, s.at(2*time.Minute, true))
+	s.came()
+	require.Empty(t, s.at(150*time.Second, false))
+	require.Empty(t, s.at(3*time.Minute, true))
+	require.Empty(t, s.at(210*time.Second, false))
+	require.Len(t, s.states, 1)
+}
+
+// What does not come to the first is told the second, and not again; its end is told
+// where it was told.
+func TestTheNextOneIsTold(t *testing.T) {
+	t.Parallel()
+	s := &story{}
+	s.at(0, true)
+	require.Equal(t, []string{"began to 0"}, s.at(2*time.Minute, true))
+	require.Empty(t, s.at(179*time.Second, true))
+	require.Equal(t, []string{"began to 1"}, s.at(3*time.Minute, true))
+	require.Empty(t, s.at(10*time.Minute, true), "there is nobody else")
+	require.Equal(t, []string{"ended to 1"}, s.at(20*time.Minute, false))
+}
+
+func TestNobodyIsToldOfWhatIsMuted(t *testing.T) {
+	t.Parallel()
+	s := &story{muted: map[string]bool{"breaker_open": true}}
+	s.at(0, true)
+	require.Empty(t, s.at(time.Hour, true))
+	s.muted = nil
+	require.Equal(t, []string{"began to 0"}, s.at(2*time.Hour, true))
+}
+
+func TestSomeThingsMayLastLonger(t *testing.T) {
+	t.Parallel()
+	s := &story{for_: 15 * time.Minute}
+	s.at(0, true)
+	require.Empty(t, s.at(14*time.Minute, true))
+	require.Equal(t, []string{"began to 0"}, s.at(15*time.Minute, true))
+}

@@ -1,0 +1,3 @@
+SELECT m.name
+FROM hooklatch.alert_mutes AS m
+WHERE m.until > now()
