@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ func (c *Config) check(d *decoder) {
 	c.checkRetention(d)
 	c.checkRoutes(d)
 	c.checkChecks(d)
+	c.checkAlerts(d)
 }
 
 func (db Database) check(d *decoder) {
@@ -51,6 +53,9 @@ func (db Database) check(d *decoder) {
 	}
 	var c option.Check
 	c.AtLeast("max_conns", int64(db.MaxConns), 0)
+	for i, allowed := range db.Allow {
+		c.OneOf(fmt.Sprintf("allow[%d]", i), "permission", allowed, AllowFsyncOff)
+	}
 	d.faults("database", c.Err())
 }
 

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -50,6 +51,8 @@ type Config struct {
 	// Queries of your own that find where your tables disagree with what was
 	// accepted. hooklatch check runs them, and workers every 10 minutes.
 	Checks []agreement.Check `yaml:"checks,omitempty"`
+	// Who is told what needs a person, and how often.
+	Alerts Alerts `yaml:"alerts,omitempty"`
 
 	origin    *origin
 	warnings  Problems
@@ -63,8 +66,13 @@ type origin struct {
 	// files are the names of the files that secrets came from, by the paths of
 	// the secrets.
 	files map[string]string
+	// sums are those of the texts of these files.
+	sums map[string][sha256.Size]byte
 	// secrets is true when a secret stands in the file itself.
 	secrets bool
+
+	text []byte
+	env  LookupEnv
 }
 
 // Load reads and parses the file at path. Errors: Problems, or that of reading
@@ -94,7 +102,7 @@ func (c *Config) Warnings() []Problem { return c.warnings }
 // Parse parses the text of a file called name. Relative paths in it, of
 // secrets_file and its like, start at the directory of name. Errors: Problems.
 func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
-	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}}}
+	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env}}
 	d := newDecoder(cfg.origin, env)
 	d.document(data, cfg)
 	// Checks of a file that could not be understood would report what follows

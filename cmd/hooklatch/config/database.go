@@ -1,6 +1,11 @@
 package config
 
-import "github.com/hooklatch/hooklatch/outbox/secret"
+import (
+	"slices"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/size"
+)
 
 // Database says where the events, the ledger and the jobs are stored.
 type Database struct {
@@ -17,7 +22,21 @@ type Database struct {
 	// what people look at. What remains is for the work, and must be 12 and the
 	// concurrency of all sql destinations. 0 computes it. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
+	// How much all tables may take, like 200GiB. From four fifths of it on, `hooklatch
+	// status` and an alert say so; nothing is refused. Defaults to 0, nobody is told.
+	SizeBudget size.Bytes `yaml:"size_budget,omitempty"`
+	// What is against a guarantee and allowed all the same: fsync_off, for a server that
+	// may lose what it committed. Without it a gateway on such a server does not start.
+	// Defaults to nothing.
+	Allow []string `yaml:"allow,omitempty"`
 }
+
+// AllowFsyncOff among Database.Allow lets a gateway answer 2xx for what a server without
+// fsync may lose.
+const AllowFsyncOff = "fsync_off"
+
+// AllowsFsyncOff reports whether the server may lose what it committed.
+func (db Database) AllowsFsyncOff() bool { return slices.Contains(db.Allow, AllowFsyncOff) }
 
 // HA says what may be relied on when the database changes its server.
 type HA struct {

@@ -31,6 +31,7 @@ func (c *Config) fillIn() {
 	for name, s := range c.Sources {
 		c.Sources[name] = s.withDefaults()
 	}
+	c.Alerts = c.Alerts.withDefaults()
 	c.fillInRetention()
 	c.fillInMaxBodies()
 	for name, dest := range c.Destinations {

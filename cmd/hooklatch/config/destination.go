@@ -26,6 +26,9 @@ type Destination struct {
 	// An effect that ends on one has failed. [] means none. Defaults to 401, 403,
 	// 404, 407, 421, 423; with at_most_once to 401, 407, 421.
 	RetryOn []int `yaml:"retry_on,omitempty"`
+	// Whose it is: alerts about it go to this team, and `status` shows it. Defaults to
+	// that of no team.
+	Team string `yaml:"team,omitempty"`
 	// Networks that are not public and may be reached all the same. The literal
 	// address or localhost that url names needs no permission; the metadata
 	// service of a cloud needs an entry of its own, like 169.254.169.254/32.

@@ -61,8 +61,8 @@ type Admin struct {
 	ConsoleURL string `yaml:"console_url,omitempty"`
 }
 
-// KeyPair names the certificate of a listener. Both files are read again at
-// each reload.
+// KeyPair names the certificate of a listener. Both files are read again when
+// they change, and at each reload.
 type KeyPair struct {
 	// PEM file with the certificate, followed by those that lead to its root.
 	CertFile string `yaml:"cert_file"`

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -35,6 +36,7 @@ func (d *decoder) secretFile(f fileEntry) {
 	}
 	d.origin.files[f.value] = f.name
 	text := strings.TrimRight(d.readFile(f.path, f.name), "\r\n")
+	d.origin.sums[f.value] = sha256.Sum256([]byte(text))
 	if f.target.Type() == secretType {
 		if strings.ContainsAny(text, "\r\n") {
 			d.reportf(f.path, "the file has several lines; the secret alone is expected")

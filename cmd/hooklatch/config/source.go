@@ -57,6 +57,9 @@ type Source struct {
 	// Refuses events of tests: true or false. Only for stripe (test mode), square (the
 	// sandbox) and paddle (its simulator), which say so. Defaults to false.
 	Livemode bool `yaml:"livemode,omitempty"`
+	// Whose it is: alerts about it go to this team, and status shows it. Defaults to
+	// that of no team.
+	Team string `yaml:"team,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 

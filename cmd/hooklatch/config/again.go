@@ -1,0 +1,50 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Again parses the text that the configuration came from once more, with the files
+// that it names as they are now. Errors: Problems.
+func (c *Config) Again() (*Config, error) { return Parse(c.origin.file, c.origin.text, c.origin.env) }
+
+// Files are the files that hold its secrets and certificates, as this process reaches
+// them.
+func (c *Config) Files() []string {
+	named := slices.Collect(maps.Values(c.origin.files))
+	for _, pair := range []*KeyPair{c.Gateway.TLS, c.Admin.TLS} {
+		if pair != nil {
+			named = append(named, pair.CertFile, pair.KeyFile)
+		}
+	}
+	files := make([]string, 0, len(named))
+	for _, name := range named {
+		files = append(files, c.File(name))
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// ChangedFiles are the paths of the secrets whose files have another text in another
+// reading of the same configuration.
+func (c *Config) ChangedFiles(other *Config) []string {
+	var changed []string
+	for _, path := range slices.Sorted(maps.Keys(other.origin.sums)) {
+		if c.origin.sums[path] != other.origin.sums[path] {
+			changed = append(changed, path)
+		}
+	}
+	return changed
+}
+
+// SameButSecrets reports whether a destination is the same in another configuration, or
+// differs in its secrets only.
+func (c *Config) SameButSecrets(other *Config, destination string) bool {
+	shown := func(c *Config) any {
+		p := printer{files: c.origin.files}
+		return p.value(join("destinations", destination), reflect.ValueOf(c.Destinations[destination]))
+	}
+	return reflect.DeepEqual(shown(c), shown(other))
+}
