@@ -156,7 +156,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	defer pool.Close()
-	found, err := doctor.Server(ctx, pool)
+	found, err := doctor.Server(ctx, pool, doctor.ServerOptions{Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff()})
 	if err != nil {
 		c.add(doctor.Problem, "database", err.Error(), "start it, or correct address and password in --database-url, DATABASE_URL or database.url")
 		return

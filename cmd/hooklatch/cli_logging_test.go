@@ -32,7 +32,7 @@ func logged(t *testing.T, log string) map[string][]map[string]any {
 
 func TestTheLogSaysWhatStartedAndThatItStopped(t *testing.T) {
 	t.Parallel()
-	path := writeConfig(t, pgtest.URL(t, pgtest.New(t)))
+	path := writeServedConfig(t, pgtest.URL(t, pgtest.New(t)))
 	cfg, err := config.Load(path, nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

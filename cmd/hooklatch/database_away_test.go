@@ -118,7 +118,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
 	s := &system{pool: pool}
-	s.configPath = writeConfig(t, pgtest.URL(t, pool))
+	s.configPath = writeServedConfig(t, pgtest.URL(t, pool))
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("worker")...))
 	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")

@@ -141,6 +141,7 @@ func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.Ap
 	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
 	opts.Version, opts.Logger = readBuild().Version, d.logger
+	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // whatever database it is given
 	return app.Run(ctx, opts, nil, announce)
 }
 

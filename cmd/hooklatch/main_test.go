@@ -162,6 +162,7 @@ func newSystem(t *testing.T, opts systemOptions) *system {
 	require.NoError(t, app.CheckConfig(s.config))
 	// A machine that is busy with other tests is no reason for a 503.
 	s.config.Gateway.AcceptTimeout = patience
+	s.config.Database.Allow = []string{config.AllowFsyncOff} // as the databases of tests are
 	if opts.change != nil {
 		opts.change(s.config)
 	}
@@ -258,6 +259,19 @@ func writeConfig(t *testing.T, database string) string {
 	settings.smtp, settings.receiver = "127.0.0.1:9", "127.0.0.1:9" // discard: nobody is there
 	_, err = settings.write(path, env)
 	require.NoError(t, err)
+	return path
+}
+
+// writeServedConfig makes one that a gateway starts with: the databases of tests may lose
+// what they committed.
+func writeServedConfig(t *testing.T, database string) string {
+	t.Helper()
+	path := writeConfig(t, database)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	served := strings.Replace(string(text), "\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n", 1)
+	require.NotEqual(t, string(text), served)
+	require.NoError(t, os.WriteFile(path, []byte(served), 0o600))
 	return path
 }
 

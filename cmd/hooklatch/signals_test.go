@@ -44,7 +44,7 @@ func (p *program) says(t *testing.T, text string) {
 
 func TestSignalsReloadAndDrain(t *testing.T) {
 	t.Parallel()
-	path := writeConfig(t, pgtest.URL(t, pgtest.New(t)))
+	path := writeServedConfig(t, pgtest.URL(t, pgtest.New(t)))
 	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
 
@@ -65,7 +65,7 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 func TestASecondSignalExitsAtOnce(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
-	path := writeConfig(t, pgtest.URL(t, pool))
+	path := writeServedConfig(t, pgtest.URL(t, pool))
 	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
 	// Nothing ends quickly on a server that does not answer.

@@ -32,7 +32,7 @@ func TestReloadReadsCertificatesAgain(t *testing.T) {
 	dir := filepath.Dir(f.path)
 	write := func(cert, key string) {
 		require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
-database: {url: %q}
+database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", tls: {cert_file: %s, key_file: %s}}
 admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
 `, f.database, cert, key), 0o600))

@@ -47,7 +47,7 @@ func newFile(t *testing.T, database string) *file {
 // write replaces what follows the listeners.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
-	text := "database: {url: \"" + f.database + "\"}\ngateway: {listen: \"127.0.0.1:0\"}\nadmin: {listen: \"localhost:0\"}\n" + rest
+	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\"}\nadmin: {listen: \"localhost:0\"}\n" + rest
 	require.NoError(t, os.WriteFile(f.path, []byte(text), 0o600))
 }
 

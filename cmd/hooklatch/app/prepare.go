@@ -68,6 +68,9 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if err := a.migrator.Validate(ctx); err != nil {
 		return err
 	}
+	if err := a.checkServer(ctx); err != nil {
+		return err
+	}
 	if a.gate != nil {
 		a.gate.open.Store(true)
 	}

@@ -77,7 +77,7 @@ func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process
 	listen, admin := free[0], free[1]
 	config := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
-database: {url: %q}
+database: {url: %q, allow: [fsync_off]}
 gateway: {listen: %q}
 admin: {listen: %q}
 sources:

@@ -62,7 +62,7 @@ func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	level := func(t *testing.T, check string, opts ...pgtest.Option) doctor.Level {
 		t.Helper()
-		found, err := doctor.Server(t.Context(), pgtest.New(t, opts...))
+		found, err := doctor.Server(t.Context(), pgtest.New(t, opts...), doctor.ServerOptions{})
 		require.NoError(t, err)
 		for _, f := range found {
 			if f.Check == check {

@@ -8,12 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
 const (
 	// minVersion is the oldest server we are tested with.
 	minVersion = 140000
+	// maxSnapshot is how old a snapshot may be: rows that were deleted after it stay in
+	// the tables, and whoever looks for jobs reads them.
+	maxSnapshot = time.Hour
+	// maxDeadJobs is how many rows of river_job may wait to be cleaned up.
+	maxDeadJobs = 100_000
 	// maxClockDifference is how far the database's clock may be from ours.
 	maxClockDifference = 2 * time.Second
 )
@@ -33,12 +39,26 @@ type facts struct {
 	Encoding          string
 	MaxConnections    int
 	Connections       int
+	SnapshotSeconds   float64 // how long the oldest snapshot has been held
+	SnapshotOf        string  // by whom
+	DeadJobs          int64
+	LiveJobs          int64
 	Now               time.Time
 }
 
-// Server checks the settings of a server that a commit depends on.
-func Server(ctx context.Context, pool *pgxpool.Pool) ([]Finding, error) {
-	q, err := loadQuestions(schema.Default) // the settings are those of the server
+// ServerOptions say what of a server is checked.
+type ServerOptions struct {
+	// Schema holds River's tables, if there are any yet. Defaults to schema.Default.
+	Schema schema.Name
+	// AllowFsyncOff makes a warning of what is a problem without it.
+	AllowFsyncOff bool
+}
+
+// Server checks the settings of a server that a commit depends on, and what slows it
+// down.
+func Server(ctx context.Context, pool *pgxpool.Pool, opts ServerOptions) ([]Finding, error) {
+	opts.Schema = opts.Schema.OrDefault()
+	q, err := loadQuestions(opts.Schema)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +76,11 @@ func Server(ctx context.Context, pool *pgxpool.Pool) ([]Finding, error) {
 		return nil, fmt.Errorf("ask the server for its settings: %w", err)
 	}
 	took := time.Since(before)
-	return append(f.durability(), f.clock(before.Add(took/2))), nil
+	findings := append(f.durability(opts), f.clock(before.Add(took/2)))
+	return append(findings, f.snapshot(), f.deadJobs()), nil
 }
 
-func (f facts) durability() []Finding {
+func (f facts) durability(opts ServerOptions) []Finding {
 	var findings []Finding
 	add := func(bad bool, level Level, check, fine, wrong, fix string) {
 		if bad {
@@ -70,7 +91,11 @@ func (f facts) durability() []Finding {
 	}
 	add(f.VersionNumber < minVersion, Problem, "version", "PostgreSQL "+f.Version,
 		"PostgreSQL "+f.Version+" is too old", "upgrade to version 14 or newer")
-	add(f.Fsync != "on", Problem, "fsync", "fsync is on",
+	lossy := Problem
+	if opts.AllowFsyncOff {
+		lossy = Warning
+	}
+	add(f.Fsync != "on", lossy, CheckFsync, "fsync is on",
 		"fsync is off: events that were answered 2xx are lost when the machine loses power", "set fsync = on in postgresql.conf and reload")
 	add(f.FullPageWrites != "on", Warning, "full_page_writes", "full_page_writes is on",
 		"full_page_writes is off: a power loss can damage pages, unless the file system never writes half of one", "set full_page_writes = on in postgresql.conf and reload")
@@ -110,4 +135,30 @@ func (f facts) clock(ours time.Time) Finding {
 		}
 	}
 	return Finding{Level: OK, Check: "clock", Message: "the clocks of database and machine agree within " + maxClockDifference.String()}
+}
+
+// CheckFsync is the check that a server keeps what it commits.
+const CheckFsync = "fsync"
+
+func (f facts) snapshot() Finding {
+	held := time.Duration(f.SnapshotSeconds * float64(time.Second))
+	if held < maxSnapshot {
+		return Finding{Level: OK, Check: "snapshot", Message: "no snapshot is older than " + clock.Roughly(maxSnapshot)}
+	}
+	return Finding{
+		Level: Warning, Check: "snapshot",
+		Message: fmt.Sprintf("%s has held a snapshot for %s: rows that were deleted since cannot be cleaned up, and looking for jobs slows down", f.SnapshotOf, clock.Roughly(held)),
+		Fix:     "end that transaction; drop a replication slot that nobody reads",
+	}
+}
+
+func (f facts) deadJobs() Finding {
+	found := fmt.Sprintf("river_job has %d rows and %d dead ones", f.LiveJobs, f.DeadJobs)
+	if f.DeadJobs < maxDeadJobs {
+		return Finding{Level: OK, Check: "dead_jobs", Message: found}
+	}
+	return Finding{
+		Level: Warning, Check: "dead_jobs", Message: found + ": looking for jobs slows down",
+		Fix: "look for an old snapshot, then run: VACUUM river_job; if it comes again, ALTER TABLE river_job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)",
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -81,20 +82,7 @@ func (w *waiting) add(check string, count int64, since time.Time, message, fix s
 
 // since is a point in time as people read it, and how long ago that was.
 func (w *waiting) since(t time.Time) string {
-	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), roughly(w.now.Sub(t)))
-}
-
-// roughly is a duration in its two largest units.
-func roughly(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	case d >= time.Hour:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	case d >= time.Minute:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	}
-	return fmt.Sprintf("%d s", d/time.Second)
+	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), clock.Roughly(w.now.Sub(t)))
 }
 
 func several(n int64, what string) string {
@@ -134,7 +122,7 @@ func (w *waiting) worker() {
 // idle is what is said when nothing waits.
 func (w *waiting) idle() string {
 	if w.works {
-		return "a worker runs, and nothing waits for longer than " + roughly(lateAfter)
+		return "a worker runs, and nothing waits for longer than " + clock.Roughly(lateAfter)
 	}
 	return "nothing waits; no worker runs"
 }

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/clock"
 )
 
 // came is how effects came to a state that only a person ends.
@@ -21,7 +23,7 @@ func (w *waiting) span(first, last *time.Time) string {
 	from, to := orZero(first), orZero(last)
 	text := w.since(from)
 	if to.After(from) {
-		text = fmt.Sprintf("the first %s, the last %s ago", text, roughly(w.now.Sub(to)))
+		text = fmt.Sprintf("the first %s, the last %s ago", text, clock.Roughly(w.now.Sub(to)))
 	}
 	return text
 }

@@ -47,6 +47,12 @@ func (c *Configuration) Mend() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = false })
 }
 
+// MendFor is Mend for a process that is about to start: one of the previous version
+// knows fewer keys.
+func (c *Configuration) MendFor(previous bool) error {
+	return c.change(func(s *scenario.Settings) { s.Broken, s.Previous = false, previous })
+}
+
 // change writes the file anew, at once: no process reads half of it.
 func (c *Configuration) change(edit func(*scenario.Settings)) error {
 	c.mu.Lock()

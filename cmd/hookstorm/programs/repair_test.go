@@ -29,7 +29,7 @@ const (
 )
 
 const workerFile = `
-database: {url: %q}
+database: {url: %q, allow: [fsync_off]}
 admin: {listen: %q}
 sources: {main: {provider: hmac, header: X-Sig, event_id: {pointer: /id}, secrets: [sweep_0123456789abcdef0123456789abcdef]}}
 destinations:

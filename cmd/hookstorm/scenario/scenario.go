@@ -121,6 +121,8 @@ type Settings struct {
 	Variation int
 	// Broken makes a file that must be refused.
 	Broken bool
+	// Previous leaves out keys that the previous version does not know.
+	Previous bool
 	// Mine are settings that win over those of the run.
 	Mine Own
 }

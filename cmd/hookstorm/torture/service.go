@@ -87,7 +87,7 @@ func (s *service) begin(ctx context.Context) error {
 	}
 	if s.config != nil {
 		// A broken file is for reloads: with it no process starts.
-		if err := s.config.Mend(); err != nil {
+		if err := s.config.MendFor(next.build == buildPrevious); err != nil {
 			return err
 		}
 	}

@@ -12,4 +12,27 @@ SELECT
     current_setting('server_encoding') AS encoding,
     current_setting('max_connections')::integer AS max_connections,
     (SELECT COALESCE(sum(numbackends), 0) FROM pg_stat_database)::integer AS connections,
+    COALESCE(extract(epoch FROM clock_timestamp() - oldest.since), 0)::float8 AS snapshot_seconds,
+    COALESCE(oldest.who, '') AS snapshot_of,
+    COALESCE(jobs.n_dead_tup, 0) AS dead_jobs,
+    COALESCE(jobs.n_live_tup, 0) AS live_jobs,
     clock_timestamp() AS now
+FROM (SELECT) AS once
+LEFT JOIN (
+    -- Backends, prepared transactions, and replication slots as far as a backend shows
+    -- them: each keeps deleted rows from being cleaned up.
+    SELECT held.since, held.who
+    FROM (
+        SELECT a.xact_start AS since, 'process ' || a.pid || ' (' || COALESCE(NULLIF(a.application_name, ''), a.backend_type) || ')' AS who
+        FROM pg_stat_activity AS a
+        WHERE a.backend_xmin IS NOT NULL
+            AND a.backend_type <> 'autovacuum worker'
+        UNION ALL
+        SELECT p.prepared AS since, 'the prepared transaction ' || p.gid AS who
+        FROM pg_prepared_xacts AS p
+    ) AS held
+    WHERE held.since IS NOT NULL
+    ORDER BY held.since
+    LIMIT 1
+) AS oldest ON true
+LEFT JOIN pg_stat_all_tables AS jobs ON jobs.relid = to_regclass('hooklatch.river_job')

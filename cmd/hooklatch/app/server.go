@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// checkServer says what of the database's server is against a guarantee. A gateway must
+// not answer 2xx for what such a server may lose, unless that is allowed.
+func (a *App) checkServer(ctx context.Context) error {
+	cfg := a.opts.Config
+	found, err := doctor.Server(ctx, a.pools.read, doctor.ServerOptions{
+		Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+	})
+	if err != nil {
+		if sqlstate.Away(err) {
+			return err
+		}
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the settings of the server cannot be read", slog.Any(logkey.Err, err))
+		return nil
+	}
+	for _, f := range found {
+		switch {
+		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.gateway != nil:
+			return cfg.Problem("database", f.Message+"; "+f.Fix+", or write allow: ["+config.AllowFsyncOff+"] where that may be")
+		case f.Level != doctor.OK:
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, f.Message+"; "+f.Fix)
+		}
+	}
+	return nil
+}
