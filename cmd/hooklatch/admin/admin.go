@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -111,6 +112,7 @@ type Admin struct {
 	readiness    readiness
 	authFailures *rate.Limiter
 	guesses      *guesses
+	token        atomic.Pointer[secret.Value] // in effect; empty: nothing is asked
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -146,6 +148,7 @@ func New(opts Options) (*Admin, error) {
 		authFailures: rate.NewLimiter(1, 10), // log lines a second, and at once
 		guesses:      newGuesses(opts.Now),
 	}
+	a.token.Store(&opts.Token)
 	a.handler = a.routes()
 	a.server = &http.Server{
 		Handler:           a.handler,
@@ -157,6 +160,13 @@ func New(opts Options) (*Admin, error) {
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
 	}
 	return a, nil
+}
+
+// SetToken changes what is asked for from now on. Whether anything is, is fixed by New.
+func (a *Admin) SetToken(token secret.Value) {
+	if token.IsZero() == a.opts.Token.IsZero() {
+		a.token.Store(&token)
+	}
 }
 
 // Handler is everything the listener serves.

@@ -65,7 +65,7 @@ func (a *Admin) judge(r *http.Request) verdict {
 // isToken compares hashes, so that neither content nor length shows in the time
 // it takes.
 func (a *Admin) isToken(given string) bool {
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(a.opts.Token.Reveal()))
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(a.token.Load().Reveal()))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 

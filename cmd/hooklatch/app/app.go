@@ -56,6 +56,9 @@ type Options struct {
 	GatewayHint, AdminHint string
 	// GlobalTelemetry makes the telemetry of this App that of the process.
 	GlobalTelemetry bool
+	// FilesEvery is how often the files of secrets and certificates are looked at, to put
+	// them into effect when they change. Defaults to DefaultFilesEvery.
+	FilesEvery time.Duration
 	// LargeBody is called before a large body of a delivery takes memory. It may be nil.
 	LargeBody func()
 	// Logger defaults to one that discards.
@@ -65,6 +68,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.GatewayHint = cmp.Or(o.GatewayHint, "set gateway.listen in the configuration")
 	o.AdminHint = cmp.Or(o.AdminHint, "set admin.listen in the configuration")
+	o.FilesEvery = cmp.Or(o.FilesEvery, DefaultFilesEvery)
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
@@ -100,6 +104,7 @@ type App struct {
 	gate         *gate
 	gateway      *gateway.Gateway // nil when it does not run
 	worker       *worker.Worker   // nil when it does not run
+	destinations *destinations    // nil when no worker runs
 	admin        *admin.Admin
 	certificates certificates
 
@@ -202,6 +207,9 @@ func (a *App) Start(ctx context.Context) error {
 	})
 	go func() {
 		defer close(done)
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		watching.Go(func() { a.watchFiles(preparing) })
 		if a.prepare(preparing) {
 			a.stayAnnounced(preparing)
 		}

@@ -38,6 +38,7 @@ func (a *App) makeWorker() error {
 	if err != nil {
 		return err
 	}
+	a.destinations = made
 	a.teardown.Add("destinations", adminTimeout, made.close)
 	opts := cfg.Worker
 	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox

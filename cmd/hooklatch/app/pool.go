@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -32,6 +34,9 @@ type PoolOptions struct {
 	MaxConns int
 	// ApplicationName is what pg_stat_activity shows, unless URL has one.
 	ApplicationName string
+	// Login is a connection string with the user and the password of a connection that
+	// begins now, where they change. Nil: those of URL.
+	Login func() secret.Value
 }
 
 // NewPool makes a pool. It connects when it is first used.
@@ -53,10 +58,32 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	cfg.ConnConfig.ConnectTimeout = cmp.Or(cfg.ConnConfig.ConnectTimeout, connectTimeout)
 	params := cfg.ConnConfig.RuntimeParams
 	params["application_name"] = cmp.Or(params["application_name"], opts.ApplicationName)
+	if opts.Login != nil {
+		cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
+			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // it was checked when it was read
+				conn.User, conn.Password = now.User, now.Password
+			}
+			return nil
+		}
+	}
 	commit.PreparePool(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make connection pool: %w", err)
 	}
 	return pool, nil
+}
+
+// loginOf is next where it leads to the same database as old, with another user or
+// password, and else old: only who connects can change while a process runs.
+func loginOf(old, next secret.Value) secret.Value {
+	a, err := pgx.ParseConfig(old.Reveal())
+	if err != nil || old.IsZero() || next.IsZero() {
+		return old
+	}
+	b, err := pgx.ParseConfig(next.Reveal())
+	if err != nil || a.Host != b.Host || a.Port != b.Port || a.Database != b.Database || !maps.Equal(a.RuntimeParams, b.RuntimeParams) {
+		return old
+	}
+	return next
 }

@@ -39,31 +39,36 @@ func (a *App) openPools(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	open := func(url secret.Value, conns int) *pgxpool.Pool {
+	given := a.opts.Config.Database
+	open := func(url secret.Value, conns int, login func() secret.Value) *pgxpool.Pool {
 		if err != nil {
 			return nil
 		}
 		var pool *pgxpool.Pool
-		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch"}); err != nil {
+		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login}); err != nil {
 			return nil
 		}
 		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
 		return pool
 	}
 	url := a.opts.DatabaseURL
-	a.pools.read = open(url, sizes.read)
+	var login func() secret.Value // nil: what is given beside the configuration stays
+	if url == given.URL {
+		login = func() secret.Value { return a.config.Load().Database.URL }
+	}
+	a.pools.read = open(url, sizes.read, login)
 	a.pools.work = a.pools.read // a gateway does no work
 	if a.opts.Worker {
-		a.pools.work = open(url, sizes.work)
+		a.pools.work = open(url, sizes.work, login)
 	}
 	a.pools.accept = a.pools.work
 	if a.opts.Gateway {
-		a.pools.accept = open(url, sizes.accept)
-		a.pools.quarantine = open(url, connsToQuarantine)
+		a.pools.accept = open(url, sizes.accept, login)
+		a.pools.quarantine = open(url, connsToQuarantine, login)
 	}
 	a.pools.direct = a.pools.work
-	if direct := a.opts.Config.Database.DirectURL; !direct.IsZero() {
-		a.pools.direct = open(direct, max(sizes.work, connsToRead))
+	if direct := given.DirectURL; !direct.IsZero() {
+		a.pools.direct = open(direct, max(sizes.work, connsToRead), func() secret.Value { return a.config.Load().Database.DirectURL })
 	}
 	return err
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
-// Reload reads the configuration again and puts sources, routes and certificates into effect,
-// all or nothing: after an error everything is as it was. It logs what of the
-// new configuration needs a restart.
+// Reload reads the configuration again and puts sources, routes, secrets and certificates
+// into effect, all or nothing: after an error everything is as it was. It logs what of
+// the new configuration needs a restart.
 func (a *App) Reload(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -28,36 +28,40 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	pairs, err := KeyPairs(next)
-	if err == nil {
-		err = refuseExpired(next, pairs, clock.Now())
-	}
-	if err != nil {
+	if err := a.put(next); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	old := a.config.Load()
-	if err := a.apply(old, next); err != nil {
-		return fmt.Errorf("reload: %w", err)
-	}
-	a.certificates.use(pairs)
-	sections, destinations := needRestart(old, next)
-	// Until the restart the process goes on with what it was made of.
-	kept := *next
-	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.Destinations = old.Database, old.Gateway, old.Admin, old.Worker, old.Destinations
-	kept.HA = old.HA
-	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
-	a.config.Store(&kept)
-	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes and certificates are in effect", slog.String(logkey.Path, next.Path()))
-	if len(destinations) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
-			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
-	}
-	if len(sections) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
-	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
+	a.warnOfRestart(ctx, next)
 	if a.worker != nil {
 		a.warnOfUnserved(ctx, next)
 	}
+	return nil
+}
+
+// put puts into effect what of a configuration can be without a restart, all or nothing.
+func (a *App) put(next *config.Config) error {
+	pairs, err := KeyPairs(next)
+	if err != nil {
+		return err
+	}
+	if err := refuseExpired(next, pairs, clock.Now()); err != nil {
+		return err
+	}
+	old := a.config.Load()
+	renew := func() {}
+	if a.destinations != nil {
+		if renew, err = a.destinations.renewal(next, renewed(old, next)); err != nil {
+			return err
+		}
+	}
+	if err := a.apply(old, next); err != nil {
+		return err
+	}
+	renew()
+	a.certificates.use(pairs)
+	a.config.Store(inEffect(old, next))
+	a.admin.SetToken(a.config.Load().Admin.Token)
 	return nil
 }
 
@@ -105,36 +109,70 @@ func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	return next
 }
 
-// needRestart names what differs between two configurations and is fixed when a
-// process starts: sections, and destinations.
-func needRestart(old, next *config.Config) (sections, destinations []string) {
-	oldGateway, oldAdmin := old.Gateway, old.Admin
-	oldGateway.TLS, oldAdmin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
+// renewed are the destinations that have other secrets, and are else the same.
+func renewed(old, next *config.Config) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(next.Destinations)) {
+		if _, known := old.Destinations[name]; known && !same(old.Destinations[name], next.Destinations[name]) && old.SameButSecrets(next, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// inEffect is what a process goes on with after a reload, until its restart: for the
+// rest, what it was made of.
+func inEffect(old, next *config.Config) *config.Config {
+	kept := *next
+	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
+	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
+	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
+	if !old.Admin.Token.IsZero() && !next.Admin.Token.IsZero() { // whether one is asked for is fixed when it starts
+		kept.Admin.Token = next.Admin.Token
+	}
+	kept.Destinations = maps.Clone(old.Destinations)
+	for _, name := range renewed(old, next) {
+		kept.Destinations[name] = next.Destinations[name]
+	}
+	return &kept
+}
+
+// warnOfRestart says what of a configuration is not in effect: sections, and
+// destinations.
+func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
+	kept := a.config.Load()
+	var sections, destinations []string
 	for _, section := range []struct {
-		name      string
-		old, next any
+		name       string
+		kept, next any
 	}{
-		{"database", old.Database, next.Database},
-		{"ha", old.HA, next.HA},
-		{"gateway", oldGateway, next.Gateway},
-		{"admin", oldAdmin, next.Admin},
-		{"worker", old.Worker, next.Worker},
+		{"database", kept.Database, next.Database},
+		{"ha", kept.HA, next.HA},
+		{"gateway", kept.Gateway, next.Gateway},
+		{"admin", kept.Admin, next.Admin},
+		{"worker", kept.Worker, next.Worker},
+		{"alerts", kept.Alerts, next.Alerts},
 	} {
-		if !reflect.DeepEqual(section.old, section.next) {
+		if !reflect.DeepEqual(section.kept, section.next) {
 			sections = append(sections, section.name)
 		}
 	}
-	names := map[string]bool{}
-	for name := range old.Destinations {
-		names[name] = true
-	}
-	for name := range next.Destinations {
-		names[name] = true
-	}
+	names := maps.Clone(kept.Destinations)
+	maps.Copy(names, next.Destinations)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !reflect.DeepEqual(old.Destinations[name], next.Destinations[name]) { //nolint:govet // resolvers hold errors; a file has none
+		if !same(kept.Destinations[name], next.Destinations[name]) {
 			destinations = append(destinations, name)
 		}
 	}
-	return sections, destinations
+	if len(destinations) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
+			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
+	}
+	if len(sections) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
+	}
+}
+
+func same(a, b config.Destination) bool {
+	return reflect.DeepEqual(a, b) //nolint:govet // resolvers hold errors; a file has none
 }
