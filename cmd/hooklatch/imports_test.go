@@ -192,8 +192,8 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
 var parts = []string{
-	"outbox", "outbox/browse", "outbox/commit", "outbox/erasure", "outbox/fleet", "outbox/inbox", "outbox/ledger",
-	"outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob",
+	"outbox", "outbox/alert", "outbox/browse", "outbox/commit", "outbox/erasure", "outbox/fleet", "outbox/gauges", "outbox/inbox",
+	"outbox/ledger", "outbox/minutes", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob",
 }
 
 func TestLeavesImportLeavesOnly(t *testing.T) {

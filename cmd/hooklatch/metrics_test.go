@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // series is a metric as /metrics shows it.
@@ -26,7 +29,7 @@ func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[str
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
 	require.NoError(t, err)
-	row := regexp.MustCompile("(?m)^\\| `(hooklatch\\.[a-z._]+)` \\| (counter|gauge|histogram)(?:, (seconds|bytes))? \\| ([^|]*)\\|")
+	row := regexp.MustCompile("(?m)^\\| `(hooklatch\\.[a-z._]+)` \\| (counter|gauge|histogram)(?:, (seconds|bytes|days|ratio))? \\| ([^|]*)\\|")
 	atMetrics, names = map[string]series{}, map[string]bool{}
 	for _, found := range row.FindAllStringSubmatch(string(page), -1) {
 		name := strings.ReplaceAll(found[1], ".", "_")
@@ -75,7 +78,13 @@ func shownMetrics(text string) map[string]series {
 func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	t.Parallel()
 	documented, _ := documentedMetrics(t)
-	s := newSystem(t, systemOptions{})
+	pool := pgtest.New(t)
+	waits, err := os.ReadFile(filepath.Join("..", "..", "outbox", "gauges", "testdata", "waits.sql"))
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), string(waits)+`
+		UPDATE hooklatch.destinations SET operator_paused = false; DELETE FROM hooklatch.river_leader`)
+	require.NoError(t, err)
+	s := newSystem(t, systemOptions{pool: pool, change: func(cfg *config.Config) { cfg.Database.SizeBudget = 1 << 40 }})
 	must(t, s.args("send", "github", "--id", "push-1", "--times", "2")...)
 	s.waitDone(t, "github", "push-1")
 	var c command
@@ -89,7 +98,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 
 	require.Eventually(t, func() bool { // it is put into quarantine after its answer, or not while the machine is busy
 		_ = new(command).run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...)
-		return strings.Contains(getBody(t, get(t, s.admin+"/metrics").Body), "hooklatch_quarantine_kept_total")
+		text := getBody(t, get(t, s.admin+"/metrics").Body)
+		return strings.Contains(text, "hooklatch_quarantine_kept_total") && strings.Contains(text, "hooklatch_retention_stopped{")
 	}, patience, tick)
 
 	response := get(t, s.admin+"/metrics")
@@ -109,7 +119,23 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 			missing = append(missing, name)
 		}
 	}
-	require.Equal(t, seldom, missing)
+	require.Subset(t, seldom, missing)
+}
+
+// Prometheus takes what it sees first of a counter for its beginning: the first failures
+// after a start would not count, were there no counter before them.
+func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	text := getBody(t, get(t, s.admin+"/metrics").Body)
+	for _, line := range []string{
+		`hooklatch_rejected_total{reason="wrong_signature",source="stripe"} 0`,
+		`hooklatch_rejected_total{reason="missing_token",source="twilio"} 0`,
+		`hooklatch_effect_attempts_total{destination="app",first_attempt="true",outcome="pending"} 0`,
+		`hooklatch_effect_attempts_total{destination="mail",first_attempt="true",outcome="failed"} 0`,
+	} {
+		require.Contains(t, text, "\n"+line+"\n")
+	}
 }
 
 // What seldom shows stands in the sources.
@@ -117,7 +143,7 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	_, documented := documentedMetrics(t)
 	made := map[string]bool{}
-	instrument := regexp.MustCompile(`(?:Counter|Gathered|Histogram|Seconds|Level|Total)\("(hooklatch\.[a-z._]+)"`)
+	instrument := regexp.MustCompile(`(?:Counter|Gathered|Gauge|Histogram|Seconds|Level|Total)\("(hooklatch\.[a-z._]+)"`)
 	for _, wing := range []string{"gateway", "worker", "outbox"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", "..", wing), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

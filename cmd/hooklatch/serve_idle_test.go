@@ -1,6 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +27,15 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 		bound    = 8 // transactions a second
 	)
 	pool := pgtest.New(t)
-	p := startProgram(t, "serve", "--config", writeConfig(t, pgtest.URL(t, pool)), "--log-format", "text")
+	var beats atomic.Int32
+	heart := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { beats.Add(1) }))
+	t.Cleanup(heart.Close)
+	path := writeServedConfig(t, pgtest.URL(t, pool))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	text = fmt.Appendf(text, "alerts: {to: [{destination: mail, recipient: ops@example.com}], heartbeat: %q}\n", heart.URL)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
 	transactions := func() (n int64) {
 		require.NoError(t, pool.QueryRow(t.Context(),
@@ -38,6 +51,7 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 		t.Logf("%.1f transactions a second", rate)
 	}
 	require.LessOrEqual(t, rate, float64(bound))
+	require.Positive(t, beats.Load(), "what needs a person was looked for meanwhile")
 	p.signal(t, syscall.SIGTERM)
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
 }

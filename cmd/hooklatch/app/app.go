@@ -17,7 +17,9 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/gauges"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -30,6 +32,8 @@ const (
 	outboxTimeout    = 15 * time.Second
 	poolTimeout      = 5 * time.Second
 	adminTimeout     = 2 * time.Second
+	minutesTimeout   = 2 * time.Second
+	gaugesTimeout    = 5 * time.Second
 	telemetryTimeout = 5 * time.Second
 )
 
@@ -101,6 +105,8 @@ type App struct {
 	pools        pools
 	migrator     *schema.Migrator
 	outbox       *outbox.Outbox
+	minutes      *minutes.Counts
+	gauges       *gauges.Collector
 	gate         *gate
 	gateway      *gateway.Gateway // nil when it does not run
 	worker       *worker.Worker   // nil when it does not run
@@ -166,6 +172,18 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	a.teardown.Add("outbox", outboxTimeout, a.outbox.Stop)
+	if a.minutes, err = minutes.New(minutes.Options{Pool: a.pools.work, Schema: name, Logger: a.opts.Logger}); err != nil {
+		return err
+	}
+	a.teardown.Add("minutes", minutesTimeout, a.minutes.Stop)
+	a.gauges, err = gauges.New(gauges.Options{
+		Pool: a.pools.read, Schema: name, SizeBudget: int64(a.opts.Config.Database.SizeBudget),
+		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.Add("gauges", gaugesTimeout, a.gauges.Stop)
 	if err := a.loadCertificates(); err != nil {
 		return err
 	}

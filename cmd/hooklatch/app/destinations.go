@@ -52,6 +52,7 @@ func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinat
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	made.addAlarms(cfg)
 	return made, nil
 }
 

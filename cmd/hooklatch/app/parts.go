@@ -42,6 +42,7 @@ func (a *App) makeWorker() error {
 	a.teardown.Add("destinations", adminTimeout, made.close)
 	opts := cfg.Worker
 	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox
+	opts.Minutes = a.minutes
 	opts.Routes, opts.Destinations, opts.ConfigHash = routesOf(cfg), made.list, cfg.Hash()
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
@@ -49,6 +50,11 @@ func (a *App) makeWorker() error {
 	opts.Synchronous = cfg.HA.Synchronous
 	opts.Checks = func() []agreement.Check { return a.config.Load().Checks }
 	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
+	if len(cfg.Alerts.To) > 0 || !cfg.Alerts.Heartbeat.IsZero() {
+		if opts.Alarm, err = a.makeAlarm(); err != nil {
+			return err
+		}
+	}
 	a.worker, err = worker.New(opts)
 	if err != nil {
 		return routeProblems(cfg, err)
@@ -78,6 +84,7 @@ func (a *App) makeGateway() error {
 	opts := cfg.Gateway.Options
 	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, keeper
 	opts.LargeBody = a.opts.LargeBody
+	opts.Minutes = a.minutes
 	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	a.gateway, err = gateway.New(opts)

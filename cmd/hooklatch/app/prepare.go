@@ -74,13 +74,13 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if a.gate != nil {
 		a.gate.open.Store(true)
 	}
-	if a.worker == nil {
-		return nil
+	if a.worker != nil {
+		if err := a.worker.Start(ctx); err != nil {
+			return err
+		}
+		a.warnOfUnserved(ctx, a.config.Load())
 	}
-	if err := a.worker.Start(ctx); err != nil {
-		return err
-	}
-	a.warnOfUnserved(ctx, a.config.Load())
+	a.gauges.Start(ctx)
 	return nil
 }
 
