@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
@@ -46,6 +47,7 @@ type database struct {
 	pool   *pgxpool.Pool
 	schema schema.Name
 	outbox *outbox.Outbox
+	config *config.Config
 }
 
 // withDatabase is withOutbox for what stands beside the outbox.
@@ -77,5 +79,5 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 		defer cancel()
 		_ = o.Stop(ctx) // what was ordered is committed: workers that were not told find it
 	}()
-	return f(database{pool: pool, schema: name, outbox: o})
+	return f(database{pool: pool, schema: name, outbox: o, config: cfg})
 }

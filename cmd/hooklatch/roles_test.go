@@ -1,21 +1,27 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // grantsOf are the statements of the page for one role, for a role of the test.
@@ -57,7 +63,14 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		database := secret.New(withRole(t, pool, role))
 		return func(cfg *config.Config) { cfg.Database.URL, cfg.Database.DirectURL = database, secret.Value{} }
 	}
-	worker := newSystem(t, systemOptions{pool: pool, noGateway: true, change: as("hooklatch_worker")})
+	var beats atomic.Int32
+	heart := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { beats.Add(1) }))
+	t.Cleanup(heart.Close)
+	asWorker := as("hooklatch_worker")
+	worker := newSystem(t, systemOptions{pool: pool, noGateway: true, change: func(cfg *config.Config) {
+		asWorker(cfg)
+		cfg.Alerts.To, cfg.Alerts.Heartbeat = []config.AlertTarget{{Destination: "mail", Recipient: "ops@example.com"}}, secret.New(heart.URL)
+	}})
 	asGateway := as("hooklatch_gateway")
 	gateway := newSystem(t, systemOptions{pool: pool, noWorker: true, change: func(cfg *config.Config) {
 		asGateway(cfg)
@@ -75,7 +88,10 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1 AND duplicate_times <> '{}'`) &&
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) && worker.counts(t, 1, `SELECT count(*) FROM hooklatch.known_addresses`) &&
 			worker.counts(t, 2, `SELECT count(*) FROM hooklatch.processes`) &&
-			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) // the worker's, at its start
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // the worker's, at its start
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.minutes' AND state = 'completed'`) &&
+			beats.Load() > 0 && // what needs a person was found, and stored
+			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // within ten seconds, by each of them
 	}, patience, tick)
 
 	// Days that are over, which the test makes as the owner.
@@ -142,6 +158,14 @@ func TestAReaderSeesNoPayload(t *testing.T) {
 		_, err := reader.Exec(t.Context(), "SELECT * FROM hooklatch."+seen)
 		require.NoError(t, err)
 	}
+	_, err = status.Read(t.Context(), status.Options{Pool: reader})
+	require.NoError(t, err)
+	box, err := outbox.New(outbox.Options{Pool: reader})
+	require.NoError(t, err)
+	book, err := alarm.NewBook(reader, schema.Default, box.Ledger())
+	require.NoError(t, err)
+	_, err = book.List(t.Context())
+	require.NoError(t, err)
 	for _, refused := range []string{"SELECT body FROM hooklatch.deliveries", "SELECT request_body FROM hooklatch.effects", "DELETE FROM hooklatch.destinations"} {
 		_, err := reader.Exec(t.Context(), refused)
 		require.ErrorContains(t, err, "permission denied", refused)

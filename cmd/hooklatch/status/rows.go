@@ -1,0 +1,124 @@
+package status
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+)
+
+// reading is what was read, to be put together by name.
+type reading struct {
+	snapshot *gauges.Snapshot
+	hour     minutes.Sums
+}
+
+// named are the rows of names, made when they are first asked for.
+type named[T any] map[string]*T
+
+func (n named[T]) of(name string) *T {
+	if n[name] == nil {
+		n[name] = new(T)
+	}
+	return n[name]
+}
+
+// list is all of them in the order of their names.
+func (n named[T]) list(name func(*T, string)) []T {
+	list := make([]T, 0, len(n))
+	for _, one := range slices.Sorted(maps.Keys(n)) {
+		name(n[one], one)
+		list = append(list, *n[one])
+	}
+	return list
+}
+
+func (r *reading) destinations() []Destination {
+	all := named[Destination]{}
+	for _, d := range r.snapshot.Destinations {
+		one := all.of(d.Name)
+		if d.Paused {
+			one.PausedAt, one.PausedBy, one.PauseReason = orZero(d.PausedAt), d.PausedBy, d.PauseReason
+		}
+		if d.Broken {
+			one.OpenedAt, one.Breaker, one.ProbeAt = orZero(d.OpenedAt), d.BreakerReason, orZero(d.ProbeAt)
+		}
+	}
+	for _, of := range r.snapshot.Effects {
+		one := all.of(of.Destination)
+		if one.Effects == nil {
+			one.Effects = map[string]int64{}
+		}
+		one.Effects[of.State] = of.Count
+	}
+	for _, of := range r.snapshot.Due {
+		all.of(of.Name).OldestDue = of.At
+	}
+	for name, counts := range r.hour[minutes.OfDestination] {
+		one := all.of(name)
+		one.First, one.FirstFailed = counts[minutes.First], counts[minutes.FirstFailed]
+	}
+	return all.list(func(one *Destination, name string) { one.Name = name })
+}
+
+func (r *reading) sources() []Source {
+	all := named[Source]{}
+	for _, of := range r.snapshot.LastAccepted {
+		all.of(of.Name).LastAccepted = of.At
+	}
+	for _, of := range r.snapshot.Undispatched {
+		one := all.of(of.Source)
+		one.Undispatched, one.OldestUndispatched = of.Count, of.Since
+	}
+	for _, of := range r.snapshot.EventsAside {
+		if of.State == "held" {
+			all.of(of.Source).Held = of.Count
+		} else {
+			all.of(of.Source).Failed = of.Count
+		}
+	}
+	for _, of := range r.snapshot.Quarantine {
+		all.of(of.Source).Quarantined = of.Count
+	}
+	for _, of := range r.snapshot.Usual {
+		all.of(of.Source).UsualDuplicates = of.DuplicateRate
+	}
+	for name, counts := range r.hour[minutes.OfSource] {
+		one := all.of(name)
+		one.Accepted, one.Duplicates = counts[minutes.Accepted], counts[minutes.Duplicate]
+		one.FirstAttempts, one.FirstAttemptsFailed = counts[minutes.First], counts[minutes.FirstFailed]
+		one.Refused = refusedOf(counts)
+	}
+	return all.list(func(one *Source, name string) { one.Name = name })
+}
+
+func (r *reading) tables() []Table {
+	list := make([]Table, 0, len(r.snapshot.Tables))
+	for _, t := range r.snapshot.Tables {
+		one := Table{Name: t.Name, Rows: t.Rows, Bytes: t.Bytes}
+		if t.BytesBefore != nil && t.Days != nil {
+			one.Grew, one.Days = t.Bytes-*t.BytesBefore, *t.Days
+		}
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b Table) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	return list
+}
+
+func (r *reading) processes() []Process {
+	list := make([]Process, 0, len(r.snapshot.Processes))
+	for _, p := range r.snapshot.Processes {
+		list = append(list, Process(p))
+	}
+	return list
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}

@@ -1,0 +1,227 @@
+// Package status is responsible for what fits on one screen: the three numbers that tell
+// whether webhooks are healthy, what needs a person, what waits and since when, and what
+// runs.
+package status
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// hours is how far back the series go.
+const hours = 24
+
+// Options say what is looked at.
+type Options struct {
+	Pool   *pgxpool.Pool
+	Schema schema.Name
+	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	SizeBudget int64
+	// Of leaves out sources and destinations, and what is about them. Nil: all are shown.
+	Of func(name string) bool
+	// AllowFsyncOff makes no problem of a server that may lose what it committed.
+	AllowFsyncOff bool
+}
+
+// Status is what there is to say. Times are by the clock of the database.
+type Status struct {
+	At time.Time `json:"at"`
+	// FirstAttempts are those of the last hour, and Duplicates are of the events that
+	// came in it.
+	FirstAttempts Share         `json:"first_attempts"`
+	Duplicates    Share         `json:"duplicates"`
+	Tables        []Table       `json:"tables"`
+	Needs         []alert.Alert `json:"needs"`
+	// Server is what its settings, or its state, take from a guarantee or slow down.
+	Server       []doctor.Finding `json:"server"`
+	Destinations []Destination    `json:"destinations"`
+	Sources      []Source         `json:"sources"`
+	Processes    []Process        `json:"processes"`
+}
+
+// NeedsSomebody reports whether somebody has to do something.
+func (s *Status) NeedsSomebody() bool {
+	return slices.ContainsFunc(s.Needs, func(a alert.Alert) bool { return a.Severity != alert.Notice }) ||
+		slices.ContainsFunc(s.Server, func(f doctor.Finding) bool { return f.Level == doctor.Problem })
+}
+
+// Share is a part of all: of first attempts those that failed, of events those that came
+// before.
+type Share struct {
+	Part int64 `json:"part"`
+	All  int64 `json:"all"`
+	// Hours are the shares in each of the last 24 hours, this one last. Null: nothing came.
+	Hours []*float64 `json:"hours"`
+}
+
+// Rate is the part of all, false without any.
+func (s Share) Rate() (float64, bool) { return rate(s.Part, s.All) }
+
+func rate(part, all int64) (float64, bool) {
+	if all == 0 {
+		return 0, false
+	}
+	return float64(part) / float64(all), true
+}
+
+// Table is what one holds with its partitions, and how much that grew.
+type Table struct {
+	Name  string `json:"name"`
+	Rows  int64  `json:"rows"` // estimated
+	Bytes int64  `json:"bytes"`
+	Grew  int64  `json:"grew_bytes,omitempty"`
+	Days  int    `json:"grew_in_days,omitempty"`
+}
+
+// Destination is what waits for one, and what holds it.
+type Destination struct {
+	Name        string           `json:"name"`
+	Effects     map[string]int64 `json:"effects"` // by state, those that are not done
+	OldestDue   time.Time        `json:"oldest_due,omitzero"`
+	PausedAt    time.Time        `json:"paused_at,omitzero"`
+	PausedBy    string           `json:"paused_by,omitempty"`
+	PauseReason string           `json:"pause_reason,omitempty"`
+	OpenedAt    time.Time        `json:"breaker_opened_at,omitzero"`
+	Breaker     string           `json:"breaker_reason,omitempty"`
+	ProbeAt     time.Time        `json:"probe_at,omitzero"`
+	// Of the last hour.
+	First       int64 `json:"first_attempts"`
+	FirstFailed int64 `json:"first_attempts_failed"`
+}
+
+// Source is what came of one in the last hour, and what waits.
+type Source struct {
+	Name                string           `json:"name"`
+	LastAccepted        time.Time        `json:"last_accepted,omitzero"`
+	Accepted            int64            `json:"accepted"`
+	Duplicates          int64            `json:"duplicates"`
+	UsualDuplicates     *float64         `json:"usual_duplicates"` // share, in this hour of the last seven days
+	Refused             map[string]int64 `json:"refused"`          // by reason
+	Quarantined         int64            `json:"quarantined"`
+	Undispatched        int64            `json:"undispatched"`
+	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
+	Failed              int64            `json:"failed"`
+	Held                int64            `json:"held"`
+	FirstAttempts       int64            `json:"first_attempts"`
+	FirstAttemptsFailed int64            `json:"first_attempts_failed"`
+}
+
+// Process is one that runs.
+type Process struct {
+	Name       string    `json:"name"`
+	Kind       string    `json:"kind"`
+	Version    string    `json:"version"`
+	ConfigHash string    `json:"config_hash"`
+	SeenAt     time.Time `json:"seen_at"`
+}
+
+// Read reads it all: see package gauges for what it costs.
+func Read(ctx context.Context, opts Options) (*Status, error) {
+	waiting, err := gauges.NewReader(opts.Pool, opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	counted, err := minutes.NewReader(opts.Pool, opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	r := reading{}
+	if r.snapshot, err = waiting.Read(ctx); err != nil {
+		return nil, err
+	}
+	if r.hour, err = counted.Recent(ctx, time.Hour); err != nil {
+		return nil, err
+	}
+	lately, err := counted.Recent(ctx, alert.Window)
+	if err != nil {
+		return nil, err
+	}
+	attempts, err := counted.ByHour(ctx, minutes.OfDestination, hours, minutes.First, minutes.FirstFailed)
+	if err != nil {
+		return nil, err
+	}
+	events, err := counted.ByHour(ctx, minutes.OfSource, hours, minutes.Accepted, minutes.Duplicate)
+	if err != nil {
+		return nil, err
+	}
+	server, err := doctor.Server(ctx, opts.Pool, doctor.ServerOptions{Schema: opts.Schema, AllowFsyncOff: opts.AllowFsyncOff})
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{
+		Server:        slices.DeleteFunc(server, func(f doctor.Finding) bool { return f.Level == doctor.OK }),
+		At:            r.snapshot.At,
+		FirstAttempts: Share{Hours: shares(attempts[minutes.FirstFailed], attempts[minutes.First])},
+		Duplicates:    Share{Hours: shares(events[minutes.Duplicate], sum(events[minutes.Accepted], events[minutes.Duplicate]))},
+		Needs:         alert.Judge(alert.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget}),
+		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
+	}
+	s.keep(opts.Of)
+	for _, d := range s.Destinations {
+		s.FirstAttempts.Part += d.FirstFailed
+		s.FirstAttempts.All += d.First
+	}
+	for _, of := range s.Sources {
+		s.Duplicates.Part += of.Duplicates
+		s.Duplicates.All += of.Accepted + of.Duplicates
+	}
+	return s, nil
+}
+
+// keep leaves out what is not of some sources and destinations. The pictures of the last
+// day are those of all.
+func (s *Status) keep(of func(name string) bool) {
+	if of == nil {
+		return
+	}
+	left := map[string]bool{}
+	s.Destinations = slices.DeleteFunc(s.Destinations, func(d Destination) bool {
+		left[d.Name] = !of(d.Name)
+		return left[d.Name]
+	})
+	s.Sources = slices.DeleteFunc(s.Sources, func(one Source) bool {
+		left[one.Name] = !of(one.Name)
+		return left[one.Name]
+	})
+	s.Needs = slices.DeleteFunc(s.Needs, func(a alert.Alert) bool { return left[a.Subject] })
+}
+
+// shares are the parts of all, hour by hour.
+func shares(part, all []int64) []*float64 {
+	list := make([]*float64, len(all))
+	for i := range all {
+		if share, some := rate(part[i], all[i]); some {
+			list[i] = &share
+		}
+	}
+	return list
+}
+
+func sum(a, b []int64) []int64 {
+	list := make([]int64, len(a))
+	for i := range a {
+		list[i] = a[i] + b[i]
+	}
+	return list
+}
+
+// refusedOf are the refusals among counts, by reason.
+func refusedOf(counts map[minutes.What]int64) map[string]int64 {
+	refused := map[string]int64{}
+	for what, n := range counts {
+		if reason, is := strings.CutPrefix(string(what), string(minutes.Refused(""))); is {
+			refused[reason] = n
+		}
+	}
+	return refused
+}
