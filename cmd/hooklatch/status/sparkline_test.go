@@ -1,0 +1,35 @@
+package status
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSparklines(t *testing.T) {
+	t.Parallel()
+	at := func(shares ...float64) []*float64 {
+		list := make([]*float64, len(shares))
+		for i, share := range shares {
+			if share >= 0 {
+				list[i] = &share
+			}
+		}
+		return list
+	}
+	for want, shares := range map[string][]*float64{
+		"":      nil,
+		"▁▁▁":   at(0, 0, 0),
+		"▁ █":   at(0, -1, 0.01),
+		"▁▂▅█ ": at(0, 0.1, 0.3, 0.5, -1)[0:5],
+	} {
+		require.Equal(t, want, sparkline(shares))
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KiB": 1024, "4.5 GiB": 9 << 29, "2048.0 TiB": 1 << 51} {
+		require.Equal(t, want, volume(n))
+	}
+}

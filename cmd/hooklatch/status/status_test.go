@@ -1,0 +1,86 @@
+package status_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// waits is a database in which something of each kind waits.
+func waits(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool := pgtest.New(t)
+	for _, file := range []string{"../../../outbox/gauges/testdata/waits.sql", "testdata/lately.sql"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), string(text))
+		require.NoError(t, err, file)
+	}
+	return pool
+}
+
+// What differs from run to run.
+var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d+ s\b`)
+
+func matches(t *testing.T, file string, got []byte) {
+	t.Helper()
+	got = anyTime.ReplaceAll(got, []byte("TIME"))
+	if *update {
+		require.NoError(t, os.WriteFile(file, got, 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+func TestAllIsSaidOnOneScreen(t *testing.T) {
+	t.Parallel()
+	s, err := status.Read(t.Context(), status.Options{Pool: waits(t), SizeBudget: 10_000})
+	require.NoError(t, err)
+	var screen, machine bytes.Buffer
+	require.NoError(t, s.Print(&screen))
+	matches(t, "testdata/screen.txt", screen.Bytes())
+	encoder := json.NewEncoder(&machine)
+	encoder.SetIndent("", "  ")
+	require.NoError(t, encoder.Encode(s))
+	matches(t, "testdata/status.json", machine.Bytes())
+}
+
+func TestNothingIsSaidOfAnEmptySystem(t *testing.T) {
+	t.Parallel()
+	s, err := status.Read(t.Context(), status.Options{Pool: pgtest.New(t)})
+	require.NoError(t, err)
+	require.Len(t, s.Needs, 1, "there is no worker")
+	require.Equal(t, "no_worker", s.Needs[0].Name)
+	_, known := s.FirstAttempts.Rate()
+	require.False(t, known)
+	require.Empty(t, s.Sources)
+	require.NoError(t, s.Print(&bytes.Buffer{}))
+}
+
+func TestAStatusOfSome(t *testing.T) {
+	t.Parallel()
+	s, err := status.Read(t.Context(), status.Options{Pool: waits(t), Of: func(name string) bool { return name == "mail" || name == "github" }})
+	require.NoError(t, err)
+	require.Len(t, s.Destinations, 1)
+	require.Len(t, s.Sources, 1)
+	subjects := map[string]bool{}
+	for _, a := range s.Needs {
+		subjects[a.Subject] = true
+	}
+	require.Equal(t, map[string]bool{"mail": true, "github": true, "events of stripe": true, "": true}, subjects)
+	require.EqualValues(t, 60, s.FirstAttempts.All, "of mail")
+}
