@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+)
+
+// alertsAfter is how soon people are told: what is asked is 2 minutes.
+const alertsAfter = 2 * time.Minute
+
+// channel is a receiver of the messages of a chat.
+type channel struct {
+	*httptest.Server
+
+	mu    sync.Mutex
+	texts []string
+}
+
+func newChannel(t *testing.T) *channel {
+	t.Helper()
+	c := &channel{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var message struct{ Text string }
+		if err != nil || json.Unmarshal(body, &message) != nil || message.Text == "" {
+			w.WriteHeader(http.StatusBadRequest) // as Slack answers
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.texts = append(c.texts, message.Text)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// with are the messages that contain a text.
+func (c *channel) with(text string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []string
+	for _, one := range c.texts {
+		if strings.Contains(one, text) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// alertsYAML tells people by mail, and by a chat when the mail does not come.
+func alertsYAML(smtp, chat string) string {
+	return fmt.Sprintf(`
+admin: {listen: "localhost:0"}
+gateway: {listen: "127.0.0.1:0"}
+destinations:
+  app: {http: {url: "http://127.0.0.1:9/"}, retry: {max_attempts: 1}, breaker: {off: true}}
+  mail: {smtp: {host: 127.0.0.1, port: %s, from: hooklatch@example.com, tls: none}, rate: 1/h}
+  chat: {http: {url: %q}}
+alerts:
+  to: [{destination: mail, recipient: ops@example.com}, {destination: chat, format: slack}]
+  for: 1s
+`, portIn(smtp), chat)
+}
+
+func portIn(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// park makes an effect that waits for a person.
+const park = `
+	INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
+	VALUES ('s', 'parked', 'hl_parked', 'app', 'dst_app', 'at_most_once', 'parked', 0, now())`
+
+// Two workers tell one thing once, by a mail that does not wait behind 100,000 others to
+// the same server, which are sent one an hour; and when it is over they say so.
+func TestPeopleAreToldByMail(t *testing.T) {
+	t.Parallel()
+	chat := newChannel(t)
+	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
+		return databaseYAML(d) + alertsYAML(d.smtp, chat.URL)
+	}})
+	second, err := app.New(t.Context(), app.Options{Config: s.config, Worker: true, Version: "test"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = second.Stop(t.Context()) })
+	require.NoError(t, second.Start(t.Context()))
+	_, err = s.pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, next_attempt_at)
+		SELECT 's', 'mail' || i, 'hl_mail' || i, 'mail', 'dst_mail', 'at_least_once', 'pending', now()
+		FROM generate_series(1, 100000) AS i`)
+	require.NoError(t, err)
+	_, err = s.pool.Exec(t.Context(), park)
+	require.NoError(t, err)
+	began := time.Now()
+	told := func() []string {
+		var subjects []string
+		for _, one := range s.mail.Seen() {
+			if strings.Contains(one.Subject, "effects_parked") {
+				require.Equal(t, []string{"ops@example.com"}, one.To)
+				subjects = append(subjects, one.Subject)
+			}
+		}
+		return subjects
+	}
+	require.Eventually(t, func() bool { return len(told()) > 0 }, alertsAfter, tick)
+	t.Logf("told after %.1f s", time.Since(began).Seconds())
+	require.Equal(t, []string{"[hooklatch] began effects_parked: app"}, told())
+	require.Contains(t, must(t, "alerts", "list", "--config", s.configPath), "effects_parked")
+
+	_, err = s.pool.Exec(t.Context(), `DELETE FROM hooklatch.effects WHERE state = 'parked'`)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(told()) > 1 }, alertsAfter+time.Minute, tick)
+	require.Equal(t, []string{"[hooklatch] began effects_parked: app", "[hooklatch] ended effects_parked: app"}, told())
+	require.Empty(t, chat.with("effects_parked"), "the mail came")
+}
+
+// A mail that does not come is followed by a message to the next one.
+func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
+	t.Parallel()
+	chat := newChannel(t)
+	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
+		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // discard: nobody is there
+	}})
+	_, err := s.pool.Exec(t.Context(), park)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(chat.with("effects_parked")) > 0 }, alertsAfter+time.Minute, tick)
+	message := chat.with("effects_parked")[0]
+	require.Contains(t, message, "1 effect to app is parked")
+	require.Contains(t, message, "hooklatch effects list --state parked --destination app")
+	require.Contains(t, message, "monitoring.md#effects_parked|what to do>")
+}
+
+// What nobody is told of is listed until it is over, and stays in the operator log.
+func TestAMuteIsListed(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{noWorker: true})
+	require.Equal(t, "nothing needs a person\n", must(t, "alerts", "list", "--config", s.configPath))
+	require.Equal(t, "breaker_open is muted for 2 h 0 min\n",
+		must(t, "alerts", "mute", "breaker_open", "--for", "2h", "--reason", "they deploy", "--config", s.configPath))
+	require.Regexp(t, `(?m)^breaker_open +- +- +- +- +20\S+ \S+ +-$`, must(t, "alerts", "list", "--config", s.configPath))
+	require.Regexp(t, `alert\.mute +breaker_open.*they deploy`, must(t, "audit", "--config", s.configPath))
+	require.Equal(t, "breaker_open is told again\n", must(t, "alerts", "mute", "breaker_open", "--for", "0s", "--config", s.configPath))
+	require.Equal(t, "nothing needs a person\n", must(t, "alerts", "list", "--config", s.configPath))
+	var misspelt command
+	require.Equal(t, 2, misspelt.run(t.Context(), "alerts", "mute", "breaker", "--config", s.configPath))
+	require.Contains(t, misspelt.stderr.String(), "breaker_open")
+}
+
+// databaseYAML is the database of the test.
+func databaseYAML(d *devSettings) string {
+	return fmt.Sprintf("database: {url: %q, allow: [%s]}\n", d.database.Reveal(), config.AllowFsyncOff)
+}
