@@ -1,0 +1,96 @@
+package crashtest
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const (
+	// followedWithin is how long nobody may export what waits after a collector is gone.
+	followedWithin = 30 * time.Second
+	// freshWithin is how old what is exported may be: a lease lasts 15 seconds.
+	freshWithin = 20 * time.Second
+)
+
+// metrics is what the process exports; empty when it does not answer.
+func (g *process) metrics(t *testing.T) string {
+	t.Helper()
+	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "readyz") + "metrics")
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// collected is when the process has last read what waits; zero when it exports nothing.
+func (g *process) collected(t *testing.T) time.Time {
+	t.Helper()
+	for line := range strings.Lines(g.metrics(t)) {
+		if rest, ok := strings.CutPrefix(line, collectedAt); ok {
+			at, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' '):]), 64)
+			require.NoError(t, err)
+			return time.UnixMilli(int64(at * 1000))
+		}
+	}
+	return time.Time{}
+}
+
+// A process that collects and is killed, or hangs, is followed by another; and when the
+// one that hung goes on, it does not export what it knew.
+func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]func(t *testing.T, p *process){
+		"killed": func(_ *testing.T, p *process) { p.kill() },
+		"hangs": func(t *testing.T, p *process) {
+			t.Helper()
+			require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := pgtest.New(t, pgtest.MaxConns(2))
+			fleet := []*process{newProcess(t, pool, "worker", ""), newProcess(t, pool, "gateway", ""), newProcess(t, pool, "gateway", "")}
+			for _, p := range fleet {
+				p.client.Timeout = time.Second
+				p.start(t)
+			}
+			// holder is who exports what waits, and nobody exports anything old meanwhile.
+			holder := func() (by *process) {
+				for _, p := range fleet {
+					if at := p.collected(t); !at.IsZero() {
+						require.Less(t, time.Since(at), freshWithin, "%s exports what is stale", p.command)
+						by = p
+					}
+				}
+				return by
+			}
+			var first *process
+			require.Eventually(t, func() bool { first = holder(); return first != nil }, time.Minute, 50*time.Millisecond)
+			began := time.Now()
+			gone(t, first)
+			require.Eventually(t, func() bool { by := holder(); return by != nil && by != first }, followedWithin, 50*time.Millisecond)
+			t.Logf("%s: followed after %.1f s", first.command, time.Since(began).Seconds())
+			if first.cmd == nil {
+				return
+			}
+			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
+			for until := time.Now().Add(3 * time.Second); time.Now().Before(until); {
+				require.Zero(t, first.collected(t), "it was followed")
+				<-time.After(20 * time.Millisecond)
+			}
+		})
+	}
+}
