@@ -1,0 +1,369 @@
+package crashtest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// stage is a gateway and a worker in which a situation is acted out.
+type stage struct {
+	*testing.T
+
+	pool     *pgxpool.Pool
+	gateway  *process
+	worker   *process
+	fleet    map[string]*process
+	receiver atomic.Pointer[http.HandlerFunc] // nil: it takes all
+	record   recording
+	sent     int
+}
+
+const onStage = `
+destinations:
+  app: {http: {url: %q}, timeout: 1s, retry: {initial: 1s, max: 1s}%s}
+routes:
+  - {name: all, from: stripe, to: app}
+`
+
+func newStage(t *testing.T, breaker string) *stage {
+	s := &stage{T: t, pool: pgtest.New(t, pgtest.MaxConns(4))}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if handle := s.receiver.Load(); handle != nil {
+			(*handle)(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	config := fmt.Sprintf(onStage, server.URL, breaker)
+	s.gateway, s.worker = newProcess(t, s.pool, "gateway", config), newProcess(t, s.pool, "worker", config)
+	s.fleet = map[string]*process{"gateway": s.gateway, "worker": s.worker}
+	s.worker.start(t)
+	s.gateway.start(t)
+	return s
+}
+
+// answer is how the receiver answers from now on; nil: as it should.
+func (s *stage) answer(how http.HandlerFunc) {
+	if how == nil {
+		s.receiver.Store(nil)
+		return
+	}
+	s.receiver.Store(&how)
+}
+
+// exec changes rows.
+func (s *stage) exec(text string, args ...any) {
+	s.Helper()
+	_, err := s.pool.Exec(s.Context(), text, args...)
+	require.NoError(s, err)
+}
+
+// deliver sends events, and scrapes now and then meanwhile.
+func (s *stage) deliver(n, status int) {
+	s.Helper()
+	for range n {
+		s.sent++
+		got, _ := s.gateway.deliver(s.Context(), "invoice.paid", fmt.Sprintf("evt_%d", s.sent))
+		require.Equal(s, status, got)
+		if s.sent%4 == 0 {
+			s.record.scrape(s.T, s.fleet)
+		}
+	}
+}
+
+// seenWithin is how long it may take until metrics say something: a process that was
+// killed is there until it is presumed gone.
+const seenWithin = retention.PresumedGone + time.Minute
+
+// see waits until the metrics of all processes say something while one of them
+// collects, and scrapes.
+func (s *stage) see(what func(metrics string) bool) {
+	s.Helper()
+	require.Eventually(s, func() bool {
+		var all strings.Builder
+		for _, p := range s.fleet {
+			all.WriteString(p.metrics(s.T))
+		}
+		return strings.Contains(all.String(), "\n"+collectedAt) && what(all.String())
+	}, seenWithin, 200*time.Millisecond)
+	s.record.scrape(s.T, s.fleet)
+}
+
+// seeLine waits for a metric with a value.
+func (s *stage) seeLine(metric, value string) {
+	s.Helper()
+	s.see(func(text string) bool {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, metric) && strings.HasSuffix(line, " "+value+"\n") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// situation is what may happen: what it does, what ends it, and what must fire.
+type situation struct {
+	breaker string // of the destination, in YAML
+	act     func(s *stage)
+	end     func(s *stage)
+	alerts  []string
+	short   bool // acted out without HOOKLATCH_LONG too
+}
+
+func fails(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+
+const noBreaker = ", breaker: {off: true}"
+
+var situations = map[string]situation{
+	"receiver fails": {
+		breaker: noBreaker, short: true,
+		act:    func(s *stage) { s.answer(fails); s.deliver(40, 200); s.drain() },
+		end:    func(s *stage) { s.answer(nil); s.done() },
+		alerts: []string{"HooklatchFirstAttemptsFail/destination=app"},
+	},
+	"receiver is flaky": {
+		breaker: noBreaker,
+		act: func(s *stage) {
+			var n atomic.Int32
+			s.answer(func(w http.ResponseWriter, r *http.Request) {
+				if n.Add(1)%2 == 0 {
+					fails(w, r)
+				}
+			})
+			s.deliver(60, 200)
+			s.done()
+		},
+		end:    func(s *stage) { s.answer(nil) },
+		alerts: []string{"HooklatchFirstAttemptsFail/destination=app"},
+	},
+	"receiver is slow": {
+		breaker: noBreaker,
+		act: func(s *stage) {
+			s.answer(func(_ http.ResponseWriter, r *http.Request) {
+				select {
+				case <-r.Context().Done():
+				case <-time.After(3 * time.Second):
+				}
+			})
+			s.deliver(40, 200)
+			s.drain()
+		},
+		end:    func(s *stage) { s.answer(nil); s.done() },
+		alerts: []string{"HooklatchFirstAttemptsFail/destination=app"},
+	},
+	"breaker is open": {
+		short: true,
+		act: func(s *stage) {
+			s.answer(fails)
+			s.deliver(12, 200)
+			s.seeLine("hooklatch_destination_breaker_open{", "1")
+		},
+		end: func(s *stage) {
+			s.answer(nil)
+			s.seeLine(`hooklatch_destination_breaker_open{destination="app"`, "0")
+			s.done()
+		},
+		alerts: []string{"HooklatchBreakerOpen/destination=app"},
+	},
+	"worker is gone": {
+		act:    func(s *stage) { s.worker.kill(); s.seeLine("hooklatch_leader", "0") },
+		end:    func(s *stage) { s.worker.start(s.T); s.seeLine("hooklatch_leader", "1") },
+		alerts: []string{"HooklatchNoWorker"},
+	},
+	"nobody collects": {
+		short:  true,
+		act:    func(s *stage) { s.worker.kill(); s.gateway.kill(); s.record.scrape(s.T, s.fleet) },
+		end:    func(s *stage) { s.worker.start(s.T); s.gateway.start(s.T); s.seeLine("hooklatch_leader", "1") },
+		alerts: []string{"HooklatchNoCollector"},
+	},
+	"secret is wrong": {
+		short: true,
+		act: func(s *stage) {
+			for i := range 40 {
+				answer, err := s.gateway.client.Post(s.gateway.url+"/webhooks/stripe", "application/json", strings.NewReader(`{"id":"evt_x"}`))
+				require.NoError(s, err)
+				require.Equal(s, http.StatusUnauthorized, answer.StatusCode)
+				require.NoError(s, answer.Body.Close())
+				if i%4 == 0 {
+					s.record.scrape(s.T, s.fleet)
+				}
+			}
+		},
+		end:    func(s *stage) { s.deliver(4, 200); s.done() },
+		alerts: []string{"HooklatchRefusals/source=stripe"},
+	},
+	"source is silent": {
+		act: func(s *stage) {
+			s.usual(20, 0)
+			require.Eventually(s, func() bool { // the gateway has added what it counted
+				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.last_seen WHERE what = 'accepted'`) == 1
+			}, time.Minute, 100*time.Millisecond)
+			s.exec(`UPDATE hooklatch.last_seen SET seen_at = now() - interval '2 hours' WHERE what = 'accepted'`)
+			s.seeLine(`hooklatch_source_usual_events{`, "20")
+			s.see(func(m string) bool { return largest(m, silence) >= 3600 })
+		},
+		end:    func(s *stage) { s.deliver(1, 200); s.see(func(m string) bool { return largest(m, silence) < 60 }) },
+		alerts: []string{"HooklatchSourceSilent/source=stripe"},
+	},
+	"storm of duplicates": {
+		act: func(s *stage) {
+			s.usual(100, 2)
+			s.deliver(60, 200)
+			s.sent -= 60
+			s.deliver(60, 200)
+			require.Eventually(s, func() bool { // the gateway has added all it counted
+				return count(s.T, s.pool, `SELECT COALESCE(sum(n), 0)::bigint FROM hooklatch.minutes WHERE what = 'duplicate'`) == 60
+			}, time.Minute, 100*time.Millisecond)
+			s.see(func(m string) bool {
+				return strings.Contains(m, "hooklatch_source_usual_duplicates_ratio{") && strings.Contains(m, "hooklatch_source_duplicates_ratio{")
+			})
+		},
+		end: func(s *stage) {
+			s.exec(`DELETE FROM hooklatch.minutes WHERE what = 'duplicate'`)
+			s.see(func(m string) bool { return largest(m, "hooklatch_source_duplicates_ratio") == 0 })
+		},
+		alerts: []string{"HooklatchDuplicates/source=stripe"},
+	},
+	"100,000 effects wait": {
+		act: func(s *stage) {
+			s.exec(`
+				INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, next_attempt_at)
+				SELECT 's', 'gone' || i, 'hl_gone' || i, 'gone', 'dst_gone', 'at_least_once', 'pending', now() - interval '6 minutes'
+				FROM generate_series(1, 100000) AS i`)
+			s.seeLine(`hooklatch_effects{destination="gone"`, "100000")
+		},
+		end: func(s *stage) {
+			s.exec(`DELETE FROM hooklatch.effects WHERE destination = 'gone'`)
+			s.see(func(m string) bool { return !strings.Contains(m, `destination="gone"`) })
+		},
+		alerts: []string{"HooklatchEffectsLate/destination=gone"},
+	},
+	"partition is missing": {
+		act: func(s *stage) {
+			require.Eventually(s, func() bool { // the worker has looked after them, and will again in an hour
+				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.partitions' AND state = 'completed'`) == 1
+			}, time.Minute, 100*time.Millisecond)
+			s.exec(`
+				DO $$
+				DECLARE day date;
+				BEGIN
+					FOR day IN SELECT d::date FROM generate_series(current_date + 2, current_date + 20, interval '1 day') AS d LOOP
+						EXECUTE format('DROP TABLE IF EXISTS hooklatch.deliveries_%s', to_char(day, 'YYYYMMDD'));
+					END LOOP;
+				END $$`)
+			s.seeLine("hooklatch_partitions_ahead_days", "1")
+		},
+		end: func(s *stage) {
+			s.worker.run(s.T, "migrate", "up")
+			s.see(func(m string) bool { return largest(m, "hooklatch_partitions_ahead_days") >= 3 })
+		},
+		alerts: []string{"HooklatchPartitionsMissing"},
+	},
+	"two configurations": {
+		act: func(s *stage) {
+			second := newProcess(s.T, s.pool, "gateway", "\n  other: {provider: stripe, secrets: [whsec_other_0123456789abcdef]}\n")
+			second.start(s.T)
+			s.fleet["second"] = second
+			s.see(func(m string) bool { return strings.Count(m, "hooklatch_processes{") == 3 })
+		},
+		end: func(s *stage) {
+			s.fleet["second"].kill()
+			s.see(func(m string) bool { return strings.Count(m, "hooklatch_processes{") == 2 })
+		},
+		alerts: []string{"HooklatchTwoConfigurations"},
+	},
+}
+
+// usual makes a history: in each of the hours around this one, on seven days.
+func (s *stage) usual(events, duplicates int) {
+	s.Helper()
+	s.exec(`
+		INSERT INTO hooklatch.hours (hour, kind, name, what, n)
+		SELECT date_trunc('hour', now(), 'UTC') + h * interval '1 hour' - d * interval '1 day', 'source', 'stripe', counted.what, counted.n
+		FROM generate_series(1, 7) AS d
+		CROSS JOIN generate_series(-2, 2) AS h
+		CROSS JOIN (VALUES ('accepted', $1::bigint - $2::bigint), ('duplicate', $2::bigint)) AS counted (what, n)`, events, duplicates)
+}
+
+const silence = "hooklatch_source_silence_seconds"
+
+// largest is the largest value of a metric, 0 when there is none.
+func largest(metrics, name string) float64 {
+	most := 0.0
+	for line := range strings.Lines(metrics) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok {
+			continue
+		}
+		var value float64
+		if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, ' ')+1:], &value); err == nil {
+			most = max(most, value)
+		}
+	}
+	return most
+}
+
+// drain waits until every effect had its first attempt, and scrapes: all of them are in
+// the window of the rules then, whatever the machine took for them.
+func (s *stage) drain() {
+	s.Helper()
+	require.Eventually(s, func() bool {
+		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR attempt = 1 AND state = 'started'`) == 0
+	}, time.Minute, 100*time.Millisecond)
+	s.record.scrape(s.T, s.fleet)
+}
+
+// done waits until every effect is, and what is collected says so.
+func (s *stage) done() {
+	s.Helper()
+	require.Eventually(s, func() bool {
+		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'done'`) == 0
+	}, time.Minute, 100*time.Millisecond)
+	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
+}
+
+// Each situation makes its alert fire, and no other, and lets it resolve, in the eyes of
+// Prometheus' own tool. HOOKLATCH_LONG=1 acts all of them out.
+func TestAlertsFireInTheirSituation(t *testing.T) {
+	t.Parallel()
+	promtool(t)
+	for name, acted := range situations {
+		if !acted.short && os.Getenv("HOOKLATCH_LONG") == "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, acted.breaker)
+			s.deliver(8, 200)
+			s.done()
+			s.seeLine("hooklatch_leader", "1")
+			s.record.hold(15 * time.Minute)
+			before := s.record.at()
+			acted.act(s)
+			s.record.hold(4 * time.Minute)
+			during := s.record.at()
+			s.record.hold(16 * time.Minute) // a roll-out may take 15 minutes
+			acted.end(s)
+			s.record.hold(20 * time.Minute)
+			expected := []firing{{at: before}, {at: s.record.at()}, {at: s.record.at(), ever: true, alerts: acted.alerts}}
+			if name != "two configurations" {
+				expected = append(expected, firing{at: during, alerts: acted.alerts})
+			}
+			s.record.judge(t, expected...)
+		})
+	}
+}
