@@ -47,7 +47,7 @@ type Options struct {
 	// what waits for the destination that waiting pauses, and five times what is
 	// finished there. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
-	// Previous is a commit that years measures this tree beside. Empty: none.
+	// Previous is a commit that years and collection measure this tree beside. Empty: none.
 	Previous string
 	// Out gets what a person reads along. Defaults to nothing.
 	Out io.Writer

@@ -88,6 +88,46 @@ func poolsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
+// collectionTurn measures what statistics cost those who accept: a commit of before they
+// were gathered has the other half of each turn.
+func collectionTurn(ctx context.Context, b *bench) error {
+	if b.opts.Previous == "" {
+		return errors.New("collection needs --previous, a commit that does not count")
+	}
+	if err := b.buildPrevious(ctx); err != nil {
+		return err
+	}
+	for range b.rounds {
+		if err := b.collect(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect has both accept in turn, for so long that each adds its counts and collects
+// several times.
+func (b *bench) collect(ctx context.Context) (err error) {
+	previous := accepting
+	previous.name, previous.previous = report.PreviousCommit, true
+	current := accepting
+	current.name = report.ThisTree
+	var both []*contestant
+	defer func() {
+		for _, c := range both {
+			err = errors.Join(err, c.leave(ctx))
+		}
+	}()
+	for _, who := range []subject{previous, current} {
+		c, err := b.contest(ctx, who, who.name, load.Options{}, b.sizes.warm)
+		if err != nil {
+			return err
+		}
+		both = append(both, c)
+	}
+	return b.inTurn(ctx, report.SectionCollection, 10*b.sizes.accept, both)
+}
+
 // bodiesTurn measures what large bodies cost.
 func bodiesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {

@@ -186,6 +186,13 @@ func Goals() []Goal {
 			},
 		},
 		{
+			Name: "statistics: CPU of gateway and Postgres, of the previous commit's without them",
+			Unit: "x", Want: 1.05, Loose: 2, From: "server + Postgres, this tree / previous commit",
+			of: func(r *Report) []float64 {
+				return ratio(r.sum(SectionCollection, ThisTree, CPUServer, CPUPostgres), r.sum(SectionCollection, PreviousCommit, CPUServer, CPUPostgres))
+			},
+		},
+		{
 			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",
 			of: func(r *Report) []float64 { return r.values(SectionBodies, Hooklatch, MemoryPeak) },
 		},

@@ -64,6 +64,7 @@ const (
 	SectionPools       = "Naive accept, without GIN indexes, by connections of its pool"
 	SectionConnections = "Open connections that bring nothing"
 	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
+	SectionCollection  = "Accept, statistics gathered and not"
 	SectionCold        = "Whole life, tables never analysed"
 	SectionOrder       = "Order of effects, its heads delivered one after another"
 	SectionUpkeep      = "Whole life while upkeep runs"
