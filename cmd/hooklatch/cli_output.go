@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -99,13 +99,8 @@ func shown(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// counted is "1 event" or "2 events".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
+// counted is "1 event" or "2 events", as the timeline of an event has it.
+func counted(n int, what string) string { return life.Counted(n, what) }
 
 // quoted is an argument as a shell takes it.
 func quoted(argument string) string {

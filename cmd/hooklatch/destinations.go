@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -101,10 +102,10 @@ func whyPaused(d fleet.DestinationState) string {
 		if !d.PausedAt.IsZero() {
 			text += " at " + shown(d.PausedAt)
 		}
-		why = append(why, text+reasonSuffix(d.PauseReason))
+		why = append(why, text+life.ReasonSuffix(d.PauseReason))
 	}
 	if d.Breaker != fleet.BreakerClosed {
-		text := "breaker open since " + shown(d.OpenedAt) + reasonSuffix(d.BreakerReason)
+		text := "breaker open since " + shown(d.OpenedAt) + life.ReasonSuffix(d.BreakerReason)
 		if d.Breaker == fleet.BreakerOpen {
 			text += " (next probe " + shown(d.ProbeAt) + ")"
 		}

@@ -56,13 +56,6 @@ the flags select. An attempt that runs may still be applied, but settles nothing
 	})
 }
 
-func reasonSuffix(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
 func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 	var by operatorFlags
 	var selected effectsFlags

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -18,37 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// effectDetail is an effect with its attempts and transitions.
-type effectDetail struct {
-	ledger.Effect
-
-	attempts    []ledger.Attempt
-	transitions []ledger.Transition
-	suppressed  bool // for the event it is shown with
-}
-
 // effectHistory is what --json adds to an effect that is shown alone.
 type effectHistory struct {
 	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
 	Transitions []ledger.Transition `json:"transitions,omitempty"`
-}
-
-func loadEffect(ctx context.Context, o *outbox.Outbox, key string) (effectDetail, error) {
-	e, err := o.Ledger().Effect(ctx, key)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return effectDetail{}, noSuchEffect(key)
-	}
-	if err != nil {
-		return effectDetail{}, err
-	}
-	detail := effectDetail{Effect: e}
-	if detail.attempts, err = o.Ledger().Attempts(ctx, e.EffectID); err != nil {
-		return effectDetail{}, err
-	}
-	if detail.transitions, err = o.Ledger().Transitions(ctx, e.EffectID); err != nil {
-		return effectDetail{}, err
-	}
-	return detail, nil
 }
 
 func (c *cli) newEffectsShow() *cobra.Command {
@@ -65,17 +39,20 @@ answered, and what follows; and with every change of its state.`,
 				return misused("--body and --json exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				detail, err := loadEffect(cmd.Context(), o, args[0])
+				effect, err := life.ReadEffect(cmd.Context(), o, args[0])
+				if errors.Is(err, ledger.ErrNotFound) {
+					return noSuchEffect(args[0])
+				}
 				if err != nil {
 					return err
 				}
 				if body {
-					return c.printEffectBody(cmd.Context(), o, detail.Effect)
+					return c.printEffectBody(cmd.Context(), o, effect.Effect)
 				}
 				if c.asJSON {
-					return printJSON(c.stdout, plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}})
+					return printJSON(c.stdout, plainjson.Joined{effect.Effect, effectHistory{effect.Attempts, effect.Transitions}})
 				}
-				c.printEffect(detail)
+				c.printEffect(effect)
 				return nil
 			})
 		},
@@ -104,7 +81,7 @@ func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Ef
 	return err
 }
 
-func (c *cli) printEffect(d effectDetail) {
+func (c *cli) printEffect(d life.Effect) {
 	e := d.Effect
 	field := func(name, value string) {
 		if value != "" {
@@ -128,7 +105,7 @@ func (c *cli) printEffect(d effectDetail) {
 	field("superseded by", e.SupersededBy)
 	field("destination", e.Destination+", "+strings.ReplaceAll(string(e.Policy), "_", " "))
 	field("request", strings.TrimSpace(e.Request.Method+" "+e.Request.URL))
-	field("state", string(e.State)+": "+meaning(e))
+	field("state", string(e.State)+": "+life.Meaning(e))
 	attempts := strconv.Itoa(e.Attempt)
 	if e.UncountedAttempts > 0 {
 		attempts += fmt.Sprintf(", of which %d probes do not count", e.UncountedAttempts)
@@ -156,24 +133,24 @@ func (c *cli) printEffect(d effectDetail) {
 	}
 	c.printEffectTimeline(d)
 	fmt.Fprintln(c.stdout, "\ntransitions")
-	for _, t := range d.transitions {
-		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(t.At), transitionLine(t))
+	for _, t := range d.Transitions {
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(t.At), life.TransitionLine(t))
 	}
 }
 
 // printEffectTimeline lists attempts, and what people ordered between them.
-func (c *cli) printEffectTimeline(d effectDetail) {
+func (c *cli) printEffectTimeline(d life.Effect) {
 	fmt.Fprintf(c.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
-	orders := slices.DeleteFunc(slices.Clone(d.transitions), func(t ledger.Transition) bool { return !ordered(t) })
+	orders := slices.DeleteFunc(slices.Clone(d.Transitions), func(t ledger.Transition) bool { return !life.Ordered(t) })
 	ordersBefore := func(at time.Time) {
 		for len(orders) > 0 && (at.IsZero() || orders[0].At.Before(at)) {
-			fmt.Fprintf(c.stdout, "  %s  %s\n", shown(orders[0].At), transitionLine(orders[0]))
+			fmt.Fprintf(c.stdout, "  %s  %s\n", shown(orders[0].At), life.TransitionLine(orders[0]))
 			orders = orders[1:]
 		}
 	}
-	for _, a := range d.attempts {
+	for _, a := range d.Attempts {
 		ordersBefore(a.StartedAt)
-		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.StartedAt), attemptLine(a))
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.StartedAt), life.AttemptLine(a))
 		if a.ResponseExcerpt != "" {
 			fmt.Fprintf(c.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
 		}
@@ -184,10 +161,6 @@ func (c *cli) printEffectTimeline(d effectDetail) {
 	}
 }
 
-// ordered reports whether a transition is one that only a person orders: out of a
-// state that nothing leaves by itself.
-func ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }
-
 // whileParked is what a parked effect means to those after it in its order.
 func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
@@ -196,68 +169,9 @@ func whileParked(on ledger.OnPark) string {
 	return "block"
 }
 
-// transitionLine is one change of state in a line.
-func transitionLine(t ledger.Transition) string {
-	line := string(t.To)
-	if t.From != "" {
-		line = string(t.From) + " -> " + line
-	}
-	if t.To == ledger.EffectStarted {
-		line += fmt.Sprintf(", attempt %d", t.Attempt)
-	}
-	if t.Reason != "" {
-		line += ": " + safetext.Shown(t.Reason)
-	}
-	return line
-}
-
 func generation(n int) string {
 	if n == 1 {
 		return ""
 	}
 	return fmt.Sprintf(", generation %d", n)
-}
-
-// meaning is what a state says about the effect.
-func meaning(e ledger.Effect) string {
-	switch e.State {
-	case ledger.EffectPending:
-		return "not applied so far, waits for an attempt"
-	case ledger.EffectStarted:
-		return "an attempt runs"
-	case ledger.EffectDone:
-		return "the receiver confirmed it"
-	case ledger.EffectFailed:
-		return "the receiver refused it for good"
-	case ledger.EffectInDoubt:
-		return "it may have been applied, and is tried again under the same key"
-	case ledger.EffectParked:
-		return "waits for a person: retry or cancel it"
-	case ledger.EffectCancelled:
-		if e.SupersededBy != "" {
-			return "a newer one of the same object was applied before"
-		}
-		return "given up"
-	}
-	return ""
-}
-
-// attemptLine is one attempt in a line.
-func attemptLine(a ledger.Attempt) string {
-	parts := []string{fmt.Sprintf("attempt %d", a.Attempt)}
-	if a.KeyRotation > 0 {
-		parts = append(parts, fmt.Sprintf("key %d", a.KeyRotation+1))
-	}
-	if a.ResponseStatus != 0 {
-		parts = append(parts, fmt.Sprintf("answered %d", a.ResponseStatus))
-	}
-	parts = append(parts, "applied: "+a.Applied, "then "+string(a.State))
-	if took := a.FinishedAt.Sub(a.StartedAt); took > 0 && !a.Lost {
-		parts = append(parts, took.Round(time.Millisecond).String())
-	}
-	line := strings.Join(parts, ", ")
-	if a.Error != "" {
-		line += "; " + safetext.Shown(a.Error)
-	}
-	return line
 }

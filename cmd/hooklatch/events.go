@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -62,18 +60,4 @@ func orNoSuchEvent(err error, ref identity.EventRef) error {
 		return fmt.Errorf("there is no event %s", ref)
 	}
 	return err
-}
-
-// loadEffects loads the effects of an event with their attempts.
-func loadEffects(ctx context.Context, o *outbox.Outbox, links []ledger.EventEffect) ([]effectDetail, error) {
-	details := make([]effectDetail, 0, len(links))
-	for _, link := range links {
-		detail, err := loadEffect(ctx, o, link.IdempotencyKey)
-		if err != nil {
-			return nil, err
-		}
-		detail.suppressed = link.Suppressed
-		details = append(details, detail)
-	}
-	return details, nil
 }

@@ -3,81 +3,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
-	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/outbox/tracing"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// life is all that is known of an event.
-type life struct {
-	event   *inbox.Event
-	links   []ledger.EventEffect
-	effects []effectDetail // of the links
-	replays []inbox.EventReplay
-	actions []ledger.OperatorAction // on the event and its effects by name, the oldest first
-
-	routes      []route.Explanation
-	otherRoutes bool   // the event was dispatched by another configuration
-	noRoutes    string // why there are none to ask
-}
-
-// maxActions bounds what is shown of what people ordered.
-const maxActions = 1_000
-
-func (c *cli) lifeOf(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*life, error) {
-	l := &life{event: e}
-	var err error
-	if l.links, err = o.Ledger().EffectsOfEvent(ctx, e.EventRef); err != nil {
-		return nil, err
-	}
-	if l.effects, err = loadEffects(ctx, o, l.links); err != nil {
-		return nil, err
-	}
-	if l.replays, err = o.Inbox().EventReplays(ctx, e.EventRef); err != nil {
-		return nil, err
-	}
-	targets := []string{e.EventRef.String()}
-	for _, link := range l.links {
-		targets = append(targets, link.IdempotencyKey)
-	}
-	if l.actions, err = o.Ledger().OperatorLog(ctx, e.ReceivedAt, maxActions, targets...); err != nil {
-		return nil, err
-	}
-	slices.Reverse(l.actions)
-	c.explainRoutes(ctx, l)
-	return l, nil
-}
-
 // explainRoutes asks the routes of the configuration, where there is one.
-func (c *cli) explainRoutes(ctx context.Context, l *life) {
+func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 	cfg, err := c.loadConfig()
 	if err != nil {
-		l.noRoutes = "no configuration can be read here"
+		l.NoRoutes = "no configuration can be read here"
 		return
 	}
 	table, err := app.Routes(cfg)
 	if err != nil {
-		l.noRoutes = "the routes of the configuration have problems: hooklatch check"
+		l.NoRoutes = "the routes of the configuration have problems: hooklatch check"
 		return
 	}
-	l.routes = table.Explain(ctx, l.event)
-	l.otherRoutes = l.event.ConfigHash != "" && l.event.ConfigHash != table.ConfigHash()
-}
-
-// traceOf is the id of the trace in which the event was received.
-func traceOf(e *inbox.Event) string {
-	if span := tracing.Parse(e.Traceparent); span.HasTraceID() {
-		return span.TraceID().String()
-	}
-	return ""
+	l.Explain(ctx, table)
 }
 
 // lifeView is what --json adds to an event that is shown alone.
@@ -91,69 +39,63 @@ type lifeView struct {
 	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
 }
 
-func (l *life) view() plainjson.Joined {
+func eventView(l *life.Event) plainjson.Joined {
 	view := lifeView{
-		TraceID: traceOf(l.event), Replays: l.replays, Actions: l.actions,
-		Routes: l.routes, OtherRoutes: l.otherRoutes,
+		TraceID: life.TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions,
+		Routes: l.Routes, OtherRoutes: l.OtherRoutes,
 	}
-	for i, link := range l.links {
-		view.Effects = append(view.Effects, plainjson.Joined{link, effectHistory{l.effects[i].attempts, l.effects[i].transitions}})
+	for i, link := range l.Links {
+		view.Effects = append(view.Effects, plainjson.Joined{link, effectHistory{l.Effects[i].Attempts, l.Effects[i].Transitions}})
 	}
-	return plainjson.Joined{l.event, view}
+	return plainjson.Joined{l.Event, view}
 }
 
-func (c *cli) printLife(l *life) {
-	c.printEvent(l.event)
+func (c *cli) printLife(l *life.Event) {
+	c.printEvent(l.Event)
 	c.printRoutes(l)
 	fmt.Fprintf(c.stdout, "\neffects\n")
-	if len(l.effects) == 0 {
-		fmt.Fprintf(c.stdout, "  none%s\n", whyNone(l.event))
+	if len(l.Effects) == 0 {
+		fmt.Fprintf(c.stdout, "  none%s\n", life.WhyNone(l.Event))
 	}
-	for _, d := range l.effects {
+	for _, d := range l.Effects {
 		suppressed := ""
-		if d.suppressed {
+		if d.Suppressed {
 			suppressed = ", made by an earlier event with the same key"
 		}
 		fmt.Fprintf(c.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
 	}
-	if len(l.actions) > 0 {
+	if len(l.Actions) > 0 {
 		fmt.Fprintf(c.stdout, "\nordered\n")
 	}
-	for _, a := range l.actions {
-		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.At), actionLine(a))
+	for _, a := range l.Actions {
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.At), life.ActionLine(a))
 	}
 	fmt.Fprintf(c.stdout, "\ntimeline\n")
-	for _, m := range timelineOf(l.event, l.replays, l.effects) {
-		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(m.at), m.what)
+	for _, m := range l.Timeline() {
+		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(m.At), m.What)
 	}
 }
 
-func (c *cli) printRoutes(l *life) {
+func (c *cli) printRoutes(l *life.Event) {
 	switch {
-	case l.event.Outcome == inbox.Imported:
+	case l.Event.Outcome == inbox.Imported:
 		return
-	case l.noRoutes != "":
-		fmt.Fprintf(c.stdout, "\nroutes\n  unknown: %s\n", l.noRoutes)
+	case l.NoRoutes != "":
+		fmt.Fprintf(c.stdout, "\nroutes\n  unknown: %s\n", l.NoRoutes)
 		return
-	case l.otherRoutes:
+	case l.OtherRoutes:
 		fmt.Fprintf(c.stdout, "\nroutes of today; the event was dispatched by others\n")
 	default:
 		fmt.Fprintf(c.stdout, "\nroutes\n")
 	}
-	if len(l.routes) == 0 {
+	if len(l.Routes) == 0 {
 		fmt.Fprintln(c.stdout, "  none")
 	}
-	for _, r := range l.routes {
+	for _, r := range l.Routes {
 		wants := "wants it"
 		if !r.Wants {
 			wants = "does not want it"
 		}
-		fmt.Fprintf(c.stdout, "  %s -> %s  %s%s\n", safetext.Shown(r.Route), safetext.Shown(r.Destination), wants, reasonSuffix(safetext.Shown(r.Why)))
+		fmt.Fprintf(c.stdout, "  %s -> %s  %s%s\n", safetext.Shown(r.Route), safetext.Shown(r.Destination), wants, life.ReasonSuffix(safetext.Shown(r.Why)))
 	}
-}
-
-// actionLine is what a person ordered, in a line.
-func actionLine(a ledger.OperatorAction) string {
-	return strings.TrimSpace(fmt.Sprintf("%s of %s by %s, %s%s", a.Action, safetext.Shown(a.Target), safetext.Shown(a.Who), safetext.Shown(a.Via),
-		reasonSuffix(safetext.Shown(a.Reason))))
 }

@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -43,12 +42,13 @@ dispatched by another, which is said.`,
 				if raw {
 					return c.printBody(e)
 				}
-				l, err := c.lifeOf(cmd.Context(), o, e)
+				l, err := life.ReadEvent(cmd.Context(), o, e)
 				if err != nil {
 					return err
 				}
+				c.explainRoutes(cmd.Context(), l)
 				if c.asJSON {
-					return printJSON(c.stdout, l.view())
+					return printJSON(c.stdout, eventView(l))
 				}
 				c.printLife(l)
 				return nil
@@ -70,23 +70,6 @@ func (c *cli) printBody(e *inbox.Event) error {
 	}
 	_, err := c.stdout.Write(e.Body)
 	return err
-}
-
-func whyNone(e *inbox.Event) string {
-	switch e.Outcome {
-	case inbox.Skipped:
-		return ": no route and no handler wanted it"
-	case inbox.Received:
-		return " yet: it waits for its dispatch"
-	case inbox.Held:
-		return " until a person decides: hooklatch events release, or hooklatch events drop"
-	case inbox.Dropped:
-		return ": a person decided against it"
-	case inbox.Imported:
-		return ": another system accepted it"
-	case inbox.Dispatched, inbox.Failed:
-	}
-	return ""
 }
 
 func (c *cli) printEvent(e *inbox.Event) {
@@ -135,65 +118,5 @@ func (c *cli) printEvent(e *inbox.Event) {
 	if e.DeliveryID != uuid.Nil {
 		field("delivery", e.DeliveryID.String())
 	}
-	field("trace", traceOf(e))
-}
-
-// moment is one line of a timeline.
-type moment struct {
-	at   time.Time
-	what string
-}
-
-// timelineOf is what happened to an event, in order.
-func timelineOf(e *inbox.Event, replays []inbox.EventReplay, effects []effectDetail) []moment {
-	var moments []moment
-	add := func(at time.Time, format string, args ...any) {
-		if !at.IsZero() {
-			moments = append(moments, moment{at, fmt.Sprintf(format, args...)})
-		}
-	}
-	add(e.OccurredAt, "occurred, by the clock of the provider")
-	if e.Outcome == inbox.Imported {
-		add(e.ReceivedAt, "received by another system")
-	} else {
-		add(e.ReceivedAt, "received and committed")
-	}
-	for i, at := range e.DuplicateTimes {
-		add(at, "duplicate %d of %d", int(e.Duplicates)-len(e.DuplicateTimes)+i+1, e.Duplicates)
-	}
-	if len(e.DuplicateTimes) == 0 { // of an older version
-		add(e.LastDuplicateAt, "last of %s", counted(int(e.Duplicates), "duplicate"))
-	}
-	for _, r := range replays {
-		add(r.PreviousAt, "%s%s", r.PreviousOutcome, reasonSuffix(safetext.Shown(r.PreviousError)))
-		add(r.At, "%s", replayLine(r))
-	}
-	add(e.ProcessedAt, "%s", e.Outcome)
-	add(e.RedactedAt, "redacted, as its source says")
-	add(e.ErasedAt, "%s", safetext.Shown(e.Error))
-	for _, d := range effects {
-		for _, a := range d.attempts {
-			add(a.FinishedAt, "%s: %s", safetext.Shown(d.Destination), attemptLine(a))
-		}
-		for _, t := range d.transitions {
-			if ordered(t) {
-				add(t.At, "%s: %s", safetext.Shown(d.Destination), transitionLine(t))
-			}
-		}
-	}
-	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(b.at) })
-	return moments
-}
-
-// replayLine is a replay in a line.
-func replayLine(r inbox.EventReplay) string {
-	line := "replayed"
-	if r.By != "" {
-		line += " by " + safetext.Shown(r.By)
-	}
-	line += fmt.Sprintf(", generation %d", r.Generation)
-	if r.NewKeys {
-		line += ", with new keys"
-	}
-	return line + reasonSuffix(safetext.Shown(r.Reason))
+	field("trace", life.TraceOf(e))
 }

@@ -33,6 +33,8 @@ const commitIsBlind = "commit is transactions and nothing else: it knows neither
 
 const planIsPure = "a plan is a function of event and routes: check and replay ask for it without a worker or a database"
 
+const sameWords = "the command and the console say the same of an event: what it is knows neither of them"
+
 // senders is the package with one file for each sender.
 const senders = module + "/gateway/provider/internal/sender"
 
@@ -116,6 +118,10 @@ var layers = []layer{
 	}},
 	{packages: "cmd/hooklatch", must: map[string]string{
 		module + "/cmd/hookstorm": "what is judged does not know its judge",
+	}},
+	{packages: "cmd/hooklatch/life", must: map[string]string{
+		module + "/cmd/hooklatch/app": sameWords,
+		"github.com/spf13/cobra":      sameWords,
 	}},
 	{packages: "cmd/hookstorm/model", must: map[string]string{
 		"github.com/jackc/pgx": "the model is a specification: it runs none of the code it speaks of",

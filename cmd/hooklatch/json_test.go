@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -50,13 +51,13 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		FirstAttemptAt: at, LastAttemptAt: at, RefusedSince: at, MaybeAppliedSince: at, FinishedAt: at,
 		ResponseStatus: 500, ResponseExcerpt: "<b>no</b>", Error: "HTTP 500", JobID: 9,
 	}
-	detail := effectDetail{
+	detail := life.Effect{
 		Effect: effect,
-		attempts: []ledger.Attempt{{
+		Attempts: []ledger.Attempt{{
 			Attempt: 1, StartedAt: at, FinishedAt: at, Lost: true, State: ledger.EffectInDoubt, Applied: "unknown",
 			ResponseStatus: 500, ResponseExcerpt: "no", Error: "HTTP 500", JobID: 9, KeyRotation: 1,
 		}, {}},
-		transitions: []ledger.Transition{{From: ledger.EffectStarted, To: ledger.EffectDone, Attempt: 1, At: at, Reason: "by hand", JobID: 9}, {}},
+		Transitions: []ledger.Transition{{From: ledger.EffectStarted, To: ledger.EffectDone, Attempt: 1, At: at, Reason: "by hand", JobID: 9}, {}},
 	}
 	plain := ledger.Effect{
 		State: ledger.EffectDone, NextAttemptAt: at, OccurredAt: at, OnPark: ledger.OnParkBlock,
@@ -75,7 +76,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		ServedBy: 2, ServedAt: at,
 	}
 	for name, value := range map[string]any{
-		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.attempts, detail.transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
+		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.Attempts, detail.Transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
 		"event_full": event, "event_empty": &inbox.Event{Body: []byte{}},
 		"destination_full":  plainjson.Joined{destination, fleet.Unsuccessful{Failed: 1, Parked: 2}},
 		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
