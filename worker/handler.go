@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -32,7 +33,7 @@ type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 // registration is one call of Worker.Handle.
 type registration struct {
 	source string // or route.EverySource
-	types  string // see route.MatchType
+	types  string // see package wildcard
 	handle HandlerFunc
 }
 
@@ -65,7 +66,7 @@ func (s handlerSet) serves(source string) bool {
 func (s handlerSet) matching(source, eventType string) handlerSet {
 	var matched handlerSet
 	for _, r := range s {
-		if (r.source == source || r.source == route.EverySource) && route.MatchType(r.types, eventType) {
+		if (r.source == source || r.source == route.EverySource) && wildcard.Match(r.types, eventType) {
 			matched = append(matched, r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -134,7 +135,7 @@ func (f *forwardRequest) build(scope *eventScope) (ledger.Request, error) {
 func (f *forwardRequest) allows(source, canonical string) bool {
 	name := strings.ToLower(canonical)
 	among := func(patterns []string) bool {
-		return slices.ContainsFunc(patterns, func(pattern string) bool { return MatchType(pattern, name) })
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return wildcard.Match(pattern, name) })
 	}
 	if len(f.allow) > 0 {
 		return among(f.allow)

@@ -196,31 +196,6 @@ func TestRoutesRefused(t *testing.T) {
 	}
 }
 
-func TestMatchType(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		pattern, eventType string
-		want               bool
-	}{
-		{"invoice.paid", "invoice.paid", true},
-		{"invoice.paid", "invoice.paid.x", false},
-		{"invoice.*", "invoice.paid", true},
-		{"invoice.*", "invoice.", true},
-		{"invoice.*", "invoice", false},
-		{"*", "", true},
-		{"*", "a/b.c", true},
-		{"*.updated", "customer.subscription.updated", true},
-		{"a*b", "ab", true},
-		{"a*a", "a", false},
-		{"a*b*c", "a-b-b-c", true},
-		{"a*b*c", "a-c-b", false},
-		{"**", "x", true},
-		{"[a]", "a", false},
-	} {
-		require.Equal(t, c.want, MatchType(c.pattern, c.eventType), "%q against %q", c.pattern, c.eventType)
-	}
-}
-
 func TestLedgerKey(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "in_1", ledgerKey("in_1"))

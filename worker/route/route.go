@@ -3,12 +3,12 @@ package route
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -156,28 +156,6 @@ func (r *compiledRoute) fromSource(source string) bool {
 
 func (r *compiledRoute) ofType(eventType string) bool {
 	return len(r.Types) == 0 || slices.ContainsFunc(r.Types, func(pattern string) bool {
-		return MatchType(pattern, eventType)
+		return wildcard.Match(pattern, eventType)
 	})
-}
-
-// MatchType matches a type against a pattern in which "*" stands for any run of
-// characters, also an empty one, and every other character for itself.
-func MatchType(pattern, eventType string) bool {
-	parts := strings.Split(pattern, "*")
-	first, last := parts[0], parts[len(parts)-1]
-	if len(parts) == 1 {
-		return pattern == eventType
-	}
-	if len(eventType) < len(first)+len(last) || !strings.HasPrefix(eventType, first) || !strings.HasSuffix(eventType, last) {
-		return false
-	}
-	middle := eventType[len(first) : len(eventType)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		_, after, found := strings.Cut(middle, part)
-		if !found {
-			return false
-		}
-		middle = after
-	}
-	return true
 }

@@ -1,0 +1,32 @@
+// Package wildcard is responsible for patterns in which "*" stands for any run of
+// characters, also an empty one, and every other character for itself: types of events in
+// routes and in lists, and names of headers.
+package wildcard
+
+import "strings"
+
+// Match reports whether all of a text is what a pattern stands for.
+func Match(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	middle := text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(middle, part)
+		if !found {
+			return false
+		}
+		middle = after
+	}
+	return true
+}
+
+var like = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
+
+// Like is the pattern as LIKE of SQL has it.
+func Like(pattern string) string { return like.Replace(pattern) }
