@@ -22,7 +22,7 @@ func (f *effectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled")
 	cmd.Flags().StringVar(&f.route, "route", "", "only those of this `route`")
 	cmd.Flags().StringVar(&f.source, "source", "", "only those of events of this `source`")
-	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of events of this `type`")
+	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of events of this `type`, like invoice.*")
 	cmd.Flags().StringVar(&f.event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
 }
 

@@ -17,11 +17,14 @@ import (
 )
 
 // eventFlags select the events of a list.
-type eventFlags struct{ source, eventType, state, id string }
+type eventFlags struct {
+	source, eventType, state, id string
+	has                          []string
+}
 
 func (f *eventFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.source, "source", "", "only those of this `source`")
-	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of this `type`")
+	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of this `type`, like invoice.paid or invoice.*")
 	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held, dropped or imported")
 }
 
@@ -31,6 +34,9 @@ func (f *eventFlags) filter(s span, match *browse.Match, now time.Time) (browse.
 	var err error
 	if filter.Outcome, err = oneOf("state", f.state, eventOutcomes); err != nil {
 		return filter, err
+	}
+	if filter, err = filter.Having(f.has); err != nil {
+		return filter, misused("--has: %s", err)
 	}
 	filter.Since, filter.Until, err = s.times(now)
 	return filter, err
@@ -78,6 +84,7 @@ found until then. Where there may be more, the command is printed that goes on.
 		},
 	}
 	flags.register(cmd)
+	cmd.Flags().StringSliceVar(&flags.has, "has", nil, "only those with all of this: duplicates, differs, retry, suspect")
 	cmd.Flags().StringVar(&flags.id, "id", "", "only those with this `id`, of any source")
 	l.register(cmd, "received")
 	c.jsonFlag(cmd)

@@ -73,6 +73,12 @@ func TestFiltersSelectEvents(t *testing.T) {
 	age("evt_1", "1 millisecond")
 	customer := func(e *inbox.Event) (bool, error) { return containsText(e.Body, "cus_1"), nil }
 	now := time.Now().Add(time.Hour) // whatever the clock of the server says
+	for id, what := range map[string]string{
+		"github/evt_1": "duplicates = 1, body_differs = true", "github/evt_2": "duplicates = 2, retry_number = 3", "stripe/evt_1": "replay_suspect = true",
+	} {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET `+what+` WHERE source || '/' || event_id = $1`, id)
+		require.NoError(t, err)
+	}
 	for name, c := range map[string]struct {
 		filter browse.EventFilter
 		want   []string
@@ -80,6 +86,14 @@ func TestFiltersSelectEvents(t *testing.T) {
 		"source":             {browse.EventFilter{Source: "github"}, []string{"github/evt_2", "github/evt_1"}},
 		"state":              {browse.EventFilter{Outcome: inbox.Dispatched}, []string{"stripe/evt_1"}},
 		"type":               {browse.EventFilter{Type: "invoice.lost"}, nil},
+		"pattern of types":   {browse.EventFilter{Type: "invoice.*"}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"id and pattern":     {browse.EventFilter{EventID: "evt_2", Type: "*.paid"}, []string{"github/evt_2"}},
+		"no such pattern":    {browse.EventFilter{Type: "*.lost"}, nil},
+		"has duplicates":     {browse.EventFilter{Duplicated: true}, []string{"github/evt_2", "github/evt_1"}},
+		"body differs":       {browse.EventFilter{Differs: true}, []string{"github/evt_1"}},
+		"called a retry":     {browse.EventFilter{Retried: true}, []string{"github/evt_2"}},
+		"suspect":            {browse.EventFilter{Suspect: true}, []string{"stripe/evt_1"}},
+		"id and duplicates":  {browse.EventFilter{EventID: "evt_1", Duplicated: true}, []string{"github/evt_1"}},
 		"id of any source":   {browse.EventFilter{EventID: "evt_1"}, []string{"github/evt_1", "stripe/evt_1"}},
 		"id of a source":     {browse.EventFilter{EventID: "evt_1", Source: "stripe"}, []string{"stripe/evt_1"}},
 		"id and state":       {browse.EventFilter{EventID: "evt_1", Outcome: inbox.Received}, []string{"github/evt_1"}},

@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,6 +12,9 @@ import (
 // Cursor is a place to go on from, behind the row or the slice it was told with. It
 // stays valid whatever happens to that row. Its text is for URLs and command lines.
 type Cursor string
+
+// ErrCursor means that a cursor is of another list, or of none.
+var ErrCursor = errors.New("no cursor of a list")
 
 // Beginning is where a walk begins: back from the newest, or onward from the oldest.
 const Beginning Cursor = ""
@@ -49,7 +53,7 @@ func (c Cursor) event(beginning int64) (place, error) {
 	}
 	seq, err := strconv.ParseInt(string(c), 10, 64)
 	if err != nil {
-		return place{}, fmt.Errorf("%q is no cursor of a list of events", string(c))
+		return place{}, fmt.Errorf("%q is %w of events", string(c), ErrCursor)
 	}
 	return place{acceptSeq: seq}, nil
 }
@@ -62,7 +66,7 @@ func (c Cursor) effect() (place, error) {
 	text, key, found := strings.Cut(string(c), ".")
 	micros, err := strconv.ParseInt(text, 10, 64)
 	if !found || err != nil {
-		return place{}, fmt.Errorf("%q is no cursor of a list of effects", string(c))
+		return place{}, fmt.Errorf("%q is %w of effects", string(c), ErrCursor)
 	}
 	return place{at: time.UnixMicro(micros).UTC(), key: key}, nil
 }

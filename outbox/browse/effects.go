@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
 
 // EffectFilter selects effects. Empty fields take all.
@@ -20,7 +21,7 @@ type EffectFilter struct {
 	Destination string
 	Route       string
 	Source      identity.Source   // of the event that made it
-	Type        string            // of that event
+	Type        string            // of that event, or a pattern of package wildcard
 	Event       identity.EventRef // effects the event is linked to
 	Since       time.Time         // made at or after
 	Until       time.Time         // made before
@@ -77,7 +78,7 @@ func (b *Browser) loadEffects(ctx context.Context, f EffectFilter, ids []identit
 func (b *Browser) effectSlice(ctx context.Context, f EffectFilter, behind place, look, limit int) (slice[identity.EffectID], error) {
 	var s slice[identity.EffectID]
 	rows, err := b.sql.EffectSlice.With(effectSlice{
-		State: f.State, Destination: f.Destination, Route: f.Route, Source: f.Source, EventType: f.Type, Since: column.TimeOrNull(f.Since),
+		State: f.State, Destination: f.Destination, Route: f.Route, Source: f.Source, TypeLike: wildcard.Like(f.Type), Since: column.TimeOrNull(f.Since),
 		BeforeTime: column.TimeOrNull(behind.at), BeforeKey: behind.key, Look: look, Limit: limit,
 	}).Query(ctx, b.walk)
 	if err != nil {
@@ -148,7 +149,7 @@ func (f EffectFilter) takes(e ledger.Effect) bool {
 		(f.Destination == "" || e.Destination == f.Destination) &&
 		(f.Route == "" || e.Route == f.Route) &&
 		(f.Source == "" || e.Event.Source == f.Source) &&
-		(f.Type == "" || e.EventType == f.Type) &&
+		(f.Type == "" || wildcard.Match(f.Type, e.EventType)) &&
 		!e.CreatedAt.Before(f.Since) &&
 		(f.Until.IsZero() || e.CreatedAt.Before(f.Until))
 }

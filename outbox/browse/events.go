@@ -13,18 +13,46 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // EventFilter selects events. Empty fields take all.
 type EventFilter struct {
 	Source  identity.Source
-	Type    string
+	Type    string           // or a pattern of package wildcard, like invoice.*
 	EventID identity.EventID // of any source, unless Source names one
 	Outcome inbox.Outcome
 	Since   time.Time // received at or after
 	Until   time.Time // received before
 	Match   *Match    // what is in the event
+
+	Duplicated bool // it came again
+	Differs    bool // and with another body
+	Retried    bool // its sender called it a retry
+	Suspect    bool // its proof had come before, under another id
+}
+
+// Attributes are the words for what an event may have.
+var Attributes = []string{"duplicates", "differs", "retry", "suspect"}
+
+// Having asks besides that events have all of this.
+func (f EventFilter) Having(words []string) (EventFilter, error) {
+	for _, word := range words {
+		switch word {
+		case "duplicates":
+			f.Duplicated = true
+		case "differs":
+			f.Differs = true
+		case "retry":
+			f.Retried = true
+		case "suspect":
+			f.Suspect = true
+		default:
+			return f, fmt.Errorf("%q is not among %s", word, strings.Join(Attributes, ", "))
+		}
+	}
+	return f, nil
 }
 
 // overlap is how far places and times may be in different orders: an event has its
@@ -196,16 +224,21 @@ func (b *Browser) sources(ctx context.Context) ([]identity.Source, error) {
 // takes tells whether an event is asked for, Match aside.
 func (f EventFilter) takes(e *inbox.Event) bool {
 	return (f.Source == "" || e.Source == f.Source) &&
-		(f.Type == "" || e.Type == f.Type) &&
+		(f.Type == "" || wildcard.Match(f.Type, e.Type)) &&
 		(f.EventID == "" || e.EventID == f.EventID) &&
 		(f.Outcome == "" || e.Outcome == f.Outcome) &&
+		(!f.Duplicated || e.Duplicates > 0) &&
+		(!f.Differs || e.BodyDiffers) &&
+		(!f.Retried || e.RetryNumber > 0) &&
+		(!f.Suspect || e.ReplaySuspect) &&
 		!e.ReceivedAt.Before(f.Since) &&
 		(f.Until.IsZero() || e.ReceivedAt.Before(f.Until))
 }
 
 func (f EventFilter) askedFor() askedFor {
 	return askedFor{
-		Source: f.Source, EventType: f.Type, Outcome: f.Outcome,
+		Source: f.Source, TypeLike: wildcard.Like(f.Type), Outcome: f.Outcome,
+		Duplicated: f.Duplicated, Differs: f.Differs, Retried: f.Retried, Suspect: f.Suspect,
 		Since: column.TimeOrNull(f.Since), Until: column.TimeOrNull(f.Until),
 	}
 }

@@ -36,7 +36,7 @@ type effectSlice struct {
 	State              ledger.EffectState
 	Destination, Route string
 	Source             identity.Source
-	EventType          string
+	TypeLike           string // see wildcard.Like
 	Since              *time.Time
 	BeforeTime         *time.Time // nil: from the newest on
 	BeforeKey          string
@@ -48,8 +48,12 @@ type eventPlace struct{ At time.Time }
 // askedFor are the events of a filter.
 type askedFor struct {
 	Source       identity.Source
-	EventType    string
+	TypeLike     string // see wildcard.Like
 	Outcome      inbox.Outcome
+	Duplicated   bool
+	Differs      bool
+	Retried      bool
+	Suspect      bool
 	Since, Until *time.Time
 }
 

@@ -16,7 +16,7 @@ WITH slice AS MATERIALIZED (
         AND (:destination = '' OR s.destination = :destination)
         AND (:route = '' OR s.route = :route)
         AND (:source = '' OR s.source = :source)
-        AND (:event_type = '' OR s.event_type = :event_type)
+        AND (:type_like = '' OR s.event_type LIKE :type_like)
     ORDER BY s.created_at DESC, s.idempotency_key DESC
     LIMIT :limit
 )

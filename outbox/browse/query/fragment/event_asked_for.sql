@@ -1,6 +1,10 @@
 -- Whether the event s is asked for. An empty filter takes all.
 (:source = '' OR s.source = :source)
-        AND (:event_type = '' OR s.event_type = :event_type)
+        AND (:type_like = '' OR s.event_type LIKE :type_like)
         AND (:outcome = '' OR s.outcome = :outcome)
+        AND (NOT :duplicated OR s.duplicates > 0)
+        AND (NOT :differs OR s.body_differs)
+        AND (NOT :retried OR s.retry_number > 0)
+        AND (NOT :suspect OR s.replay_suspect)
         AND (:since::timestamptz IS NULL OR s.received_at >= :since)
         AND (:until::timestamptz IS NULL OR s.received_at < :until)
