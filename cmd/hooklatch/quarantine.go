@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -198,14 +197,4 @@ func refusedCount(n int64) string {
 		return "1 refused delivery"
 	}
 	return strconv.FormatInt(n, 10) + " refused deliveries"
-}
-
-// untilNow leaves out what arrives while a command is at work.
-func untilNow(f quarantine.Filter, shares []quarantine.Share) quarantine.Filter {
-	for _, s := range shares {
-		if after := s.Last.Add(time.Microsecond); after.After(f.Until) {
-			f.Until = after
-		}
-	}
-	return f
 }

@@ -45,7 +45,7 @@ A selection is only counted until --yes is given.`,
 				case !yes && len(args) == 0:
 					return c.printShares(shares, "drop")
 				}
-				dropped, err := q.Drop(cmd.Context(), untilNow(filter, shares), by.operator())
+				dropped, err := q.Drop(cmd.Context(), filter.UntilNow(shares), by.operator())
 				if err != nil {
 					return err
 				}

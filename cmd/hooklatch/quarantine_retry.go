@@ -7,18 +7,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
-	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
-
-// retryPage is how many refused deliveries are in memory at once.
-const retryPage = 50
 
 func (c *cli) newQuarantineRetry() *cobra.Command {
 	var flags quarantineFlags
@@ -53,7 +48,7 @@ A selection is only counted until --yes is given.`,
 				if !yes && len(args) == 0 {
 					return c.printShares(shares, "retry")
 				}
-				return c.retryRefused(cmd.Context(), o, q, untilNow(filter, shares), by.operator())
+				return c.retryRefused(cmd.Context(), o, q, filter.UntilNow(shares), by.operator())
 			})
 		},
 	}
@@ -66,10 +61,9 @@ A selection is only counted until --yes is given.`,
 
 // retriedView is what came of a retry, as --json prints it.
 type retriedView struct {
-	Action     ledger.Action    `json:"action"`
-	Accepted   int64            `json:"accepted"`   // deliveries with an event that was new
-	Duplicates int64            `json:"duplicates"` // deliveries whose events were all known
-	Refused    map[string]int64 `json:"refused"`    // deliveries that are still refused, by reason
+	Action ledger.Action `json:"action"`
+
+	quarantine.Retried
 }
 
 func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.Quarantine, f quarantine.Filter, by ledger.Operator) error {
@@ -77,61 +71,18 @@ func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.
 	if err != nil {
 		return err
 	}
-	verifier, err := app.NewVerifier(cfg, o)
+	verify, stop, err := app.NewVerifier(cfg, o)
 	if err != nil {
 		return err
 	}
-	by.RequestID = uuid.NewString() // one order
-	view := retriedView{Action: quarantine.ActionRetry, Refused: make(map[string]int64)}
-	err = view.retry(ctx, verifier, q, f, by)
-	err = errors.Join(err, verifier.Stop(context.WithoutCancel(ctx)))
+	came, err := q.Retry(ctx, f, by, verify)
+	err = errors.Join(err, stop(context.WithoutCancel(ctx)))
 	if c.asJSON {
-		return errors.Join(err, printJSON(c.stdout, view))
+		return errors.Join(err, printJSON(c.stdout, retriedView{quarantine.ActionRetry, came}))
 	}
-	fmt.Fprintf(c.stdout, "%s accepted, %d of them known already\n", refusedCount(view.Accepted+view.Duplicates), view.Duplicates)
-	for _, reason := range slices.Sorted(maps.Keys(view.Refused)) {
-		fmt.Fprintf(c.stdout, "%d still refused: %s\n", view.Refused[reason], reason)
+	fmt.Fprintf(c.stdout, "%s accepted, %d of them known already\n", refusedCount(came.Accepted+came.Duplicates), came.Duplicates)
+	for _, reason := range slices.Sorted(maps.Keys(came.Refused)) {
+		fmt.Fprintf(c.stdout, "%d still refused: %s\n", came.Refused[reason], reason)
 	}
 	return err
-}
-
-// retry goes through what f selects, page by page. What was accepted is taken out
-// after it, so that after a crash it is verified once more, and a duplicate.
-func (v *retriedView) retry(ctx context.Context, verifier *gateway.Gateway, q *quarantine.Quarantine, f quarantine.Filter, by ledger.Operator) error {
-	var after quarantine.Mark
-	for part := 1; ctx.Err() == nil; part++ {
-		page, err := q.Next(ctx, f, after, retryPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		var accepted []uuid.UUID
-		for i := range page {
-			after = page[i].Mark()
-			came, err := verifier.AcceptAgain(ctx, &page[i])
-			if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
-				v.Refused[refused.Reason]++
-				continue
-			}
-			if err != nil {
-				return errors.Join(err, takeOut(ctx, q, accepted, part, f, by))
-			}
-			accepted = append(accepted, page[i].ID)
-			if came.New()+came.Held() > 0 {
-				v.Accepted++
-			} else {
-				v.Duplicates++
-			}
-		}
-		if err := takeOut(ctx, q, accepted, part, f, by); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-func takeOut(ctx context.Context, q *quarantine.Quarantine, accepted []uuid.UUID, part int, f quarantine.Filter, by ledger.Operator) error {
-	if len(accepted) == 0 {
-		return nil
-	}
-	return q.Accepted(ctx, accepted, part, f, by)
 }

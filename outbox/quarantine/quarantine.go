@@ -75,6 +75,16 @@ type Share struct {
 	Last   time.Time       `json:"last"`
 }
 
+// UntilNow leaves out what arrives after it was counted.
+func (f Filter) UntilNow(counted []Share) Filter {
+	for _, s := range counted {
+		if after := s.Last.Add(time.Microsecond); after.After(f.Until) {
+			f.Until = after
+		}
+	}
+	return f
+}
+
 // Count tells what f selects now, by source and reason.
 func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	rows, err := q.sql.CountRejected.With(selectionOf(f)).Query(ctx, q.pool)

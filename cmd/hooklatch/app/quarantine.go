@@ -1,6 +1,9 @@
 package app
 
 import (
+	"context"
+	"errors"
+
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -20,18 +23,31 @@ func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 	return keeper, err
 }
 
-// NewVerifier makes a gateway that does not listen: it verifies what is in quarantine
-// by a configuration, and accepts it through an outbox.
-func NewVerifier(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, error) {
+// NewVerifier verifies what is in quarantine by a configuration, and accepts it through an
+// outbox, until it is stopped: by a gateway that does not listen.
+func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Verify, stop func(context.Context) error, err error) {
 	sources, err := sourcesOf(cfg, box)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	public, err := optionalURL(cfg.Gateway.PublicURL)
 	if err != nil {
-		return nil, cfg.Problem("gateway.public_url", err.Error())
+		return nil, nil, cfg.Problem("gateway.public_url", err.Error())
 	}
 	opts := cfg.Gateway.Options
 	opts.Accepter, opts.Sources, opts.PublicURL = box, sources, public
-	return gateway.New(opts)
+	verifier, err := gateway.New(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+		came, err := verifier.AcceptAgain(ctx, d)
+		if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
+			return quarantine.Verdict{Refused: refused.Reason}, nil
+		}
+		if err != nil {
+			return quarantine.Verdict{}, err
+		}
+		return quarantine.Verdict{New: came.New()+came.Held() > 0}, nil
+	}, verifier.Stop, nil
 }
