@@ -35,6 +35,7 @@ const (
 	Provider     = "provider"      // slug of the sender's kind
 	Queue        = "queue"         // River queue
 	Reason       = "reason"        // why something was refused, from a fixed set
+	RequestID    = "request_id"    // of a page, which shows it too
 	Remote       = "remote"        // address of the peer
 	Route        = "route"         // name in the configuration
 	SameAs       = "same_as"       // id of the event whose content a duplicate repeats

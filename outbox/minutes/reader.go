@@ -61,6 +61,24 @@ func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error)
 	return sums, nil
 }
 
+// LastSeen is when each thing of one source or destination was last counted.
+func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What]time.Time, error) {
+	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.db)
+	seen := map[What]time.Time{}
+	if err == nil {
+		var what What
+		var at time.Time
+		_, err = pgx.ForEachRow(rows, []any{&what, &at}, func() error {
+			seen[what] = at
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read when %s was last counted: %w", name, err)
+	}
+	return seen, nil
+}
+
 // RefusedIn sums up the refusals among counts.
 func RefusedIn(counts map[What]int64) int64 {
 	var sum int64

@@ -19,6 +19,7 @@ type statements struct {
 	DropLastSeen statement.Of[keptFor]
 	DropMinutes  statement.Of[dropCounts]
 	DropSizes    statement.Of[keptFor]
+	LastSeen     statement.Of[lastSeen]
 	MeasureSizes statement.Bound
 	NoteSeen     statement.Of[addCounts]
 	Recent       statement.Of[recent]
@@ -47,6 +48,11 @@ type byHour struct {
 	Kind  Kind
 	Hours int
 	Whats []What
+}
+
+type lastSeen struct {
+	Kind Kind
+	Name string
 }
 
 type recent struct{ WindowSeconds float64 }

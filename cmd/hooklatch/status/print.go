@@ -64,14 +64,14 @@ func (p *printer) numbers(s *Status) {
 	if days > 0 {
 		growth = fmt.Sprintf("%+.1f %% in %s", 100*float64(grew)/float64(max(bytes-grew, 1)), clock.Roughly(time.Duration(days)*24*time.Hour))
 	}
-	p.row("tables", volume(bytes), growth, largest(s.Tables))
+	p.row("tables", Volume(bytes), growth, largest(s.Tables))
 }
 
 // largest names the tables that take most.
 func largest(tables []Table) string {
 	var names []string
 	for _, t := range tables[:min(3, len(tables))] {
-		names = append(names, fmt.Sprintf("%s %s", t.Name, volume(t.Bytes)))
+		names = append(names, fmt.Sprintf("%s %s", t.Name, Volume(t.Bytes)))
 	}
 	return strings.Join(names, ", ")
 }
@@ -179,8 +179,8 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// volume is a number of bytes.
-func volume(n int64) string {
+// Volume is a number of bytes for people.
+func Volume(n int64) string {
 	const kib = 1 << 10
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0

@@ -30,6 +30,6 @@ func TestSparklines(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KiB": 1024, "4.5 GiB": 9 << 29, "2048.0 TiB": 1 << 51} {
-		require.Equal(t, want, volume(n))
+		require.Equal(t, want, Volume(n))
 	}
 }
