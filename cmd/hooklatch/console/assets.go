@@ -1,0 +1,78 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// assets are the files below static/, under a name of all of them together: what is
+// fetched once is not asked for again until one of them changes.
+type assets struct {
+	files map[string][]byte
+	icons map[string]template.HTML
+	hash  string
+}
+
+func readAssets(files fs.FS) (assets, error) {
+	a := assets{files: map[string][]byte{}, icons: map[string]template.HTML{}}
+	sum := sha256.New()
+	err := fs.WalkDir(files, "static", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n", name, len(content))
+		sum.Write(content)
+		name = strings.TrimPrefix(name, "static/")
+		if icon, is := strings.CutPrefix(name, "icon/"); is {
+			a.icons[strings.TrimSuffix(icon, ".svg")] = iconOf(content)
+		} else {
+			a.files[name] = content
+		}
+		return nil
+	})
+	if err != nil {
+		return a, fmt.Errorf("read assets: %w", err)
+	}
+	a.hash = hex.EncodeToString(sum.Sum(nil))[:12]
+	return a, nil
+}
+
+// iconOf is an icon as it stands in a page: the word beside it says what it means.
+func iconOf(svg []byte) template.HTML {
+	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // behind the comment and the attributes
+	drawing, _, _ = bytes.Cut(drawing, []byte("</svg>"))
+	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">` + //nolint:gosec // a file of ours
+		"<" + strings.Join(strings.Fields(string(drawing)), " ") + "</svg>")
+}
+
+// url is where an asset is, below the path of the console.
+func (a assets) url(name string) string { return "/static/" + a.hash + "/" + name }
+
+// ServeHTTP implements http.Handler.
+func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	content, found := a.files[name]
+	if !found || r.PathValue("hash") != a.hash {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	if path.Ext(name) == ".woff2" { // not all systems know it
+		w.Header().Set("Content-Type", "font/woff2")
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// state is how one is shown: by an icon, a word and a colour.
+type state struct{ Icon, Class, Word string }
+
+// stateOf shows the outcome of an event, or the state of an effect.
+func stateOf(of any) state {
+	switch of := of.(type) {
+	case inbox.Outcome:
+		return outcome(of)
+	case ledger.EffectState:
+		return effectState(of)
+	}
+	return state{}
+}
+
+func outcome(o inbox.Outcome) state {
+	shown := state{Word: string(o)}
+	switch o {
+	case inbox.Received:
+		shown.Icon, shown.Class = "circle-dashed", "waiting"
+	case inbox.Dispatched:
+		shown.Icon, shown.Class = "circle-check", "good"
+	case inbox.Skipped:
+		shown.Icon, shown.Class = "skip-forward", "muted"
+	case inbox.Failed:
+		shown.Icon, shown.Class = "octagon-x", "failed"
+	case inbox.Held:
+		shown.Icon, shown.Class = "hand", "parked"
+	case inbox.Dropped:
+		shown.Icon, shown.Class = "ban", "muted"
+	case inbox.Imported:
+		shown.Icon, shown.Class = "inbox", "muted"
+	}
+	return shown
+}
+
+func effectState(s ledger.EffectState) state {
+	shown := state{Word: strings.ReplaceAll(string(s), "_", " ")}
+	switch s {
+	case ledger.EffectPending:
+		shown.Icon, shown.Class = "clock", "waiting"
+	case ledger.EffectStarted:
+		shown.Icon, shown.Class = "play", "running"
+	case ledger.EffectDone:
+		shown.Icon, shown.Class = "circle-check", "good"
+	case ledger.EffectFailed:
+		shown.Icon, shown.Class = "octagon-x", "failed"
+	case ledger.EffectInDoubt:
+		shown.Icon, shown.Class = "circle-question-mark", "doubtful"
+	case ledger.EffectParked:
+		shown.Icon, shown.Class = "hand", "parked"
+	case ledger.EffectCancelled:
+		shown.Icon, shown.Class = "ban", "muted"
+	}
+	return shown
+}
