@@ -1,0 +1,148 @@
+// Package console is responsible for the pages that operators keep open: what came in,
+// what it led to, what waits for a person, and what a person does about it.
+package console
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+//go:embed page static
+var files embed.FS
+
+// Options configure a Console.
+type Options struct {
+	// Outbox holds the events and effects that are shown. Required.
+	Outbox *outbox.Outbox
+	// Status reads what the first page shows. Required: see NewStatus.
+	Status func(ctx context.Context) (*status.Status, error)
+	// Routes are those of the configuration of now. Nil: they are not explained.
+	Routes func() (*route.Table, error)
+	// Quarantine is what was refused. Required.
+	Quarantine Quarantine
+	// LastSeen is when each thing of a source was last counted. Required.
+	LastSeen func(ctx context.Context, source string) (map[minutes.What]time.Time, error)
+	// Sources and Destinations are those of the configuration of now. They may be nil.
+	Sources      func() []Source
+	Destinations func() []Destination
+	// URL is where people reach the console, like https://ops.example.com/hooklatch:
+	// links begin with its path, whether a proxy keeps that path or takes it away.
+	URL string
+	// RiverUI is where River UI runs, for links to jobs. Empty: there are none.
+	RiverUI string
+	// Version is that of the program.
+	Version string
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to that of package clock.
+	Now func() time.Time
+}
+
+// Quarantine is what was refused, and is kept for a while.
+type Quarantine interface {
+	Count(ctx context.Context, f quarantine.Filter) ([]quarantine.Share, error)
+	List(ctx context.Context, f quarantine.Filter, limit int) ([]quarantine.Delivery, error)
+	// Retry verifies again, by the configuration of now.
+	Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error)
+}
+
+// NewStatus reads the status of the tables of a pool.
+func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*status.Status, error) {
+	opts.Pool = pool
+	return func(ctx context.Context) (*status.Status, error) { return status.Read(ctx, opts) }
+}
+
+// Console serves the pages. It is safe for concurrent use, and has nothing to stop.
+type Console struct {
+	opts      Options
+	base      string // path of Options.URL, without a slash at its end
+	browser   *browse.Browser
+	inbox     *inbox.Inbox
+	ledger    *ledger.Ledger
+	assets    assets
+	templates map[string]*template.Template
+	handler   http.Handler
+	status    shared[*status.Status]
+	awaySince atomic.Pointer[time.Time] // nil while the database answers
+}
+
+// New checks opts and reads the templates.
+func New(opts Options) (*Console, error) {
+	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.LastSeen == nil {
+		return nil, errors.New("console options: Outbox, Status, Quarantine and LastSeen are required")
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = clock.Now
+	}
+	at, err := url.Parse(opts.URL)
+	if err != nil {
+		return nil, fmt.Errorf("console options: URL: %w", err)
+	}
+	c := &Console{
+		opts: opts, base: strings.TrimSuffix(at.EscapedPath(), "/"),
+		browser: opts.Outbox.Browser(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+	}
+	c.status.ask, c.status.now = opts.Status, opts.Now
+	if c.assets, err = readAssets(files); err != nil {
+		return nil, err
+	}
+	if c.templates, err = c.readTemplates(files); err != nil {
+		return nil, err
+	}
+	c.handler = c.routes()
+	return c, nil
+}
+
+// Handler serves the pages at /, and below the path of Options.URL.
+func (c *Console) Handler() http.Handler { return c.handler }
+
+func (c *Console) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, page := range map[string]page{
+		"GET /help":                          c.help,
+		"POST /look":                         c.look,
+		"GET /":                              c.nowhere,
+		"GET /events/{source}/{id}/{any}":    c.nowhere,
+	} {
+		mux.Handle(pattern, c.serve(page))
+	}
+	mux.Handle("GET /static/{hash}/{file...}", c.assets)
+	return c.atBase(mux)
+}
+
+// atBase takes the path of the console away, where a proxy kept it.
+func (c *Console) atBase(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), c.base+"/"); below && c.base != "" {
+			stripped, at := *r, *r.URL
+			at.RawPath = "/" + rest
+			at.Path, _ = url.PathUnescape(at.RawPath) // EscapedPath is valid
+			stripped.URL, r = &at, &stripped
+		}
+		next.ServeHTTP(w, r)
+	})
+}

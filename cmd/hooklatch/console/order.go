@@ -1,0 +1,109 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// maxForm bounds what a form may bring.
+const maxForm = 64 << 10
+
+// order is what a person can have done to one thing.
+type order struct {
+	Name   string // in the URL, and of the command
+	Button string
+	// Means is what it does in the world.
+	Means string
+	// Done is what is said afterwards.
+	Done string
+	do   func(c *Console, ctx context.Context, target string, by ledger.Operator) error
+}
+
+// asked is an order on one thing, before it is carried out.
+type asked struct {
+	order
+
+	Heading string
+	Target  string
+	Of      string // what the thing is, in words
+	Back    string // path of its page
+	Query   string // of the order. Empty: it needs none.
+	Doubt   string // why it has to be looked at elsewhere first. Empty: it has not.
+	noSuch  func(target string) *problem
+}
+
+// Action is where it is ordered, below the path of the console.
+func (a asked) Action() string { return a.Back + "/" + a.Name + a.Query }
+
+type confirmPage struct {
+	view
+	asked
+
+	Wrong  string // what is missing in the form
+	Reason string
+}
+
+// ask shows what an order does before anything is done: it changes nothing.
+func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, what asked) error {
+	return c.render(w, http.StatusOK, "confirm", confirmPage{view: c.view(r, section, what.Heading), asked: what})
+}
+
+// carryOut does what was confirmed, writes who ordered it in the same transaction, and
+// leads back to the thing.
+func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section string, what asked) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	reason := strings.TrimSpace(r.PostForm.Get("reason"))
+	if what.Doubt != "" && r.PostForm.Get("looked") == "" {
+		return c.render(w, http.StatusUnprocessableEntity, "confirm", confirmPage{
+			view: c.view(r, section, what.Heading), asked: what, Reason: reason,
+			Wrong: "Say that you have looked at the receiver: this may apply the effect twice.",
+		})
+	}
+	if err := what.do(c, r.Context(), what.Target, operatorOf(r, reason)); err != nil {
+		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
+			return what.noSuch(what.Target)
+		}
+		return err
+	}
+	c.seeOther(w, r, what.Back, what.Name)
+	return nil
+}
+
+// seeOther leads to a page that says what was done.
+func (c *Console) seeOther(w http.ResponseWriter, r *http.Request, path, done string) {
+	http.Redirect(w, r, c.base+path+"?"+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
+}
+
+func unreadableForm() *problem {
+	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and send it again."}
+}
+
+// operatorOf names the person for the record: by the user name of basic authentication,
+// which is not checked, or else as whoever reached the listener.
+func operatorOf(r *http.Request, reason string) ledger.Operator {
+	by := ledger.Operator{Who: "operator", Via: "console", Reason: reason, RequestID: requestID(r.Context())}
+	if user, _, ok := r.BasicAuth(); ok && strings.TrimSpace(user) != "" && len(user) <= 255 && storable(user) {
+		by.Who = user
+	}
+	return by
+}
+
+// doneOf says what was just ordered; only words of ours are said.
+func doneOf(name string) string {
+	if accepted, refused, is := strings.Cut(name, "-"); is {
+		var n, left int
+		if _, err := fmt.Sscanf(accepted+" "+refused, "verified%d %d", &n, &left); err == nil {
+			return fmt.Sprintf("Verified again: %d now prove themselves and are accepted, %d do not. It is recorded.", n, left)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,28 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// Where each thing has its page, below the path of the console.
+
+func effectPath(key string) string { return "/effects/" + url.PathEscape(key) }
+
+func destinationPath(name string) string { return "/destinations/" + url.PathEscape(name) }
+
+func sourcePath(name string) string { return "/sources/" + url.PathEscape(name) }
+
+// eventPath is where an event is. An id that a URL has no place for goes as a query.
+func eventPath(ref identity.EventRef) string { return eventPart(ref, "") }
+
+// eventPart is a page below that of an event.
+func eventPart(ref identity.EventRef, part string) string {
+	source, id := url.PathEscape(string(ref.Source)), string(ref.EventID)
+	if strings.ContainsAny(id, "/\\") || strings.Trim(id, ".") == "" || id == "-" || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "/events/" + source + "/-" + part + "?" + url.Values{"id": {id}}.Encode()
+	}
+	return "/events/" + source + "/" + url.PathEscape(id) + part
+}
