@@ -123,6 +123,10 @@ func (c *Console) Handler() http.Handler { return c.handler }
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]page{
+		"GET /events":                        c.events,
+		"GET /events/{source}/{id}":          c.event,
+		"GET /events/{source}/{id}/raw":      c.raw,
+		"GET /jump":                          c.jump,
 		"GET /help":                          c.help,
 		"POST /look":                         c.look,
 		"GET /":                              c.nowhere,

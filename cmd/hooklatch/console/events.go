@@ -1,0 +1,62 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+var outcomes = []inbox.Outcome{inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped, inbox.Imported}
+
+func (c *Console) eventFields() []field {
+	return []field{
+		{Name: "source", Label: "Source", Flag: "--source", Options: c.sourceNames()},
+		{Name: "type", Label: "Type", Flag: "--type", Hint: "invoice.*"},
+		{Name: "state", Label: "State", Flag: "--state", Options: texts(outcomes)},
+		{Name: "has", Label: "Has", Flag: "--has", Options: browse.Attributes},
+		{Name: "id", Label: "Id", Flag: "--id"},
+		{Name: "from", Label: "From", Flag: "--since", Hint: "-24h"},
+		{Name: "to", Label: "To", Flag: "--until", Hint: "2026-11-21"},
+		{Name: "when", Label: "Condition on the payload", Flag: "--when", Hint: `body.data.object.customer == "cus_42"`, Wide: true},
+	}
+}
+
+// events lists them, the newest first.
+func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
+	q := readQuery(c.eventFields(), r.URL.Query())
+	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Query: q}
+	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[*inbox.Event], error) {
+		filter, err := eventFilter(q, c.opts.Now())
+		if err != nil {
+			return browse.Page[*inbox.Event]{}, err
+		}
+		page, err := c.browser.Events(ctx, filter, q.Cursor, rowsOnPage)
+		return page, q.cursorError(err)
+	})
+}
+
+// eventFilter is what a query asks of events. Errors: *invalid.
+func eventFilter(q query, now time.Time) (f browse.EventFilter, err error) {
+	f = browse.EventFilter{Source: identity.Source(q.Get("source")), Type: q.Get("type"), EventID: identity.EventID(q.Get("id"))}
+	if f.Outcome, err = oneOf(q, "state", "State", outcomes); err != nil {
+		return f, err
+	}
+	if has := q.Get("has"); has != "" {
+		if f, err = f.Having(strings.Split(has, ",")); err != nil {
+			return f, &invalid{"Has", has, "words are " + strings.Join(browse.Attributes, ", ")}
+		}
+	}
+	if f.Since, err = q.time("from", "From", now); err != nil {
+		return f, err
+	}
+	if f.Until, err = q.time("to", "To", now); err != nil {
+		return f, err
+	}
+	f.Match, err = q.match()
+	return f, err
+}
