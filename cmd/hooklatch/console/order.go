@@ -99,6 +99,11 @@ func operatorOf(r *http.Request, reason string) ledger.Operator {
 
 // doneOf says what was just ordered; only words of ours are said.
 func doneOf(name string) string {
+	for _, o := range effectOrders {
+		if o.Name == name {
+			return o.Done
+		}
+	}
 	if accepted, refused, is := strings.Cut(name, "-"); is {
 		var n, left int
 		if _, err := fmt.Sscanf(accepted+" "+refused, "verified%d %d", &n, &left); err == nil {

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+type effectPage struct {
+	view
+	life.Effect
+
+	Meaning  string
+	OfEvent  bool
+	Payload  payload
+	Late     bool // its request is made at the first attempt
+	Headers  []header
+	Orders   []effectOrder // that can be given now
+	Job      string        // URL in River UI
+	Commands []command
+}
+
+// Line is an attempt in a line.
+func (p effectPage) Line(a ledger.Attempt) string { return life.AttemptLine(a) }
+
+// Step is a change of state in a line.
+func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLine(t) }
+
+func noSuchEffect(key string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such effect",
+		text: fmt.Sprintf("No effect has the key %s, or it was deleted when its time was over: retention.keys of the configuration says how long effects are known.", key),
+	}
+}
+
+// readEffect reads the one that a URL names.
+func (c *Console) readEffect(r *http.Request) (life.Effect, error) {
+	key := r.PathValue("key")
+	if !storable(key) {
+		return life.Effect{}, noSuchEffect(key)
+	}
+	e, err := life.ReadEffect(r.Context(), c.opts.Outbox, key)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return e, noSuchEffect(key)
+	}
+	return e, err
+}
+
+// effect shows one, with its attempts and its request.
+func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEffect(r)
+	if err != nil {
+		return err
+	}
+	stored, err := c.loadBody(r, &e)
+	if err != nil {
+		return err
+	}
+	shown := effectPage{
+		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
+		OfEvent: e.Event != (identity.EventRef{}), Payload: payloadOf(e.Request.Body, stored), Late: e.Request.Late,
+		Headers: headersOf(e.Request.Headers), Orders: ordersFor(e.Effect), Commands: commandsOfEffect(e.Effect, stored),
+	}
+	if c.opts.RiverUI != "" && e.JobID != 0 {
+		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(c.opts.RiverUI, "/"), e.JobID)
+	}
+	return c.render(w, http.StatusOK, "effect", shown)
+}
+
+// loadBody reads what is sent, and reports whether it is stored.
+func (c *Console) loadBody(r *http.Request, e *life.Effect) (bool, error) {
+	if !e.ErasedAt.IsZero() || e.Request.Late {
+		return false, nil
+	}
+	err := c.ledger.LoadBody(r.Context(), &e.Effect)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// effectBody is the exact bytes that each attempt sends (I7).
+func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEffect(r)
+	if err != nil {
+		return err
+	}
+	stored, err := c.loadBody(r, &e)
+	if err != nil {
+		return err
+	}
+	if !stored {
+		return &problem{
+			status: http.StatusGone, heading: "The body is not stored",
+			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
+		}
+	}
+	writeBytes(w, e.IdempotencyKey, e.Request.Body)
+	return nil
+}
+
+func commandsOfEffect(e ledger.Effect, stored bool) []command {
+	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + quoted(e.IdempotencyKey)}}
+	for _, o := range ordersFor(e) {
+		list = append(list, command{o.Name, o.Button + " on a terminal", "hooklatch effects " + o.Name + " " + quoted(e.IdempotencyKey)})
+	}
+	if stored && strings.HasPrefix(e.Request.URL, "http") {
+		list = append(list, command{"curl", "Send the same request by hand, without the credentials of the destination", curl(e)})
+	}
+	return list
+}
+
+// curl is the request of an effect as a shell sends it. Credentials are added at each
+// attempt, and are not part of it.
+func curl(e ledger.Effect) string {
+	words := []string{"curl", "--request", quoted(e.Request.Method), "--url", quoted(e.Request.URL), "--header", quoted("Idempotency-Key: " + e.WireKey)}
+	if e.Request.ContentType != "" {
+		words = append(words, "--header", quoted("Content-Type: "+e.Request.ContentType))
+	}
+	for _, h := range headersOf(e.Request.Headers) {
+		if !slices.Contains([]string{"Content-Type", "Idempotency-Key"}, h.Name) {
+			words = append(words, "--header", quoted(h.Name+": "+h.Value))
+		}
+	}
+	body := e.Request.Body
+	if utf8.Valid(body) && !strings.ContainsRune(string(body), 0) {
+		return strings.Join(append(words, "--data-binary", quoted(string(body))), " ")
+	}
+	return "base64 --decode <<< " + quoted(base64.StdEncoding.EncodeToString(body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
+}

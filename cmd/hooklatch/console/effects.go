@@ -1,0 +1,69 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+var effectStates = []ledger.EffectState{
+	ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone, ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
+}
+
+func (c *Console) effectFields() []field {
+	return []field{
+		{Name: "destination", Label: "Destination", Flag: "--destination", Options: c.destinationNames()},
+		{Name: "state", Label: "State", Flag: "--state", Options: texts(effectStates)},
+		{Name: "route", Label: "Route", Flag: "--route"},
+		{Name: "source", Label: "Source of the event", Flag: "--source", Options: c.sourceNames()},
+		{Name: "type", Label: "Type of the event", Flag: "--type", Hint: "invoice.*"},
+		{Name: "event", Label: "Event", Flag: "--event", Hint: "stripe/evt_123"},
+		{Name: "from", Label: "From", Flag: "--since", Hint: "-24h"},
+		{Name: "to", Label: "To", Flag: "--until", Hint: "2026-11-21"},
+		{Name: "when", Label: "Condition on the event", Flag: "--when", Hint: `body.data.object.customer == "cus_42"`, Wide: true},
+	}
+}
+
+// effects lists them, the newest first.
+func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
+	q := readQuery(c.effectFields(), r.URL.Query())
+	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Query: q}
+	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.Effect], error) {
+		filter, err := effectFilter(q, c.opts.Now())
+		if err != nil {
+			return browse.Page[ledger.Effect]{}, err
+		}
+		page, err := c.browser.Effects(ctx, filter, q.Cursor, rowsOnPage)
+		return page, q.cursorError(err)
+	})
+}
+
+// effectFilter is what a query asks of effects. Errors: *invalid.
+func effectFilter(q query, now time.Time) (f browse.EffectFilter, err error) {
+	f = browse.EffectFilter{
+		Destination: q.Get("destination"), Route: q.Get("route"), Source: identity.Source(q.Get("source")), Type: q.Get("type"),
+	}
+	if f.State, err = oneOf(q, "state", "State", effectStates); err != nil {
+		return f, err
+	}
+	if event := q.Get("event"); event != "" {
+		source, id, found := strings.Cut(event, "/")
+		if !found || source == "" || id == "" {
+			return f, &invalid{"Event", event, "an event is named SOURCE/EVENT_ID, like stripe/evt_123"}
+		}
+		f.Event = identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
+	}
+	if f.Since, err = q.time("from", "From", now); err != nil {
+		return f, err
+	}
+	if f.Until, err = q.time("to", "To", now); err != nil {
+		return f, err
+	}
+	f.Match, err = q.match()
+	return f, err
+}
