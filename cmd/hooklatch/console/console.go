@@ -123,6 +123,7 @@ func (c *Console) Handler() http.Handler { return c.handler }
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]page{
+		"GET /{$}":                           c.overview,
 		"GET /events":                        c.events,
 		"GET /events/{source}/{id}":          c.event,
 		"GET /events/{source}/{id}/raw":      c.raw,
@@ -131,6 +132,15 @@ func (c *Console) routes() http.Handler {
 		"GET /effects/{key}/body":            c.effectBody,
 		"GET /effects/{key}/{action}":        c.askEffect,
 		"POST /effects/{key}/{action}":       c.orderEffect,
+		"GET /destinations":                  c.destinations,
+		"GET /destinations/{name}":           c.destination,
+		"GET /destinations/{name}/{action}":  c.askDestination,
+		"POST /destinations/{name}/{action}": c.orderDestination,
+		"GET /sources":                       c.sources,
+		"GET /sources/{name}":                c.source,
+		"GET /quarantine":                    c.quarantine,
+		"GET /quarantine/verify":             c.askVerify,
+		"POST /quarantine/verify":            c.orderVerify,
 		"GET /jump":                          c.jump,
 		"GET /help":                          c.help,
 		"POST /look":                         c.look,

@@ -104,6 +104,11 @@ func doneOf(name string) string {
 			return o.Done
 		}
 	}
+	for _, o := range destinationOrders {
+		if o.Name == name {
+			return o.Done
+		}
+	}
 	if accepted, refused, is := strings.Cut(name, "-"); is {
 		var n, left int
 		if _, err := fmt.Sscanf(accepted+" "+refused, "verified%d %d", &n, &left); err == nil {

@@ -1,0 +1,112 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+type overviewPage struct {
+	view
+	*status.Status
+
+	Empty bool // nothing has come yet
+}
+
+// overview is the first page: the three numbers, what needs a person, what waits.
+func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
+	s, err := c.status.get(r.Context())
+	if err != nil {
+		return err
+	}
+	empty := true
+	for _, of := range s.Sources {
+		empty = empty && of.LastAccepted.IsZero()
+	}
+	return c.render(w, http.StatusOK, "overview", overviewPage{view: c.view(r, "overview", "Overview"), Status: s, Empty: empty})
+}
+
+// Waiting are the states of effects that are counted.
+func (overviewPage) Waiting() []string {
+	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
+}
+
+// Percent is a share for people.
+func (overviewPage) Percent(s status.Share) string {
+	rate, some := s.Rate()
+	if !some {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*rate)
+}
+
+// Size is what the tables take, and Growth how much that grew.
+func (p overviewPage) Size() string { return status.Volume(p.bytes()) }
+
+func (p overviewPage) bytes() (n int64) {
+	for _, t := range p.Tables {
+		n += t.Bytes
+	}
+	return n
+}
+
+// Growth is how much they grew, in words.
+func (p overviewPage) Growth() string {
+	var grew int64
+	var days int
+	for _, t := range p.Tables {
+		grew, days = grew+t.Grew, max(days, t.Days)
+	}
+	if days == 0 {
+		return "growth is known after a day"
+	}
+	return fmt.Sprintf("%+.1f %% in %d days", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), days)
+}
+
+// Volume is a number of bytes for people.
+func (overviewPage) Volume(n int64) string { return status.Volume(n) }
+
+// Spark is a line through shares, hour by hour, in a box of 192 by 32: as high as the
+// highest. Hours without anything are gaps.
+func (overviewPage) Spark(shares []*float64) string {
+	const width, height = 192.0, 30.0
+	highest := 0.0
+	for _, share := range shares {
+		if share != nil {
+			highest = max(highest, *share)
+		}
+	}
+	var d strings.Builder
+	step, drawn := width/float64(max(len(shares), 1)), false
+	for i, share := range shares {
+		if share == nil {
+			drawn = false
+			continue
+		}
+		y := height
+		if highest > 0 {
+			y = height - *share/highest*(height-2)
+		}
+		move := "M"
+		if drawn {
+			move = "L"
+		}
+		fmt.Fprintf(&d, "%s%.1f %.1fh%.1f", move, float64(i)*step, y, step)
+		drawn = true
+	}
+	return d.String()
+}
+
+// Refused is how many requests of a source were refused, for all reasons.
+func (overviewPage) Refused(of status.Source) (n int64) {
+	for _, some := range of.Refused {
+		n += some
+	}
+	return n
+}
+
+// Meaning is what a refusal most often means.
+func (overviewPage) Meaning(reason string) string { return status.Meaning(reason) }
