@@ -1,0 +1,147 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// listed are the ids of a page's rows, by where they lead.
+func listed(t testing.TB, page string) []string {
+	t.Helper()
+	var list []string
+	for _, n := range nodes(t, page) {
+		if n.Data == "a" && strings.HasPrefix(attribute(n, "class"), "open") {
+			at := attribute(n, "href")
+			list = append(list, at[strings.LastIndexByte(at, '/')+1:])
+		}
+	}
+	return list
+}
+
+// older is where the rest of a list is, or empty.
+func older(t testing.TB, page string) string {
+	t.Helper()
+	for _, n := range nodes(t, page) {
+		if n.Data == "a" && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "data-more" }) {
+			return attribute(n, "href")
+		}
+	}
+	return ""
+}
+
+func TestEventsAreFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range 120 {
+		b.accept(t, fmt.Sprintf("evt_%03d", n), []string{"invoice.paid", "customer.created"}[n%2], fmt.Sprintf(`{"customer":"cus_%d"}`, n))
+	}
+	page := b.page(t, "/events")
+	require.Len(t, listed(t, page), 50)
+	require.Equal(t, "evt_119", listed(t, page)[0])
+
+	var all []string
+	for at := "/events"; at != ""; {
+		page = b.page(t, at)
+		all = append(all, listed(t, page)...)
+		if at = older(t, page); at != "" {
+			at = "/events" + at
+		}
+		if len(all) == 50 {
+			b.accept(t, "evt_new", "invoice.paid", `{}`) // moves nothing
+		}
+	}
+	require.Len(t, all, 120)
+	require.True(t, slices.IsSortedFunc(all, func(x, y string) int { return strings.Compare(y, x) }))
+
+	for query, want := range map[string][]string{
+		"when=" + url.QueryEscape(`body.customer == "cus_42"`): {"evt_042"},
+		"id=evt_007":                            {"evt_007"},
+		"type=invoice.paid&id=evt_007":          nil,
+		"source=github":                         nil,
+		"type=customer.*&id=evt_007":            {"evt_007"},
+		"type=*.paid&id=evt_007":                nil,
+		"has=duplicates":                        nil,
+		"has=duplicates,differs":                nil,
+		"state=received&from=-1h&id=evt_001":    {"evt_001"},
+		"from=2020-01-01&to=2020-01-02":         nil,
+		"to=2020-01-01T00%3A00%3A00Z":           nil,
+		"source=stripe&state=skipped&type=none": nil,
+	} {
+		require.Equal(t, want, listed(t, b.page(t, "/events?"+query)), query)
+	}
+	require.Contains(t, b.page(t, "/events?from=-36h&when="+url.QueryEscape(`body.customer == "it's"`)),
+		"hooklatch events list --since 36h --when &#39;body.customer == &#34;it&#39;\\&#39;&#39;s&#34;&#39;", "the same on a terminal")
+}
+
+func TestWhatCannotBeReadIsSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for path, want := range map[string]string{
+		"/events?from=yesterday": "times are like",
+		"/events?to=-0h":         "times are like",
+		"/events?has=nothing":    "words are duplicates, differs",
+		"/events?state=lost":     "allowed are received, dispatched",
+		"/events?when=" + url.QueryEscape("body.customer =="): "cannot be read",
+		"/effects?state=lost":  "allowed are pending",
+		"/effects?event=evt_1": "SOURCE/EVENT_ID",
+		"/events?before=hl_1":  "begin with the newest",
+	} {
+		got := b.get(path)
+		require.Equal(t, http.StatusBadRequest, got.Code, path)
+		require.Contains(t, got.Body.String(), want, path)
+		wellMade(t, path, got.Body.String())
+	}
+}
+
+func TestAnEventSaysWhatItLedToAndWhyNotMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	page := b.page(t, "/events/stripe/evt_1")
+	for _, want := range []string{key, "failed", "422", "Routes of now", "paid", "X-Sent-By", "&lt;i&gt;somebody", "hooklatch events replay stripe evt_1", "attempt 1, answered 422"} {
+		require.Contains(t, page, want)
+	}
+	b.accept(t, "evt_2", "customer.created", `{}`)
+	require.Contains(t, b.page(t, "/events/stripe/evt_2"), "its types are invoice.paid, not customer.created")
+	require.Contains(t, b.page(t, "/events/stripe/evt_2"), "it waits for its dispatch")
+}
+
+func TestEffectsAreFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	failed, doubted := b.failed(t, "evt_1"), b.doubted(t, "evt_2")
+	pending := b.dispatch(t, b.accept(t, "evt_3", "invoice.paid", `{}`), ledger.AtLeastOnce)
+	for query, want := range map[string][]string{
+		"": {pending, doubted, failed}, "state=failed": {failed}, "state=parked": {doubted}, "destination=other": nil,
+		"route=paid&source=stripe&type=invoice.paid": {pending, doubted, failed}, "event=stripe/evt_2": {doubted},
+		"when=" + url.QueryEscape(`body.customer == "cus_42"`): {failed},
+	} {
+		require.Equal(t, want, listed(t, b.page(t, "/effects?"+query)), query)
+	}
+}
+
+func TestJumpLeadsToWhatWasPasted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	for asked, want := range map[string]string{
+		"evt_1": "/events/stripe/evt_1", " stripe/evt_1 ": "/events/stripe/evt_1", key: "/effects/" + key, "github": "/sources/github", "app": "/destinations/app", "": "/events",
+		"https://ops.example.com/effects/" + key + "?done=retry": "/effects/" + key + "?done=retry",
+		"http://evil.example//evil.example/events":               "",
+	} {
+		got := b.get("/jump?" + url.Values{"q": {asked}}.Encode())
+		require.Equal(t, want, got.Header().Get("Location"), asked)
+		if want == "" {
+			require.Equal(t, http.StatusNotFound, got.Code)
+		}
+	}
+}
