@@ -1,0 +1,122 @@
+package console_test
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+)
+
+func TestADestinationIsPausedAndResumed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	require.Contains(t, b.page(t, "/destinations"), "served by nobody")
+	page := b.page(t, "/destinations/app")
+	require.Contains(t, page, "https://app.example/hook")
+	require.Contains(t, page, "/effects?destination=app&amp;state=failed")
+	require.Contains(t, b.page(t, "/destinations/app/pause"), "use up no attempts")
+	got := b.post("/destinations/app/pause", url.Values{"reason": {"they <maintain>"}})
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	page = b.page(t, got.Header().Get("Location"))
+	require.Contains(t, page, "Paused and recorded.")
+	require.Contains(t, page, "they &lt;maintain&gt;")
+	require.Contains(t, page, "/destinations/app/resume")
+	require.Equal(t, http.StatusSeeOther, b.post("/destinations/app/resume", nil).Code)
+	require.NotContains(t, b.page(t, "/destinations/app"), "maintain")
+
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 2)
+	require.Equal(t, "console", log[1].Via)
+	for _, path := range []string{"/destinations/none", "/destinations/none/pause", "/destinations/app/explode", "/destinations/%00"} {
+		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, b.post(path, nil).Code, path)
+	}
+}
+
+func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', 'secret:2', now() - interval '3 days')`)
+	require.NoError(t, err)
+	require.Contains(t, b.page(t, "/sources"), "not seen yet")
+	page := b.page(t, "/sources/stripe")
+	require.Contains(t, page, "Waiting for the first delivery")
+	require.Contains(t, page, "Give <code>https://hooks.example.com/webhooks/stripe</code> to Stripe &amp; co.")
+	require.Contains(t, page, "has matched no delivery")
+	require.Contains(t, page, "matched 3 days ago")
+	require.Contains(t, page, "hooklatch send stripe")
+	require.Equal(t, http.StatusNotFound, b.get("/sources/none").Code)
+	b.seen(t, "accepted")
+	require.Eventually(t, func() bool { return !strings.Contains(b.get("/sources/stripe").Body.String(), "Waiting for the first") },
+		time.Minute, 100*time.Millisecond, "the answer is shared for two seconds")
+}
+
+// seen notes that something of Stripe was counted just now.
+func (b *bundle) seen(t *testing.T, what string) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', $1, now())`, what)
+	require.NoError(t, err)
+}
+
+// refuse puts deliveries in quarantine, as a gateway does.
+func (b *bundle) refuse(t *testing.T, bodies ...string) {
+	t.Helper()
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
+	require.NoError(t, err)
+	for _, body := range bodies {
+		keeper.Keep("stripe", netip.MustParsePrefix("203.0.113.7/32"), len(body), func() quarantine.Refused {
+			return quarantine.Refused{Source: "stripe", Reason: "wrong_signature", Detail: "<b>none</b> matches", Method: http.MethodPost, Host: "hooks.example", Target: "/webhooks/stripe", Body: []byte(body)}
+		})
+	}
+	require.Eventually(t, func() bool {
+		shares, err := b.refused.Count(t.Context(), quarantine.Filter{})
+		return err == nil && len(shares) == 1 && shares[0].Count == int64(len(bodies))
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, keeper.Stop(t.Context()))
+}
+
+func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Contains(t, b.page(t, "/quarantine"), "Nothing is here")
+	b.refuse(t, "genuine", "forged", "forged too")
+	page := b.page(t, "/quarantine?source=stripe")
+	require.Contains(t, page, "Verify 3 again")
+	require.Contains(t, page, "&lt;b&gt;none")
+	require.Contains(t, page, "hooklatch quarantine retry --source stripe")
+	wellMade(t, "/quarantine", page)
+	require.Contains(t, b.page(t, "/quarantine?source=github"), "Nothing is here")
+
+	b.refused.proven = "genuine"
+	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted as if it had come again, once")
+	require.Contains(t, b.page(t, "/quarantine"), "Verify 3 again", "asking changes nothing")
+	got := b.post("/quarantine/verify?source=stripe", url.Values{"reason": {"rolled"}})
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	page = b.page(t, got.Header().Get("Location"))
+	require.Contains(t, page, "Verified again: 1 now prove themselves and are accepted, 2 do not.")
+	require.Contains(t, page, "Verify 2 again")
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, "rolled", log[0].Reason)
+	require.NotContains(t, b.page(t, "/quarantine?done=verified1-2%3Cb%3E"), "<b>")
+}
+
+func TestWithoutAConfigurationThereAreStillPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *console.Options) { o.Sources, o.Destinations, o.Routes = nil, nil, nil })
+	b.failed(t, "evt_1")
+	b.seen(t, "accepted")
+	require.Contains(t, b.page(t, "/events/stripe/evt_1"), "this process has no routes")
+	require.Contains(t, b.page(t, "/sources/stripe"), "not in the configuration")
+	crawl(t, b)
+}

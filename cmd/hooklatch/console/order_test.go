@@ -1,0 +1,100 @@
+package console_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+func TestAnOrderIsAskedForCarriedOutAndRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	path := "/effects/" + key + "/retry"
+	page := b.page(t, path)
+	require.Contains(t, page, "with the same key and the same body")
+	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State, "asking changes nothing")
+
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(url.Values{"reason": {"it was the wrong URL"}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth("ada", "")
+	got := b.answer(r)
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	require.Equal(t, "/effects/"+key+"?done=retry", got.Header().Get("Location"))
+	require.Equal(t, ledger.EffectPending, b.effect(t, key).State)
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Retry ordered and recorded.")
+	require.Contains(t, b.page(t, "/events/stripe/evt_1"), "it was the wrong URL")
+
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, "ada", log[0].Who)
+	require.Equal(t, "console", log[0].Via)
+	require.Equal(t, "it was the wrong URL", log[0].Reason)
+	require.Equal(t, key, log[0].Target)
+}
+
+func TestWhatCannotBeDoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	got := b.post("/effects/"+key+"/park", nil)
+	require.Equal(t, http.StatusConflict, got.Code)
+	require.Contains(t, got.Body.String(), "only what is pending, started or in doubt can be parked")
+	require.Equal(t, http.StatusConflict, b.get("/effects/"+key+"/park").Code)
+	require.Equal(t, http.StatusNotFound, b.post("/effects/"+key+"/explode", nil).Code)
+	require.Equal(t, http.StatusNotFound, b.post("/effects/hl_0/retry", nil).Code)
+	require.Equal(t, http.StatusMethodNotAllowed, b.post("/effects/"+key, nil).Code)
+	require.Equal(t, http.StatusBadRequest, b.post("/effects/"+key+"/retry", url.Values{"reason": {strings.Repeat("x", 100<<10)}}).Code)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State)
+	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "ordered")
+}
+
+// Two people who order the same at once order it once.
+func TestTwoOrdersAtOnceAreOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	var both sync.WaitGroup
+	codes := make([]int, 8)
+	for i := range codes {
+		both.Go(func() { codes[i] = b.post("/effects/"+key+"/retry", nil).Code })
+	}
+	both.Wait()
+	done := 0
+	for _, code := range codes {
+		if code == http.StatusSeeOther {
+			done++
+		} else {
+			require.Equal(t, http.StatusConflict, code)
+		}
+	}
+	require.Equal(t, 1, done)
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+}
+
+// What may be applied twice is not retried by a person who has not looked.
+func TestADoubtIsLookedAtFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.doubted(t, "evt_1")
+	path := "/effects/" + key + "/retry"
+	require.Contains(t, b.page(t, path), "I have looked at the receiver")
+	got := b.post(path, url.Values{"reason": {"they say <no>"}})
+	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
+	require.Contains(t, got.Body.String(), "they say &lt;no&gt;", "what was typed is still there")
+	wellMade(t, path, got.Body.String())
+	require.Equal(t, ledger.EffectParked, b.effect(t, key).State)
+	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"looked": {"yes"}}).Code)
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, key).State)
+}
