@@ -260,8 +260,8 @@ func (d *dev) announce(a *app.App) {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
 	fmt.Fprintf(&b, "ready in %.1fs\n\n", time.Since(d.started).Seconds())
+	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(devSourceNames(), ",")))
-	line("status", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	if d.forward == "" {
 		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
 	} else {

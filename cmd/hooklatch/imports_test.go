@@ -119,6 +119,11 @@ var layers = []layer{
 	{packages: "cmd/hooklatch", must: map[string]string{
 		module + "/cmd/hookstorm": "what is judged does not know its judge",
 	}},
+	{packages: "cmd/hooklatch/console", must: map[string]string{
+		module + "/cmd/hooklatch/app":   "pages are given what they show; what runs beside them is the program's choice",
+		module + "/cmd/hooklatch/admin": "pages do not know the listener they are served at",
+		module + "/gateway":             "people look at what is stored, not at how it came in",
+	}},
 	{packages: "cmd/hooklatch/life", must: map[string]string{
 		module + "/cmd/hooklatch/app": sameWords,
 		"github.com/spf13/cobra":      sameWords,

@@ -1,5 +1,5 @@
 // Package admin serves operators on a listener of their own: health, metrics,
-// and the state of the tables.
+// the state of the tables, and the console.
 package admin
 
 import (
@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,14 +47,14 @@ type Overviewer interface {
 
 var _ Overviewer = (*outbox.Outbox)(nil)
 
-// Source is a source as the status page shows it.
+// Source is a source as the API shows it.
 type Source struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`
 	Path     string `json:"path"` // on the gateway, such as /webhooks/stripe
 }
 
-// Destination is a destination as the status page shows it.
+// Destination is a destination as the API shows it.
 type Destination struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
@@ -84,7 +83,12 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Metrics serves /metrics. Nil: 404.
 	Metrics http.Handler
-	// Overview counts events and effects for the page and the API. Nil: no counts.
+	// Console serves the pages for people, at all other paths. Nil: there are none.
+	Console http.Handler
+	// ConsoleURL is where browsers find them, if that is not where the listener is:
+	// forms from there are taken.
+	ConsoleURL string
+	// Overview counts events and effects for the API. Nil: no counts.
 	Overview Overviewer
 	// Sources and Destinations are asked at each request; they may be nil.
 	Sources      func() []Source
@@ -92,9 +96,6 @@ type Options struct {
 
 	// Version is that of the program.
 	Version string
-	// RiverUI is where River UI runs, for a link. Empty: the page says how to
-	// get one.
-	RiverUI string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -105,8 +106,8 @@ type Options struct {
 type Admin struct {
 	opts         Options
 	handler      http.Handler
+	origins      *http.CrossOriginProtection
 	server       *http.Server
-	template     *template.Template
 	startedAt    time.Time
 	probe        singleflight.Group
 	readiness    readiness
@@ -141,9 +142,13 @@ func New(opts Options) (*Admin, error) {
 	if opts.Token.IsZero() && !loopback.Is(host) {
 		return nil, fmt.Errorf("admin: address %q can be reached from other machines: set admin.token, or listen on %s", opts.Listen, DefaultListen)
 	}
+	origins, err := originsOf(opts.ConsoleURL)
+	if err != nil {
+		return nil, fmt.Errorf("admin: console URL: %w", err)
+	}
 	a := &Admin{
 		opts:         opts,
-		template:     newPageTemplate(),
+		origins:      origins,
 		startedAt:    opts.Now(),
 		authFailures: rate.NewLimiter(1, 10), // log lines a second, and at once
 		guesses:      newGuesses(opts.Now),
@@ -176,17 +181,18 @@ func (a *Admin) Handler() http.Handler { return a.handler }
 // private is private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
-	private.HandleFunc("GET /{$}", a.page)
-	private.HandleFunc("GET /style.css", a.style)
 	private.HandleFunc("GET /api/overview", a.overview)
 	if a.opts.Metrics != nil {
 		private.Handle("GET /metrics", a.opts.Metrics)
+	}
+	if a.opts.Console != nil {
+		private.Handle("/", a.opts.Console)
 	}
 	public := http.NewServeMux()
 	public.HandleFunc("GET /healthz", a.healthz)
 	public.HandleFunc("GET /readyz", a.readyz)
 	public.Handle("/", a.guard(private))
-	return secureHeaders(http.NewCrossOriginProtection().Handler(public))
+	return secureHeaders(a.sameOrigin(public))
 }
 
 // Start binds the address of Options.Listen and serves until Stop. The error

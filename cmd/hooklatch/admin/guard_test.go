@@ -12,7 +12,7 @@ import (
 )
 
 func paths() []string {
-	return []string{"/", "/style.css", "/api/overview", "/metrics", "/healthz", "/readyz", "/nothing", "/api/"}
+	return []string{"/", "/events", "/api/overview", "/metrics", "/healthz", "/readyz", "/nothing", "/api/"}
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
@@ -60,7 +60,6 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 			require.NotContains(t, got.Body.String(), token)
 		}
 	}
-	require.Equal(t, http.StatusNotFound, get(t, a, "/nothing", operator[0]).Code)
 	anyHost := func(r *http.Request) { r.Host = "admin.example.com" }
 	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
 }
@@ -122,14 +121,56 @@ func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
 	}
 }
 
-func TestCrossOriginRequestsAreRefused(t *testing.T) {
+// What changes something comes from a page of ours, or carries the token as a bearer.
+func TestOnlyOwnPagesOrder(t *testing.T) {
 	t.Parallel()
-	a := newAdmin(t, nil)
-	got := get(t, a, "/api/overview", func(r *http.Request) {
-		r.Method = http.MethodPost
-		r.Header.Set("Sec-Fetch-Site", "cross-site")
+	a := newAdmin(t, func(o *admin.Options) {
+		withToken(o)
+		o.ConsoleURL = "https://ops.example.com/hooklatch"
 	})
-	require.Equal(t, http.StatusForbidden, got.Code)
-	got = get(t, a, "/api/overview", func(r *http.Request) { r.Method = http.MethodPost })
-	require.Equal(t, http.StatusMethodNotAllowed, got.Code)
+	const bearer, basic = "bearer", "basic"
+	for _, c := range []struct {
+		site, origin, host, as string
+		allowed                bool
+	}{
+		{site: "same-origin", as: basic, allowed: true},
+		{site: "same-origin", as: bearer, allowed: true},
+		{site: "none", as: basic, allowed: true}, // typed by a person
+		{site: "cross-site", as: basic},
+		{site: "cross-site", as: bearer},
+		{site: "same-site", as: basic},
+		{origin: "http://127.0.0.1:8081", as: basic, allowed: true},
+		{origin: "http://evil.example", as: basic},
+		{origin: "null", as: basic},
+		{origin: "https://ops.example.com", as: basic, allowed: true}, // whatever Host a proxy makes of it
+		{origin: "https://ops.example.com", host: "127.0.0.1:9999", as: basic, allowed: true},
+		{site: "cross-site", origin: "https://ops.example.com", as: basic, allowed: true},
+		{origin: "http://ops.example.com", as: basic},
+		{as: basic}, // no browser
+		{as: bearer, allowed: true},
+	} {
+		got := get(t, a, "/effects/hl_1/retry", func(r *http.Request) {
+			r.Method = http.MethodPost
+			for name, value := range map[string]string{"Sec-Fetch-Site": c.site, "Origin": c.origin} {
+				if value != "" {
+					r.Header.Set(name, value)
+				}
+			}
+			if c.host != "" {
+				r.Host = c.host
+			}
+			if r.SetBasicAuth("ada", token); c.as == bearer {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+		})
+		if c.allowed {
+			require.Equal(t, http.StatusOK, got.Code, "%+v", c)
+		} else {
+			require.Equal(t, http.StatusForbidden, got.Code, "%+v", c)
+		}
+		require.Equal(t, http.StatusOK, get(t, a, "/effects", func(r *http.Request) {
+			r.SetBasicAuth("ada", token)
+			r.Header.Set("Sec-Fetch-Site", c.site)
+		}).Code, "reading is for every link")
+	}
 }

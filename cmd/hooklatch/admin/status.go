@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"time"
@@ -19,13 +16,7 @@ import (
 // overviewTimeout bounds the counting of the tables.
 const overviewTimeout = 5 * time.Second
 
-//go:embed page/status.html
-var statusHTML string
-
-//go:embed page/style.css
-var styleCSS []byte
-
-// status is what the page shows and /api/overview returns.
+// status is what /api/overview returns.
 type status struct {
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"started_at"`
@@ -35,9 +26,6 @@ type status struct {
 	Error        string        `json:"error,omitempty"`
 	Sources      []Source      `json:"sources"`
 	Destinations []Destination `json:"destinations"`
-
-	RiverUI    string `json:"-"`
-	HasMetrics bool   `json:"-"`
 }
 
 // tables is outbox.Overview with every state named, also those without a row.
@@ -54,8 +42,6 @@ type tables struct {
 type count struct {
 	State string `json:"state"`
 	Count int64  `json:"count"`
-	// Bad marks a state that waits for a person.
-	Bad bool `json:"-"`
 }
 
 func newTables(o outbox.Overview) *tables {
@@ -66,23 +52,19 @@ func newTables(o outbox.Overview) *tables {
 	for _, outcome := range []inbox.Outcome{
 		inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped, inbox.Imported,
 	} {
-		n := o.Events[outcome]
-		bad := n > 0 && (outcome == inbox.Failed || outcome == inbox.Held)
-		t.Events = append(t.Events, count{State: string(outcome), Count: n, Bad: bad})
+		t.Events = append(t.Events, count{State: string(outcome), Count: o.Events[outcome]})
 	}
 	for _, state := range []ledger.EffectState{
 		ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone,
 		ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
 	} {
-		n := o.Effects[state]
-		bad := n > 0 && (state == ledger.EffectFailed || state == ledger.EffectParked)
-		t.Effects = append(t.Effects, count{State: string(state), Count: n, Bad: bad})
+		t.Effects = append(t.Effects, count{State: string(state), Count: o.Effects[state]})
 	}
 	return t
 }
 
-// status counts at each call; an error is part of it, so that the page still
-// shows the rest.
+// status counts at each call; an error is part of it, so that the rest is still
+// said.
 func (a *Admin) status(ctx context.Context) status {
 	s := status{
 		Version:      a.opts.Version,
@@ -90,8 +72,6 @@ func (a *Admin) status(ctx context.Context) status {
 		Now:          a.opts.Now(),
 		Sources:      []Source{},
 		Destinations: []Destination{},
-		RiverUI:      a.opts.RiverUI,
-		HasMetrics:   a.opts.Metrics != nil,
 	}
 	if a.opts.Sources != nil {
 		s.Sources = append(s.Sources, a.opts.Sources()...)
@@ -123,26 +103,4 @@ func (a *Admin) overview(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusServiceUnavailable
 	}
 	writeJSON(w, code, s)
-}
-
-func (a *Admin) page(w http.ResponseWriter, r *http.Request) {
-	var body bytes.Buffer
-	if err := a.template.Execute(&body, a.status(r.Context())); err != nil {
-		a.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "render status page", slog.Any(logkey.Err, err))
-		writeJSON(w, http.StatusInternalServerError, problem{"internal error"})
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = body.WriteTo(w)
-}
-
-func (a *Admin) style(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(styleCSS)
-}
-
-func newPageTemplate() *template.Template {
-	return template.Must(template.New("status").Funcs(template.FuncMap{
-		"ago": func(now time.Time, then time.Time) string { return now.Sub(then).Round(time.Second).String() },
-	}).Parse(statusHTML))
 }

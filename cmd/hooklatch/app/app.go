@@ -53,7 +53,7 @@ type Options struct {
 	// Load reads the configuration again, for Reload. Nil: there is no reload.
 	Load func() (*config.Config, error)
 
-	// Version is that of the program, for telemetry and the status page.
+	// Version is that of the program, for telemetry and the console.
 	Version string
 	// GatewayHint and AdminHint tell how the user changes an address that is
 	// taken. They default to naming the field of the configuration.
@@ -165,8 +165,8 @@ func (a *App) assemble(ctx context.Context) error {
 	}
 	a.outbox, err = outbox.New(outbox.Options{
 		Pool: a.pools.work, AcceptPool: a.pools.accept, ReadPool: a.pools.read, Schema: name,
-		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout,
-		Logger:        a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
+		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout, ConsoleURL: a.opts.Config.Admin.ConsoleURL,
+		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
 	})
 	if err != nil {
 		return err

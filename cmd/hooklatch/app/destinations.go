@@ -140,7 +140,7 @@ func (made *destinations) close(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// shownDestinations is what the status page lists, without query strings.
+// shownDestinations is what the API lists, without query strings.
 func shownDestinations(cfg *config.Config) []admin.Destination {
 	var shown []admin.Destination
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {

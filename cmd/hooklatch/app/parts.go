@@ -11,7 +11,10 @@ import (
 )
 
 func (a *App) makeAdmin() error {
-	var err error
+	pages, err := a.makeConsole()
+	if err != nil {
+		return err
+	}
 	a.admin, err = admin.New(admin.Options{
 		Listen:       a.opts.Config.Admin.Listen,
 		ListenHint:   a.opts.AdminHint,
@@ -19,6 +22,8 @@ func (a *App) makeAdmin() error {
 		Token:        a.opts.Config.Admin.Token,
 		Ready:        a.Ready,
 		Metrics:      a.telemetry.Metrics,
+		Console:      pages.Handler(),
+		ConsoleURL:   a.opts.Config.Admin.ConsoleURL,
 		Overview:     a.outbox,
 		Sources:      func() []admin.Source { return shownSources(a.config.Load()) },
 		Destinations: func() []admin.Destination { return shownDestinations(a.config.Load()) },

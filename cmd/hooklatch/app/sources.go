@@ -78,7 +78,7 @@ func redactionsOf(cfg *config.Config) []erasure.Redaction {
 	return redactions
 }
 
-// shownSources is what the status page lists.
+// shownSources is what the API lists.
 func shownSources(cfg *config.Config) []admin.Source {
 	var shown []admin.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {

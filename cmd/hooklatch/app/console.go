@@ -1,0 +1,110 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// makeConsole makes the pages for people. They read with connections of their own, and
+// cannot starve those who accept.
+func (a *App) makeConsole() (*console.Console, error) {
+	cfg := a.opts.Config
+	name := schema.Name(cfg.Database.Schema)
+	refused, err := quarantine.New(quarantine.Options{Pool: a.pools.read, Schema: name, Ledger: a.outbox.Ledger()})
+	if err != nil {
+		return nil, err
+	}
+	counted, err := minutes.NewReader(a.pools.read, name)
+	if err != nil {
+		return nil, err
+	}
+	return console.New(console.Options{
+		Outbox: a.outbox,
+		Status: console.NewStatus(a.pools.read, status.Options{
+			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+		}),
+		Routes:     (&compiledRoutes{config: a.config.Load}).table,
+		Quarantine: shownQuarantine{Quarantine: refused, app: a},
+		LastSeen: func(ctx context.Context, source string) (map[minutes.What]time.Time, error) {
+			return counted.LastSeen(ctx, minutes.OfSource, source)
+		},
+		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
+		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
+		URL:          cfg.Admin.ConsoleURL, Version: a.opts.Version, Logger: a.opts.Logger,
+	})
+}
+
+// shownQuarantine verifies again by the configuration of now.
+type shownQuarantine struct {
+	*quarantine.Quarantine
+
+	app *App
+}
+
+// Retry implements console.Quarantine.
+func (q shownQuarantine) Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error) {
+	verify, stop, err := NewVerifier(q.app.config.Load(), q.app.outbox)
+	if err != nil {
+		return quarantine.Retried{}, err
+	}
+	came, err := q.Quarantine.Retry(ctx, f, by, verify)
+	return came, errors.Join(err, stop(context.WithoutCancel(ctx)))
+}
+
+// consoleSources are those of a configuration, with how each is set up at its sender.
+func consoleSources(cfg *config.Config) []console.Source {
+	var list []console.Source
+	for _, shown := range shownSources(cfg) {
+		s := cfg.Sources[shown.Name]
+		one := console.Source{Name: shown.Name, Provider: shown.Provider, URL: cmp.Or(s.PublicURL, shown.Path), Secrets: len(s.Secrets)}
+		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
+			one.URL = public.JoinPath(shown.Path).String()
+		}
+		if p, err := s.Sender(); err == nil { // a provider that cannot be made is a fault of its own
+			one.Setup, one.Notes, one.Docs = p.About.Setup, p.About.Notes, p.About.Docs
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func consoleDestinations(cfg *config.Config) []console.Destination {
+	var list []console.Destination
+	for _, shown := range shownDestinations(cfg) {
+		list = append(list, console.Destination(shown))
+	}
+	return list
+}
+
+// compiledRoutes are the routes of the configuration in effect, compiled once for each.
+type compiledRoutes struct {
+	config func() *config.Config
+
+	mu       sync.Mutex // guards the rest
+	of       *config.Config
+	compiled *route.Table
+	err      error
+}
+
+func (r *compiledRoutes) table() (*route.Table, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.config(); now != r.of {
+		r.compiled, r.err = Routes(now)
+		r.of = now
+	}
+	return r.compiled, r.err
+}
