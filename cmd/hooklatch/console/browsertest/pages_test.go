@@ -1,0 +1,134 @@
+package browsertest
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// shownPage is a page of the console.
+type shownPage struct {
+	name   string
+	path   string
+	status int64
+	has    string // some of its text
+	states bool   // it shows some
+}
+
+// pages are those of a system on which something has happened.
+func pages(t *testing.T, s *system) []shownPage {
+	t.Helper()
+	s.invoice(t, "1001", "cus_7")
+	s.invoice(t, "1002", "cus_42")
+	s.deliver(t, "evt_refund", "charge.refunded", `{"id": "ch_1", "customer": "cus_7"}`)
+	s.deliver(t, "evt_long_"+longID, "customer.updated", `{"id": "cus_7", "note": "`+longID+longID+`"}`)
+	done, failed := s.effect(t, "evt_1001", "app", ledger.EffectDone), s.effect(t, "evt_1001", "mail", ledger.EffectFailed)
+	parked := s.effect(t, "evt_refund", "once", ledger.EffectParked)
+	s.settled(t, 4)
+	s.forge(t)
+	condition := url.Values{"when": {`body.data.object.customer == "cus_42"`}}.Encode()
+	unreadable := url.Values{"when": {`body.data.object. == `}}.Encode()
+	return []shownPage{
+		{"overview", "/", http.StatusOK, "Destinations", false},
+		{"events", "/events", http.StatusOK, "evt_1001", true},
+		{"events with a condition", "/events?" + condition, http.StatusOK, "evt_1002", true},
+		{"events with a condition that cannot be read", "/events?" + unreadable, http.StatusBadRequest, "cannot be read", false},
+		{"event", "/events/stripe/evt_1001", http.StatusOK, "Routes of now", true},
+		{"event with a long id", "/events/stripe/evt_long_" + longID, http.StatusOK, "Routes of now", true},
+		{"effects", "/effects", http.StatusOK, "parked", true},
+		{"effect that is done", "/effects/" + done, http.StatusOK, "done", true},
+		{"effect that failed", "/effects/" + failed, http.StatusOK, refusal, true},
+		{"effect in doubt, parked", "/effects/" + parked, http.StatusOK, "It may have been applied", true},
+		{"question", "/effects/" + failed + "/retry", http.StatusOK, "Retry this effect?", false},
+		{"question about an effect in doubt", "/effects/" + parked + "/retry", http.StatusOK, "I have looked at the receiver", false},
+		{"destinations", "/destinations", http.StatusOK, "active", true},
+		{"destination", "/destinations/mail", http.StatusOK, "Its effects", true},
+		{"question about a destination", "/destinations/mail/pause", http.StatusOK, "Pause this destination?", false},
+		{"sources", "/sources", http.StatusOK, "Endpoint", false},
+		{"source", "/sources/stripe", http.StatusOK, "Set it up", false},
+		{"quarantine", "/quarantine", http.StatusOK, "Verify 1 again", false},
+		{"question about the quarantine", "/quarantine/verify", http.StatusOK, "Verify these deliveries again?", false},
+		{"help", "/help", http.StatusOK, "Keys", false},
+		{"no page", "/no/such/page", http.StatusNotFound, "There is no such page", false},
+	}
+}
+
+const longID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// emptyPages are those of a system that nothing has come to.
+func emptyPages() []shownPage {
+	return []shownPage{
+		{"empty overview", "/", http.StatusOK, "No event has come yet", false},
+		{"empty events", "/events", http.StatusOK, "No event has come yet", false},
+		{"empty quarantine", "/quarantine", http.StatusOK, "Nothing is here", false},
+		{"empty effects", "/effects", http.StatusOK, "There is no effect yet", false},
+	}
+}
+
+// onEachPage runs a test in a tab of its own for every page.
+func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
+	t.Helper()
+	run := func(t *testing.T, site string, list []shownPage) {
+		t.Helper()
+		for _, p := range list {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, openTab(t, site), p)
+			})
+		}
+	}
+	empty, used := startSystem(t), startSystem(t)
+	run(t, empty.site, emptyPages())
+	run(t, used.site, pages(t, used))
+}
+
+// show opens a page, and waits until it is there.
+func (b *tab) show(t *testing.T, p shownPage) {
+	t.Helper()
+	b.open(t, p.path, p.status)
+	b.has(t, p.has)
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	axe := readAxe(t)
+	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{wide, phone} {
+				b.width(t, width)
+				b.media(t, "prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
+				b.show(t, p)
+				require.Equal(t, scheme == "dark", eval[bool](t, b, `getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)"`))
+				axe.accepts(t, b, "html", scheme, width)
+			}
+		}
+	})
+}
+
+// What a page opens is part of it.
+func TestWhatOpensIsAccessible(t *testing.T) {
+	t.Parallel()
+	axe, s := readAxe(t), startSystem(t)
+	s.deliver(t, "evt_1", "charge.refunded", `{"id": "ch_1"}`)
+	effect := "/effects/" + s.effect(t, "evt_1", "once", ledger.EffectParked)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{wide, phone} {
+			b := openTab(t, s.site)
+			b.width(t, width)
+			b.media(t, "prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
+			b.open(t, effect, http.StatusOK)
+			b.tabTo(t, "UTC", "")
+			b.press(t, kb.Enter)
+			b.until(t, `document.querySelector("#zone").checkVisibility()`)
+			axe.accepts(t, b, ".look", scheme, width)
+			b.press(t, "r")
+			b.focused(t, "Leave it")
+			axe.accepts(t, b, "dialog", scheme, width)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	wide   = 1280
+	phone  = 375
+	narrow = 320
+	tall   = 900
+)
+
+// tooLate is what the browser says, in a promise of its own, when a page was shown before
+// its transition could begin: on a busy machine, and wherever scripts are off.
+const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
+
+// tab is one of the browser, with cookies and permissions of its own. At the end of its
+// test nothing may stand in its console, no policy may have been violated, and nothing
+// may have been asked of another host.
+type tab struct {
+	ctx  context.Context //nolint:containedctx // chromedp keeps a tab in a context
+	site string          // of the console, without a slash at its end
+
+	mu      sync.Mutex // guards the rest
+	wrong   []string
+	refused map[string]bool // URLs that are answered with an error, as the test wants it
+	asked   map[string]int  // how often each URL was asked for
+}
+
+// openTab opens one on the console of a system.
+func openTab(t *testing.T, site string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	b := &tab{ctx: ctx, site: site, refused: map[string]bool{}, asked: map[string]int{}}
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits for its end
+		cancel()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		require.Empty(t, b.wrong, "the page complained, or asked another host")
+	})
+	require.NoError(t, chromedp.Listen(ctx, b.note))
+	call(t, b, audits.Enable, cdp.Empty{})
+	// Tests share the browser, and each tab believes that it has the focus.
+	call(t, b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	b.width(t, wide)
+	return b
+}
+
+// note takes down what must not happen.
+func (b *tab) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	complain := func(format string, args ...any) { b.wrong = append(b.wrong, fmt.Sprintf(format, args...)) }
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		for _, arg := range e.Args {
+			complain("console.%s: %s%s", e.Type, arg.Value, arg.Description)
+		}
+	case *runtime.EventExceptionThrown:
+		if what := e.ExceptionDetails.Exception.Description; !strings.Contains(what, tooLate) {
+			complain("exception: %s %s", e.ExceptionDetails.Text, what)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Source != log.EntrySourceNetwork || !b.refused[e.Entry.URL] {
+			complain("log: %s %s", e.Entry.Text, e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		if csp := e.Issue.Details.ContentSecurityPolicyIssueDetails; csp != nil {
+			complain("policy: %s %s", csp.ViolatedDirective, csp.BlockedURL)
+		}
+	case *network.EventRequestWillBeSent:
+		b.asked[e.Request.URL]++
+		if u := e.Request.URL; !strings.HasPrefix(u, b.site+"/") && !strings.HasPrefix(u, "data:") {
+			complain("request: %s", u)
+		}
+	}
+}
+
+// do carries out actions within the patience of a test.
+func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(t, chromedp.Do(ctx, steps...))
+}
+
+// call runs a command of the protocol on a tab.
+func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	answer, err := chromedp.Call(ctx, command, params)
+	require.NoError(t, err)
+	return answer
+}
+
+// eval is the value of an expression in the page. It works with scripts off, too.
+func eval[T any](t *testing.T, b *tab, expression string) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(t, err, expression)
+	return value
+}
+
+// expectError expects that a page is answered with an error.
+func (b *tab) expectError(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refused[b.site+path] = true
+}
+
+// timesAsked is how often a page was asked for.
+func (b *tab) timesAsked(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked[b.site+path]
+}
+
+// open loads a page that is answered with a status.
+func (b *tab) open(t *testing.T, path string, status int64) {
+	t.Helper()
+	if status >= http.StatusBadRequest {
+		b.expectError(path)
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	answer, err := chromedp.Run(ctx, chromedp.NavigateResponse(b.site+path))
+	require.NoError(t, err)
+	require.Equal(t, status, answer.Status, path)
+}
+
+// until waits for a condition in the page, also while it goes from one page to another.
+func (b *tab) until(t *testing.T, condition string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	again := time.NewTicker(tick)
+	defer again.Stop()
+	for {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && Boolean(`+condition+`)`))
+		if holds {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.activeElement?.outerHTML.slice(0, 200) + "\n" + document.body.innerText`))
+			require.Fail(t, "never: "+condition, "%v\n%s", err, text)
+		}
+	}
+}
+
+// at waits until a page is shown, by its path and query.
+func (b *tab) at(t *testing.T, path string) {
+	t.Helper()
+	b.until(t, fmt.Sprintf("location.pathname + location.search === %q", path))
+}
+
+// has waits until the page shows a text.
+func (b *tab) has(t *testing.T, text string) {
+	t.Helper()
+	b.until(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// path is where the tab is.
+func (b *tab) path(t *testing.T) string {
+	t.Helper()
+	return eval[string](t, b, "location.pathname + location.search")
+}
+
+func (b *tab) width(t *testing.T, pixels int64) {
+	t.Helper()
+	b.do(t, chromedp.EmulateViewport(pixels, tall))
+}
+
+// media emulates what the system of a person prefers, as name and value by turns.
+func (b *tab) media(t *testing.T, preferences ...string) {
+	t.Helper()
+	var features []*emulation.MediaFeature
+	for i := 0; i < len(preferences); i += 2 {
+		features = append(features, &emulation.MediaFeature{Name: preferences[i], Value: preferences[i+1]})
+	}
+	call(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+}
+
+// withoutScripts lets no page run any.
+func (b *tab) withoutScripts(t *testing.T) {
+	t.Helper()
+	call(t, b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+}
