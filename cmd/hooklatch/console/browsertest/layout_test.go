@@ -1,0 +1,58 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is wide scrolls in itself, never the page.
+func TestNoPageScrollsSideways(t *testing.T) {
+	t.Parallel()
+	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
+		for _, width := range []int64{narrow, phone, 768, wide} {
+			b.width(t, width)
+			b.show(t, p)
+			require.Empty(t, eval[[]string](t, b, `(() => {
+				const width = document.documentElement.clientWidth;
+				if (document.documentElement.scrollWidth <= width) return [];
+				const over = [...document.querySelectorAll("body *")].filter((e) =>
+					(e.getBoundingClientRect().right > width || e.scrollWidth > width) && !e.closest(".scroll, pre, .rail"));
+				return [`+"`${document.documentElement.scrollWidth} of ${width}`"+`, ...over.map((e) => e.outerHTML.slice(0, 200))];
+			})()`), "at %d pixels", width)
+		}
+	})
+}
+
+// Who has the system choose all colours still tells one state from another: each is an
+// icon and a word, in a colour that is not that of what lies below.
+func TestStatesAreSeenInForcedColours(t *testing.T) {
+	t.Parallel()
+	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
+		for _, scheme := range []string{"light", "dark"} {
+			b.media(t, "forced-colors", "active", "prefers-color-scheme", scheme)
+			b.show(t, p)
+			require.True(t, eval[bool](t, b, `matchMedia("(forced-colors: active)").matches`))
+			states := eval[[]struct{ Word, Icon, Stroke, Colour, Below string }](t, b, `[...document.querySelectorAll("main .state")].map((e) => {
+				const icon = e.querySelector("svg");
+				let below = e;
+				while (below && getComputedStyle(below).backgroundColor === "rgba(0, 0, 0, 0)") below = below.parentElement;
+				return {
+					Word: e.innerText.trim(),
+					Icon: icon && icon.checkVisibility() && icon.getBoundingClientRect().width >= 12 ? icon.innerHTML.trim() : "",
+					Stroke: icon ? getComputedStyle(icon).stroke : "", Colour: getComputedStyle(e).color,
+					Below: getComputedStyle(below ?? document.documentElement).backgroundColor,
+				};
+			})`)
+			if p.states {
+				require.NotEmpty(t, states)
+			}
+			for _, s := range states {
+				require.NotEmpty(t, s.Word)
+				require.NotEmpty(t, s.Icon, s.Word)
+				require.NotEqual(t, s.Below, s.Stroke, s.Word)
+				require.NotEqual(t, s.Below, s.Colour, s.Word)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package browsertest
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// filling makes events of which the first five have a rare customer. One answer looks at
+// 50,000 bodies at most.
+const (
+	filling  = "../../../../outbox/browse/testdata/fill.sql"
+	fillRows = 51_000
+	rareOnes = 5
+)
+
+// rare is a condition that the database cannot help with.
+var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
+
+// manyEvents is a system in which what is looked for lies too far back for one answer.
+func manyEvents(t *testing.T) *tab {
+	t.Helper()
+	s := startSystem(t)
+	text, err := os.ReadFile(filling)
+	require.NoError(t, err)
+	_, err = s.pool.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(fillRows)))
+	require.NoError(t, err)
+	return openTab(t, s.site)
+}
+
+const (
+	found = `document.querySelectorAll("#list tbody tr").length`
+	older = `document.querySelector("a[data-more]") !== null`
+)
+
+func TestASearchGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	b := manyEvents(t)
+	b.open(t, rare, http.StatusOK)
+	b.until(t, found+" === "+strconv.Itoa(rareOnes)+" && !("+older+")")
+	b.has(t, "That is all there is.")
+	require.Equal(t, rare, b.path(t), "the address stays")
+	require.False(t, eval[bool](t, b, `document.querySelector("#nothing")?.checkVisibility() ?? false`))
+	require.Equal(t, "5 found", eval[string](t, b, `document.querySelector("#spoken").textContent`))
+	b.press(t, "j")
+	b.focused(t, "evt_5")
+}
+
+func TestASearchIsLedOnByALinkWithoutScripts(t *testing.T) {
+	t.Parallel()
+	b := manyEvents(t)
+	b.withoutScripts(t)
+	b.open(t, rare, http.StatusOK)
+	require.True(t, eval[bool](t, b, older), "one answer found all")
+	require.Zero(t, eval[int](t, b, found))
+	b.has(t, "Nothing matches so far")
+	answers := 1
+	for eval[bool](t, b, older) {
+		before := b.path(t)
+		b.tabTo(t, "Search older", "")
+		b.press(t, kb.Enter)
+		b.until(t, "location.pathname + location.search !== "+strconv.Quote(before))
+		answers++
+	}
+	require.Equal(t, rareOnes, eval[int](t, b, found))
+	require.Greater(t, answers, 1)
+	b.tabTo(t, "The newest", "")
+	b.press(t, kb.Enter)
+	b.at(t, rare)
+}
