@@ -15,3 +15,10 @@ VALUES
     ('imports', 'past', '1990-01-01 00:00:00+00'),
     ('guards', 'past', '1990-01-01 00:00:00+00')
 ON CONFLICT DO NOTHING;
+
+-- Which of the events that are kept have gone is looked at when a source has events to
+-- be deleted. Of the past there may be none left, and of the others nothing is old.
+UPDATE hooklatch.retention_progress
+SET horizon = horizon - interval '1 day'
+WHERE what = 'events'
+    AND source NOT IN ('', 'past');

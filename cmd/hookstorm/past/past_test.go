@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -46,6 +47,31 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	_, err = pool.Exec(t.Context(), "SELECT torture.make_past(), torture.make_past()")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "DELETE FROM hooklatch.effects")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
+}
+
+// A walk deleted an event that was kept, after those that are kept had been looked at: it
+// was ended in between. No source of the past is left to begin a walk with.
+func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
+	require.NoError(t, err)
+	require.NoError(t, past.Prepare(t.Context(), pool))
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	_, err = box.Accept(t.Context(), outbox.Delivery{
+		Source: "stripe", Provider: "stripe", Body: []byte(`{}`), Events: []outbox.Incoming{{ID: "evt_1", Type: "invoice.paid"}},
+	})
+	require.NoError(t, err)
+	_, err = box.Retention().Run(t.Context(), retention.Order{})
+	require.NoError(t, err, "retention has met the source")
+
+	_, err = pool.Exec(t.Context(), "INSERT INTO hooklatch.events_kept VALUES (41)")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
