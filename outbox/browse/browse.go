@@ -61,3 +61,11 @@ func New(opts Options) (*Browser, error) {
 		plain: plainBudget, matched: matchBudget,
 	}, nil
 }
+
+// Brief returns a Browser for pages that somebody looks at: a list that reads no bodies
+// answers within 25 ms or so of the server, and says how far it looked.
+func (b *Browser) Brief() *Browser {
+	brief := *b
+	brief.plain = briefBudget
+	return &brief
+}

@@ -14,6 +14,8 @@ var (
 	// plainBudget leaves time for the rows that are found, of the 100 ms an answer may
 	// take.
 	plainBudget = budget{time: 60 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
+	// briefBudget is for pages that somebody waits for.
+	briefBudget = budget{time: 25 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
 	// matchBudget is for answers that read bodies, and may take 250 ms. A slice is as
 	// large as what is read at once.
 	matchBudget = budget{time: 170 * time.Millisecond, rows: 50_000, first: 100, most: 4_000}

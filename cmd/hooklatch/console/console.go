@@ -104,7 +104,7 @@ func New(opts Options) (*Console, error) {
 	}
 	c := &Console{
 		opts: opts, base: strings.TrimSuffix(at.EscapedPath(), "/"),
-		browser: opts.Outbox.Browser(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 	}
 	c.status.ask, c.status.now = opts.Status, opts.Now
 	if c.assets, err = readAssets(files); err != nil {

@@ -1,0 +1,159 @@
+package console_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
+)
+
+const (
+	// soon is how long the server may work on a page, and searchSoon on a bite of a
+	// search in payloads.
+	soon       = 50 * time.Millisecond
+	searchSoon = 250 * time.Millisecond
+)
+
+// filled is a console on 20,000 events and effects, a million with HOOKLATCH_LONG=1, and
+// what its statements took.
+func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
+	t.Helper()
+	rows = 20_000
+	var opts []pgtest.Option
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		rows = 1_000_000
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as a server has that holds as much
+	}
+	filling := pgtest.New(t, opts...)
+	if !explained.Available(t.Context(), filling) {
+		t.Skip("this build of Postgres has no auto_explain")
+	}
+	text, err := os.ReadFile("../../../outbox/browse/testdata/fill.sql")
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(rows)))
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
+		VALUES ('app', 'http', 'dst_app', 'at_least_once', ''), ('crm', 'http', 'dst_app', 'at_least_once', '')`)
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, filling))
+	require.NoError(t, err)
+	log = explained.Watch(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	box, err := outbox.New(outbox.Options{Pool: filling, ReadPool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	looks := time.Duration(0)
+	b = setup(t, func(o *console.Options) {
+		o.Outbox = box
+		o.Now = func() time.Time { // so that no page is answered with what another one was told
+			looks += time.Minute
+			return time.Now().Add(looks)
+		}
+		o.Status = console.NewStatus(pool, status.Options{AllowFsyncOff: true})
+	})
+	b.box, b.pool = box, filling
+	return b, rows, log
+}
+
+// tookOf is how long the server worked on a page, and how many pages of its tables it
+// looked at.
+func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time.Duration, buffers int, page string) {
+	t.Helper()
+	_, err := log.Take()
+	require.NoError(t, err)
+	page = b.page(t, path)
+	ran, err := log.Take()
+	require.NoError(t, err)
+	for _, s := range ran {
+		took, buffers = took+s.Took, buffers+s.Buffers
+	}
+	return took, buffers, page
+}
+
+// Every page is there at once, whatever it is asked for and however far back: the first
+// as the ten thousandth.
+func TestPagesAreFastOnAMillion(t *testing.T) {
+	t.Parallel()
+	b, rows, log := filled(t)
+	long := rows == 1_000_000
+	middle := "&before=" + strconv.Itoa(rows/2)
+	at := time.Now().Add(-time.Hour - time.Duration(rows)*25*time.Millisecond).UTC().Format(time.RFC3339)
+	event := "evt_" + strconv.Itoa(rows/2+1)
+	var key string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects WHERE event_id = $1`, event).Scan(&key))
+	source := "stripe"
+	if (rows/2+1)%3 == 0 {
+		source = "github"
+	}
+	rounds := 20
+	if long {
+		rounds = 100
+	}
+	for path, one := range map[string]bool{ // true: a page of one thing reads no more than it needs
+		"/": false, "/destinations": false, "/destinations/app": false, "/sources": false, "/sources/stripe": false, "/quarantine": true,
+		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
+		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
+		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
+		"/effects": true, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
+		"/effects?event=" + source + "/" + event: true,
+		"/events/" + source + "/" + event:        true, "/effects/" + key: true,
+	} {
+		var all []time.Duration
+		var most int
+		tookOf(t, b, log, path) // the first reads the catalogue, and from disk
+		for range rounds {
+			took, buffers, _ := tookOf(t, b, log, path)
+			all, most = append(all, took), max(most, buffers)
+		}
+		slices.Sort(all)
+		p99 := all[len(all)*99/100]
+		t.Logf("%-60s %8s in the middle, %8s at p99, %6d pages of tables at most", path, all[len(all)/2].Round(10*time.Microsecond), p99.Round(10*time.Microsecond), most)
+		if long {
+			require.Less(t, p99, soon, path)
+		}
+		if one {
+			require.Less(t, most, 1_500, path)
+		}
+	}
+}
+
+// A search in payloads answers in bites, each with where it looked.
+func TestASearchInPayloadsAnswersInBites(t *testing.T) {
+	t.Parallel()
+	b, rows, log := filled(t)
+	when := url.Values{"when": {`body.customer == "cus_rare"`}}.Encode()
+	found, answers := 0, 0
+	for path := "/events?" + when; path != "" && answers < 40; answers++ {
+		took, _, page := tookOf(t, b, log, path)
+		found += len(listed(t, page))
+		if rows == 1_000_000 {
+			require.Less(t, took, searchSoon)
+		}
+		if path = older(t, page); path != "" {
+			require.Contains(t, page, "Looked at")
+			path = "/events" + path
+		}
+	}
+	if rows < 1_000_000 {
+		require.Equal(t, 5, found)
+	}
+	t.Logf("%d found in %d answers", found, answers)
+}
