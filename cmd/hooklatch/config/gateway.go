@@ -55,9 +55,9 @@ type Admin struct {
 	// wrong about it ten times is answered 429. Defaults to none, which only a
 	// loopback address allows.
 	Token secret.Value `yaml:"token,omitempty"`
-	// URL under which people reach the console, for the links in jobs and
-	// alerts, which are not written before it has pages they could lead to.
-	// Defaults to the address above.
+	// URL under which people reach the console, for the links in jobs and for
+	// forms that come through a proxy. It may have a path, which the proxy may
+	// keep or take away. Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
 }
 
