@@ -36,6 +36,8 @@ const (
 	Queue        = "queue"         // River queue
 	Reason       = "reason"        // why something was refused, from a fixed set
 	RequestID    = "request_id"    // of a page, which shows it too
+	Person       = "person"        // who asked for a page, as far as that is known
+	Role         = "role"          // what a person may do
 	Remote       = "remote"        // address of the peer
 	Route        = "route"         // name in the configuration
 	SameAs       = "same_as"       // id of the event whose content a duplicate repeats

@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // pagePolicy lets a page have scripts and styles of our own and nothing else: none within
@@ -74,7 +76,7 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 		}
 		switch a.judge(r) {
 		case right:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(signin.WithPerson(r.Context(), a.person(r))))
 		case throttled:
 			w.Header().Set("Retry-After", "10")
 			writeJSON(w, http.StatusTooManyRequests, problem{"too many wrong tokens from this address, try again later"})
@@ -83,6 +85,19 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 			writeJSON(w, http.StatusUnauthorized, problem{"unauthorized"})
 		}
 	})
+}
+
+// person is who asks, by the user name of basic authentication, which is not checked, or
+// else without a name. Whoever has the token may everything.
+func (a *Admin) person(r *http.Request) signin.Person {
+	p := signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "token"}
+	if a.opts.Token.IsZero() {
+		p.Way = "loopback"
+	}
+	if user, _, ok := r.BasicAuth(); ok && strings.TrimSpace(user) != "" && len(user) <= 255 && safetext.Storable(user) == user {
+		p.Name = user
+	}
+	return p
 }
 
 // judge decides whether r may go on: it carries the token, or none is asked for.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -85,7 +86,21 @@ func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	}
 	c, err := console.New(opts)
 	require.NoError(t, err)
-	return &bundle{Handler: c.Handler(), box: box, pool: pool, refused: refused}
+	return &bundle{Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
+}
+
+// asked has a person ask for everything who says no name.
+func asked(h http.Handler, nameless signin.Person) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person := nameless
+		if known := signin.PersonOf(r.Context()); known != (signin.Person{}) {
+			person = known
+		}
+		if user, _, given := r.BasicAuth(); given {
+			person.Name = user
+		}
+		h.ServeHTTP(w, r.WithContext(signin.WithPerson(r.Context(), person)))
+	})
 }
 
 // verified is a quarantine in which proven is genuine and everything else is not.

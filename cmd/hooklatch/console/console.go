@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/browse"
@@ -120,34 +121,46 @@ func New(opts Options) (*Console, error) {
 // Handler serves the pages at /, and below the path of Options.URL.
 func (c *Console) Handler() http.Handler { return c.handler }
 
+// entry is a page with who may ask for it.
+type entry struct {
+	pattern string
+	role    signin.Role
+	page    page
+}
+
+// entries are all pages and orders.
+func (c *Console) entries() []entry {
+	return []entry{
+		{"GET /{$}", signin.Viewer, c.overview},
+		{"GET /events", signin.Viewer, c.events},
+		{"GET /events/{source}/{id}", signin.Viewer, c.event},
+		{"GET /events/{source}/{id}/raw", signin.Viewer, c.raw},
+		{"GET /effects", signin.Viewer, c.effects},
+		{"GET /effects/{key}", signin.Viewer, c.effect},
+		{"GET /effects/{key}/body", signin.Viewer, c.effectBody},
+		{"GET /effects/{key}/{action}", signin.Operator, c.askEffect},
+		{"POST /effects/{key}/{action}", signin.Operator, c.orderEffect},
+		{"GET /destinations", signin.Viewer, c.destinations},
+		{"GET /destinations/{name}", signin.Viewer, c.destination},
+		{"GET /destinations/{name}/{action}", signin.Operator, c.askDestination},
+		{"POST /destinations/{name}/{action}", signin.Operator, c.orderDestination},
+		{"GET /sources", signin.Viewer, c.sources},
+		{"GET /sources/{name}", signin.Viewer, c.source},
+		{"GET /quarantine", signin.Viewer, c.quarantine},
+		{"GET /quarantine/verify", signin.Operator, c.askVerify},
+		{"POST /quarantine/verify", signin.Operator, c.orderVerify},
+		{"GET /jump", signin.Viewer, c.jump},
+		{"GET /help", signin.Viewer, c.help},
+		{"POST /look", signin.Viewer, c.look},
+		{"GET /", signin.Viewer, c.nowhere},
+		{"GET /events/{source}/{id}/{any}", signin.Viewer, c.nowhere},
+	}
+}
+
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, page := range map[string]page{
-		"GET /{$}":                           c.overview,
-		"GET /events":                        c.events,
-		"GET /events/{source}/{id}":          c.event,
-		"GET /events/{source}/{id}/raw":      c.raw,
-		"GET /effects":                       c.effects,
-		"GET /effects/{key}":                 c.effect,
-		"GET /effects/{key}/body":            c.effectBody,
-		"GET /effects/{key}/{action}":        c.askEffect,
-		"POST /effects/{key}/{action}":       c.orderEffect,
-		"GET /destinations":                  c.destinations,
-		"GET /destinations/{name}":           c.destination,
-		"GET /destinations/{name}/{action}":  c.askDestination,
-		"POST /destinations/{name}/{action}": c.orderDestination,
-		"GET /sources":                       c.sources,
-		"GET /sources/{name}":                c.source,
-		"GET /quarantine":                    c.quarantine,
-		"GET /quarantine/verify":             c.askVerify,
-		"POST /quarantine/verify":            c.orderVerify,
-		"GET /jump":                          c.jump,
-		"GET /help":                          c.help,
-		"POST /look":                         c.look,
-		"GET /":                              c.nowhere,
-		"GET /events/{source}/{id}/{any}":    c.nowhere,
-	} {
-		mux.Handle(pattern, c.serve(page))
+	for _, e := range c.entries() {
+		mux.Handle(e.pattern, c.serve(c.only(e.role, e.page)))
 	}
 	mux.Handle("GET /static/{hash}/{file...}", c.assets)
 	return c.atBase(mux)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -87,14 +88,10 @@ func unreadableForm() *problem {
 	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and send it again."}
 }
 
-// operatorOf names the person for the record: by the user name of basic authentication,
-// which is not checked, or else as whoever reached the listener.
+// operatorOf names the person for the record.
 func operatorOf(r *http.Request, reason string) ledger.Operator {
-	by := ledger.Operator{Who: "operator", Via: "console", Reason: reason, RequestID: requestID(r.Context())}
-	if user, _, ok := r.BasicAuth(); ok && strings.TrimSpace(user) != "" && len(user) <= 255 && storable(user) {
-		by.Who = user
-	}
-	return by
+	person := signin.PersonOf(r.Context())
+	return ledger.Operator{Who: person.Name, Role: string(person.Role), Via: "console", Reason: reason, RequestID: requestID(r.Context())}
 }
 
 // doneOf says what was just ordered; only words of ours are said.

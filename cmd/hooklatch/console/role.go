@@ -1,0 +1,34 @@
+package console
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// only refuses whoever has a lesser role, and writes down that it did.
+func (c *Console) only(needed signin.Role, p page) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		person := signin.PersonOf(r.Context())
+		if person.Role.May(needed) {
+			return p(w, r)
+		}
+		c.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "refused for want of a role", slog.String(logkey.Path, r.URL.Path),
+			slog.String(logkey.Person, person.Name), slog.String(logkey.Role, string(person.Role)), slog.String(logkey.RequestID, requestID(r.Context())))
+		return notAllowed(person, needed)
+	}
+}
+
+func notAllowed(person signin.Person, needed signin.Role) *problem {
+	is := "have none"
+	if person.Role != "" {
+		is = fmt.Sprintf("have the role %s", person.Role)
+	}
+	return &problem{
+		status: http.StatusForbidden, heading: "You may not do this",
+		text: fmt.Sprintf("It takes the role %s, and you %s. Whoever keeps the configuration can give it to you.", needed, is),
+	}
+}

@@ -1,0 +1,27 @@
+package signin
+
+import "context"
+
+// Person is whoever asks.
+type Person struct {
+	Name string
+	Role Role
+	// Way is how the listener knows: "loopback" or "token".
+	Way string
+}
+
+// Nameless is what whoever gives no name is called in records.
+const Nameless = "operator"
+
+type personKey struct{}
+
+// WithPerson is a context of what a person asked for.
+func WithPerson(ctx context.Context, p Person) context.Context {
+	return context.WithValue(ctx, personKey{}, p)
+}
+
+// PersonOf is who asked. Nobody, who may nothing, where that was not found out.
+func PersonOf(ctx context.Context) Person {
+	p, _ := ctx.Value(personKey{}).(Person)
+	return p
+}

@@ -1,0 +1,25 @@
+// Package signin is responsible for who it is that asks the admin listener, and what this
+// person may do.
+package signin
+
+import "slices"
+
+// Role is what somebody may do. The zero Role may nothing.
+type Role string
+
+// The roles, each of which may all that those before it may.
+const (
+	Viewer   Role = "viewer"   // reads
+	Operator Role = "operator" // does what concerns one thing, or a bounded number of them
+	Admin    Role = "admin"    // everything
+)
+
+// Roles are all of them, the weakest first.
+func Roles() []Role { return []Role{Viewer, Operator, Admin} }
+
+// May reports whether r includes what is needed.
+func (r Role) May(needed Role) bool {
+	roles := Roles()
+	at := slices.Index(roles, needed)
+	return at >= 0 && slices.Index(roles, r) >= at
+}
