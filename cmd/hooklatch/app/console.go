@@ -43,7 +43,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		},
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
-		URL:          cfg.Admin.ConsoleURL, Version: a.opts.Version, Logger: a.opts.Logger,
+		URL:          cfg.Admin.ConsoleURL, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
 	})
 }
 

@@ -76,6 +76,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 	if a.ConsoleURL != "" {
 		c.URL("console_url", a.ConsoleURL)
 	}
+	c.AtLeast("max_run", a.MaxRun, 1)
 	d.faults("admin", c.Err())
 	if ok && !loopback.Is(host) && a.Token.IsZero() && !d.reported("admin.token") && !d.reported("admin.token_file") {
 		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token or admin.token_file, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))

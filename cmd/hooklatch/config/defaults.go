@@ -25,6 +25,7 @@ func (c *Config) fillIn() {
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)
 	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
+	c.Admin.MaxRun = cmp.Or(c.Admin.MaxRun, defaultMaxRun)
 
 	c.Worker = c.Worker.WithDefaults()
 

@@ -59,7 +59,13 @@ type Admin struct {
 	// forms that come through a proxy. It may have a path, which the proxy may
 	// keep or take away. Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
+	// How many events or effects one run of an operator may concern. Admins may
+	// order more. Defaults to 10000.
+	MaxRun int64 `yaml:"max_run,omitempty"`
 }
+
+// defaultMaxRun is Admin.MaxRun where nobody said.
+const defaultMaxRun = 10_000
 
 // KeyPair names the certificate of a listener. Both files are read again when
 // they change, and at each reload.

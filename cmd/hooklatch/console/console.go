@@ -50,6 +50,8 @@ type Options struct {
 	// URL is where people reach the console, like https://ops.example.com/hooklatch:
 	// links begin with its path, whether a proxy keeps that path or takes it away.
 	URL string
+	// MaxRun is how many events or effects a run of an operator may concern.
+	MaxRun int64
 	// RiverUI is where River UI runs, for links to jobs. Empty: there are none.
 	RiverUI string
 	// Version is that of the program.
