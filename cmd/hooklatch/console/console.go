@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/asset"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -83,7 +84,7 @@ type Console struct {
 	browser   *browse.Browser
 	inbox     *inbox.Inbox
 	ledger    *ledger.Ledger
-	assets    assets
+	assets    asset.Assets
 	templates map[string]*template.Template
 	handler   http.Handler
 	status    shared[*status.Status]
@@ -110,7 +111,7 @@ func New(opts Options) (*Console, error) {
 		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 	}
 	c.status.ask, c.status.now = opts.Status, opts.Now
-	if c.assets, err = readAssets(files); err != nil {
+	if c.assets, err = asset.Read(files); err != nil {
 		return nil, err
 	}
 	if c.templates, err = c.readTemplates(files); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -20,7 +21,7 @@ type effectPage struct {
 
 	Meaning  string
 	OfEvent  bool
-	Payload  payload
+	Payload  pretty.Payload
 	Late     bool // its request is made at the first attempt
 	Headers  []header
 	Orders   []effectOrder // that can be given now
@@ -66,7 +67,7 @@ func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown := effectPage{
 		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
-		OfEvent: e.Event != (identity.EventRef{}), Payload: payloadOf(e.Request.Body, stored), Late: e.Request.Late,
+		OfEvent: e.Event != (identity.EventRef{}), Payload: pretty.Of(e.Request.Body, stored), Late: e.Request.Late,
 		Headers: headersOf(e.Request.Headers), Orders: ordersFor(e.Effect), Commands: commandsOfEffect(e.Effect, stored),
 	}
 	if c.opts.RiverUI != "" && e.JobID != 0 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -22,7 +23,7 @@ type eventPage struct {
 	TraceID  string
 	WhyNone  string // why there are no effects
 	RawPath  string
-	Payload  payload
+	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
 }
@@ -78,7 +79,7 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
 	c.explain(r, l)
 	return c.render(w, http.StatusOK, "event", eventPage{
 		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
-		RawPath: c.base + eventPart(e.EventRef, "/raw"), Payload: payloadOf(e.Payload(), e.Body != nil && e.ErasedAt.IsZero()), Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
+		RawPath: c.base + eventPart(e.EventRef, "/raw"), Payload: pretty.Of(e.Payload(), e.Body != nil && e.ErasedAt.IsZero()), Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
 	})
 }
 

@@ -59,8 +59,8 @@ func (v view) Ago(t time.Time) string {
 func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, error) {
 	layout, err := template.New("").Funcs(template.FuncMap{
 		"path":   func(p string) string { return c.base + p },
-		"asset":  func(name string) string { return c.base + c.assets.url(name) },
-		"icon":   func(name string) template.HTML { return c.assets.icons[name] },
+		"asset":  func(name string) string { return c.base + c.assets.URL(name) },
+		"icon":   c.assets.Icon,
 		"event":  func(ref identity.EventRef) string { return c.base + eventPath(ref) },
 		"effect": func(key string) string { return c.base + effectPath(key) },
 		"state":  stateOf,

@@ -1,4 +1,4 @@
-package console
+package pretty_test
 
 import (
 	"bytes"
@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 )
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
 // shownText is what a person reads of a payload.
-func shownText(p payload) string {
+func shownText(p pretty.Payload) string {
 	if p.HTML != "" {
 		return html.UnescapeString(tag.ReplaceAllString(string(p.HTML), ""))
 	}
@@ -31,7 +33,7 @@ func FuzzPayload(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p := payloadOf(body, true)
+		p := pretty.Of(body, true)
 		for _, found := range tag.FindAllString(string(p.HTML), -1) {
 			require.Regexp(t, `^<(/?details|details open|/?summary|/span|span class="(key|text|figure|word)")>$`, found)
 		}
@@ -47,10 +49,10 @@ func FuzzPayload(f *testing.F) {
 
 func TestPayloads(t *testing.T) {
 	t.Parallel()
-	require.False(t, payloadOf(nil, false).Stored)
-	require.Contains(t, payloadOf([]byte("\xff\xfe"), true).Text, "ff fe")
-	deep := payloadOf([]byte(strings.Repeat("[", 100)+strings.Repeat("]", 100)), true)
+	require.False(t, pretty.Of(nil, false).Stored)
+	require.Contains(t, pretty.Of([]byte("\xff\xfe"), true).Text, "ff fe")
+	deep := pretty.Of([]byte(strings.Repeat("[", 100)+strings.Repeat("]", 100)), true)
 	require.Empty(t, deep.HTML, "too deep to fold")
 	require.NotEmpty(t, deep.Text)
-	require.Equal(t, "{\n  \"a\": [\n    1,\n    {}\n  ]\n}", shownText(payloadOf([]byte(`{"a":[1,{}]}`), true)))
+	require.Equal(t, "{\n  \"a\": [\n    1,\n    {}\n  ]\n}", shownText(pretty.Of([]byte(`{"a":[1,{}]}`), true)))
 }

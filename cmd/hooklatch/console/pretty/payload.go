@@ -1,4 +1,6 @@
-package console
+// Package pretty is responsible for how the bytes of strangers are shown in a page: for
+// people to read, and never as markup.
+package pretty
 
 import (
 	"encoding/hex"
@@ -18,8 +20,8 @@ const (
 	maxHex = 4 << 10
 )
 
-// payload is how the bytes of an event or a request are shown.
-type payload struct {
+// Payload is how the bytes of an event or a request are shown.
+type Payload struct {
 	Stored bool
 	Size   int
 	Cut    bool
@@ -28,8 +30,9 @@ type payload struct {
 	Binary bool          // Text is a dump
 }
 
-func payloadOf(body []byte, stored bool) payload {
-	p := payload{Stored: stored, Size: len(body)}
+// Of shows a body. What is not stored shows nothing.
+func Of(body []byte, stored bool) Payload {
+	p := Payload{Stored: stored, Size: len(body)}
 	switch {
 	case !stored:
 	case !utf8.Valid(body):

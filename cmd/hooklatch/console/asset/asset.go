@@ -1,4 +1,6 @@
-package console
+// Package asset is responsible for the files that pages need besides their own: styles,
+// scripts, fonts and icons.
+package asset
 
 import (
 	"bytes"
@@ -14,16 +16,17 @@ import (
 	"time"
 )
 
-// assets are the files below static/, under a name of all of them together: what is
-// fetched once is not asked for again until one of them changes.
-type assets struct {
+// Assets are files under a name of all of them together: what is fetched once is not
+// asked for again until one of them changes.
+type Assets struct {
 	files map[string][]byte
 	icons map[string]template.HTML
 	hash  string
 }
 
-func readAssets(files fs.FS) (assets, error) {
-	a := assets{files: map[string][]byte{}, icons: map[string]template.HTML{}}
+// Read reads those below static/. What is in icon/ is not served: it stands in pages.
+func Read(files fs.FS) (Assets, error) {
+	a := Assets{files: map[string][]byte{}, icons: map[string]template.HTML{}}
 	sum := sha256.New()
 	err := fs.WalkDir(files, "static", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -58,11 +61,14 @@ func iconOf(svg []byte) template.HTML {
 		"<" + strings.Join(strings.Fields(string(drawing)), " ") + "</svg>")
 }
 
-// url is where an asset is, below the path of the console.
-func (a assets) url(name string) string { return "/static/" + a.hash + "/" + name }
+// URL is where one is, below the path of the console.
+func (a Assets) URL(name string) string { return "/static/" + a.hash + "/" + name }
+
+// Icon is one by its name, as it stands in a page.
+func (a Assets) Icon(name string) template.HTML { return a.icons[name] }
 
 // ServeHTTP implements http.Handler.
-func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	content, found := a.files[name]
 	if !found || r.PathValue("hash") != a.hash {
