@@ -56,6 +56,10 @@ for each provider, the worker, a demo receiver and a demo mail server.
 Data, secrets and the configuration it runs with are kept in ./.hooklatch; the
 other commands find the configuration there. Ctrl-C stops everything.
 
+A new database begins with four examples, whose ids say so: an event that is done
+and came twice, one whose effect waits for you, one that no route wanted, and a
+delivery that was refused.
+
 With --config it runs your own configuration on the embedded Postgres instead,
 which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 		Args: cobra.NoArgs,
@@ -133,7 +137,10 @@ func (d *dev) run(ctx context.Context) (err error) {
 	}
 	return d.serve(ctx, app.Options{
 		Config: cfg, GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
-	}, d.announce)
+	}, func(a *app.App) {
+		d.announce(a)
+		d.addExamples(ctx, a.GatewayAddr().String())
+	})
 }
 
 // serve runs gateway and worker, with what is the same for every configuration.
@@ -259,7 +266,6 @@ func (d *dev) announce(a *app.App) {
 	}
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
-	fmt.Fprintf(&b, "ready in %.1fs\n\n", time.Since(d.started).Seconds())
 	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(devSourceNames(), ",")))
 	if d.forward == "" {
@@ -270,7 +276,10 @@ func (d *dev) announce(a *app.App) {
 	}
 	line("mail", "smtp://"+d.mta)
 	line("config", d.devConfig()+", with the secrets and the URL of the database")
-	fmt.Fprintf(&b, "\ntry in another terminal:\n")
+	if d.forward == "" {
+		line("examples", "in the console: one event of each fate, where there was no event yet")
+	}
+	fmt.Fprintf(&b, "\nready in %.1fs; try in another terminal:\n", time.Since(d.started).Seconds())
 	for _, try := range []string{"send stripe --type invoice.paid --times 340 --parallel 64", "events list", "effects list"} {
 		fmt.Fprintf(&b, "  %s %s%s\n", d.name, try, flag)
 	}

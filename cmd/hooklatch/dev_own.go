@@ -85,12 +85,11 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value) {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
-	fmt.Fprintf(&b, "ready in %.1fs\n\n", time.Since(d.started).Seconds())
+	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
-	line("status", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("config", cfg.Path())
 	// The other commands need it, and the database is for this machine only.
-	fmt.Fprintf(&b, "\nin another terminal, before other commands:\n  export DATABASE_URL=%s\n", quoted(database.Reveal()))
+	fmt.Fprintf(&b, "\nready in %.1fs; in another terminal, before other commands:\n  export DATABASE_URL=%s\n", time.Since(d.started).Seconds(), quoted(database.Reveal()))
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()
 	defer d.printing.Unlock()

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -45,6 +46,13 @@ func devSourceNames() []string {
 		names = append(names, s.name)
 	}
 	return names
+}
+
+// devSecret is a secret as the provider of a source spells them, which nobody knows.
+func devSecret(source string) secret.Value {
+	sources := devSources()
+	at := slices.IndexFunc(sources, func(s devSource) bool { return s.name == source })
+	return secret.New(sources[at].fresh())
 }
 
 func randomHex() string {
@@ -154,6 +162,20 @@ func (s *devSettings) yaml() (string, error) {
 		return "", fmt.Errorf("address of the demo mail server: %w", err)
 	}
 	target, private := "http://"+s.receiver+"/effects", ""
+	// The examples need a receiver of ours.
+	skip, example, exampleRoute := "", "", ""
+	if s.forward == "" {
+		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that no route wants", exampleSkipped)
+		example = fmt.Sprintf(`
+  # It does not answer the first attempt of an effect: the next one is for a person to order.
+  %s:
+    http:
+      url: %s
+      sign: {standard_webhooks: [%s]}
+    policy: at_most_once`, devExample, scalar("http://"+s.receiver+demo.UnansweredPath), scalar(s.sign.Reveal()))
+		exampleRoute = fmt.Sprintf(`
+  - {name: unanswered, from: stripe, types: [charge.refunded], when: event.id == %q, to: %s}`, exampleParked, devExample)
+	}
 	if s.forward != "" {
 		target = s.forward
 		// A person who forwards to a name of their own network wants to reach it.
@@ -184,12 +206,12 @@ destinations:
       sign: {standard_webhooks: [%s]}
 %s    retry: {initial: 1s, max: 1m}
   %s:
-    smtp: {host: %s, port: %s, from: Hooklatch <hooklatch@example.com>, tls: none}
+    smtp: {host: %s, port: %s, from: Hooklatch <hooklatch@example.com>, tls: none}%s
 
 routes:
   # Every event goes to the app as it came.
   - name: everything
-    from: "*"
+    from: "*"%s
     to: %s
   # A paid invoice is a mail, too: one for each invoice.
   - name: receipts
@@ -201,8 +223,8 @@ routes:
     email:
       recipient: body.data.object.customer_email
       subject: Receipt {{ .body.data.object.id }}
-      text: Thank you. This mail is because of event {{ .event.id }}.
-`, devDestination, scalar(target), scalar(s.sign.Reveal()), private, devMail, scalar(host), port, devDestination, devMail)
+      text: Thank you. This mail is because of event {{ .event.id }}.%s
+`, devDestination, scalar(target), scalar(s.sign.Reveal()), private, devMail, scalar(host), port, example, skip, devDestination, devMail, exampleRoute)
 	return b.String(), nil
 }
 

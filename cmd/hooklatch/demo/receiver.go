@@ -30,6 +30,10 @@ const (
 	readHeaderTimeout = 5 * time.Second
 )
 
+// UnansweredPath is where the first request of each key gets no answer: whoever sent it
+// cannot know what became of it. Later ones are received like all others.
+const UnansweredPath = "/unanswered"
+
 // ReceiverOptions configure a Receiver.
 type ReceiverOptions struct {
 	// Listener is served until Stop. Required.
@@ -62,6 +66,7 @@ type Receiver struct {
 	server   *http.Server
 	serving  sync.WaitGroup
 	seen     *once[Seen] // by key; the first request with one is that which applies
+	hungUp   *once[int]  // by key, how often at UnansweredPath
 }
 
 // NewReceiver makes a Receiver that does not serve yet.
@@ -76,10 +81,11 @@ func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
 	if opts.Print == nil {
 		opts.Print = func(string) {}
 	}
-	r := &Receiver{opts: opts, verifier: verifier, seen: newOnce(func(s *Seen) { s.Times++ })}
+	r := &Receiver{opts: opts, verifier: verifier, seen: newOnce(func(s *Seen) { s.Times++ }), hungUp: newOnce(func(n *int) { *n++ })}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /seen", r.list)
 	mux.HandleFunc("POST /", r.receive)
+	mux.HandleFunc("POST "+UnansweredPath, r.hangUpOnce)
 	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
 	return r, nil
 }
@@ -137,6 +143,16 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	r.opts.Print(seen.line())
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the peer is gone
+}
+
+// hangUpOnce is an example of a receiver that nobody hears from again.
+func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
+	key := request.Header.Get("Idempotency-Key")
+	if key != "" && r.hungUp.note(key, 0) == 1 {
+		r.opts.Print("receiver  hung up  on the request with key " + key + ", as an example")
+		panic(http.ErrAbortHandler) // ends the connection without an answer
+	}
+	r.receive(w, request)
 }
 
 func (s Seen) line() string {

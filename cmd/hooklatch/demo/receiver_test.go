@@ -35,8 +35,19 @@ func listener(t *testing.T) net.Listener {
 // body of the answer.
 func post(t *testing.T, base, key, sign string) (int, string) {
 	t.Helper()
+	response, err := http.DefaultClient.Do(request(t, base+"/effects", key, sign))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}
+
+// request is a signed one with an idempotency key.
+func request(t *testing.T, to, key, sign string) *http.Request {
+	t.Helper()
 	const body = `{"type":"invoice.paid"}`
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/effects", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(body))
 	require.NoError(t, err)
 	r.Close = true
 	if sign != "" {
@@ -50,12 +61,7 @@ func post(t *testing.T, base, key, sign string) (int, string) {
 		r.Header.Set("Idempotency-Key", key)
 	}
 	r.Header.Set("Hooklatch-Event-Type", "invoice.paid")
-	response, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(text)
+	return r
 }
 
 func TestReceiverAppliesEachKeyOnce(t *testing.T) {
@@ -85,6 +91,25 @@ func TestReceiverAppliesEachKeyOnce(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = post(t, base, "", testSecret)
 	require.Equal(t, http.StatusBadRequest, status)
+	require.Len(t, receiver.Seen(), 1)
+}
+
+// What got no answer is received when it comes again.
+func TestReceiverLeavesAFirstRequestUnanswered(t *testing.T) {
+	t.Parallel()
+	l := listener(t)
+	receiver, err := demo.NewReceiver(demo.ReceiverOptions{Listener: l, Secret: secret.New(testSecret)})
+	require.NoError(t, err)
+	receiver.Start()
+	t.Cleanup(func() { require.NoError(t, receiver.Stop(context.Background())) })
+	to := "http://" + l.Addr().String() + demo.UnansweredPath
+	_, err = new(http.Transport).RoundTrip(request(t, to, "hl_1", testSecret)) //nolint:bodyclose // there is none
+	require.Error(t, err)
+	require.Empty(t, receiver.Seen())
+	response, err := http.DefaultClient.Do(request(t, to, "hl_1", testSecret))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Len(t, receiver.Seen(), 1)
 }
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+)
+
+// devExample is the destination whose first attempts get no answer: it is at_most_once,
+// so they wait for a person.
+const devExample = "example"
+
+// The ids of examples say that they are some. Routes name two of them.
+const (
+	exampleParked  = "evt_example_parked"
+	exampleSkipped = "evt_example_skipped"
+)
+
+// example is a delivery that a database begins with.
+type example struct {
+	source, eventType, id string
+	times                 int
+	forged                bool // signed by somebody who does not know the secret
+}
+
+// examples are one of each thing that may become of a delivery, so that the console has
+// something to show.
+func examples() []example {
+	return []example{
+		{source: "stripe", eventType: "invoice.paid", id: "evt_example_paid", times: 2}, // the second is a duplicate
+		{source: "stripe", eventType: "charge.refunded", id: exampleParked, times: 1},
+		{source: "stripe", eventType: "customer.updated", id: exampleSkipped, times: 1},
+		{source: "shopify", eventType: "orders/create", id: "example_refused", times: 1, forged: true},
+	}
+}
+
+// addExamples has the examples delivered to a database that nothing was ever delivered to,
+// without holding anything up. They are for the receiver that comes with dev: who
+// forwards gets none.
+func (d *dev) addExamples(ctx context.Context, gateway string) {
+	if d.forward != "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	d.teardown.Add("examples", devStopTimeout, func(context.Context) error {
+		cancel()
+		<-ended
+		return nil
+	})
+	go func() {
+		defer close(ended)
+		if err := d.deliverExamples(ctx, gateway); err != nil && ctx.Err() == nil {
+			d.logger.WarnContext(ctx, "the examples were not delivered", slog.Any(logkey.Err, err))
+		}
+	}()
+}
+
+func (d *dev) deliverExamples(ctx context.Context, gateway string) error {
+	c := &cli{process: d.process, configPath: d.devConfig(), database: d.database}
+	empty := false
+	if err := c.withOutbox(ctx, func(o *outbox.Outbox) error {
+		newest, err := o.Browser().Events(ctx, browse.EventFilter{}, browse.Beginning, 1)
+		empty = len(newest.Rows) == 0
+		return err
+	}); err != nil || !empty {
+		return err
+	}
+	var errs []error
+	for _, e := range examples() {
+		if err := d.deliverExample(ctx, c, e, gateway); err != nil {
+			errs = append(errs, fmt.Errorf("example %s: %w", e.id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *dev) deliverExample(ctx context.Context, c *cli, e example, gateway string) error {
+	s, err := c.newSender(e.source, sendOptions{url: "http://" + gateway, parallel: 1})
+	if err != nil {
+		return err
+	}
+	defer s.client.CloseIdleConnections()
+	if e.forged {
+		s.key = devSecret(e.source)
+	}
+	event := s.provider.Sample(e.eventType, e.id, time.Now())
+	for range e.times {
+		if came := s.deliver(ctx, event); came.err != nil || !e.forged && came.body != "" {
+			return errors.Join(came.err, errors.New(came.body))
+		}
+	}
+	return nil
+}
