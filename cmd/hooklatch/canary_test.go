@@ -31,7 +31,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			settings.sign = secret.New(encoded)
 			text, err := settings.yaml()
 			require.NoError(t, err)
-			text = strings.Replace(text, "admin:\n", "admin:\n  token: "+canary+"-admin\n", 1)
+			text = strings.Replace(text, "admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n", 1)
 			// Without its breaker, which would keep effects from being tried and refused.
 			return strings.Replace(text, "    http:\n", "    breaker: {off: true}\n    http:\n      bearer: "+canary+"-bearer\n      headers: {X-Api-Key: "+canary+"-header}\n", 1)
 		},

@@ -11,18 +11,16 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // DefaultListen is on loopback: no token is needed there.
@@ -64,19 +62,16 @@ type Destination struct {
 // Options configure an Admin.
 type Options struct {
 	// Listen is the TCP address of Start. Defaults to DefaultListen. An address
-	// that is not on loopback needs a Token.
+	// that is not on loopback needs a SignIn that asks.
 	Listen string
 	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Nil: plain HTTP.
 	TLS *tls.Config
 	// ListenHint completes "set ..." in the error about a taken address: how
 	// the user changes it. Defaults to naming admin.listen.
 	ListenHint string
-	// Token is asked for everywhere but at /healthz and /readyz: as bearer
-	// token, or as password of HTTP basic authentication with any user name.
-	// An address that guesses wrong ten times is throttled.
-	// Empty: nothing is asked, and only requests to a loopback host name are
-	// answered, so that no web site can reach the page through a browser.
-	Token secret.Value
+	// SignIn finds out who asks, everywhere but at /healthz and /readyz. Nil: nothing is
+	// asked for, and only requests to a loopback host name are answered.
+	SignIn *signin.Guard
 
 	// Ready fails when this process cannot do its work; /readyz asks it and gives
 	// it 2 seconds. Nil: always ready.
@@ -104,16 +99,13 @@ type Options struct {
 
 // Admin is the admin listener. It is safe for concurrent use and for one Start.
 type Admin struct {
-	opts         Options
-	handler      http.Handler
-	origins      *http.CrossOriginProtection
-	server       *http.Server
-	startedAt    time.Time
-	probe        singleflight.Group
-	readiness    readiness
-	authFailures *rate.Limiter
-	guesses      *guesses
-	token        atomic.Pointer[secret.Value] // in effect; empty: nothing is asked
+	opts      Options
+	handler   http.Handler
+	origins   *http.CrossOriginProtection
+	server    *http.Server
+	startedAt time.Time
+	probe     singleflight.Group
+	readiness readiness
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -135,11 +127,14 @@ func New(opts Options) (*Admin, error) {
 	if opts.Now == nil {
 		opts.Now = clock.Now
 	}
+	if opts.SignIn == nil {
+		opts.SignIn = signin.New(signin.Options{Logger: opts.Logger, Now: opts.Now})
+	}
 	host, _, err := net.SplitHostPort(opts.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("admin: address %q must be host:port: %w", opts.Listen, err)
 	}
-	if opts.Token.IsZero() && !loopback.Is(host) {
+	if !opts.SignIn.Asks() && !loopback.Is(host) {
 		return nil, fmt.Errorf("admin: address %q can be reached from other machines: set admin.token, or listen on %s", opts.Listen, DefaultListen)
 	}
 	origins, err := originsOf(opts.ConsoleURL)
@@ -147,13 +142,10 @@ func New(opts Options) (*Admin, error) {
 		return nil, fmt.Errorf("admin: console URL: %w", err)
 	}
 	a := &Admin{
-		opts:         opts,
-		origins:      origins,
-		startedAt:    opts.Now(),
-		authFailures: rate.NewLimiter(1, 10), // log lines a second, and at once
-		guesses:      newGuesses(opts.Now),
+		opts:      opts,
+		origins:   origins,
+		startedAt: opts.Now(),
 	}
-	a.token.Store(&opts.Token)
 	a.handler = a.routes()
 	a.server = &http.Server{
 		Handler:           a.handler,
@@ -167,17 +159,10 @@ func New(opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// SetToken changes what is asked for from now on. Whether anything is, is fixed by New.
-func (a *Admin) SetToken(token secret.Value) {
-	if token.IsZero() == a.opts.Token.IsZero() {
-		a.token.Store(&token)
-	}
-}
-
 // Handler is everything the listener serves.
 func (a *Admin) Handler() http.Handler { return a.handler }
 
-// routes asks for the token everywhere but at the two probes: what is added to
+// routes asks who it is everywhere but at the two probes: what is added to
 // private is private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
@@ -191,7 +176,7 @@ func (a *Admin) routes() http.Handler {
 	public := http.NewServeMux()
 	public.HandleFunc("GET /healthz", a.healthz)
 	public.HandleFunc("GET /readyz", a.readyz)
-	public.Handle("/", a.guard(private))
+	public.Handle("/", a.opts.SignIn.Handler(private))
 	return secureHeaders(a.sameOrigin(public))
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -72,7 +73,9 @@ func get(t *testing.T, a *admin.Admin, path string, change ...func(*http.Request
 	return recorder
 }
 
-func withToken(o *admin.Options) { o.Token = secret.New(token) }
+func withToken(o *admin.Options) {
+	o.SignIn = signin.New(signin.Options{Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}})
+}
 
 func TestABareProcess(t *testing.T) {
 	t.Parallel()
@@ -118,7 +121,9 @@ func TestListenAddressNeedsToken(t *testing.T) {
 	for _, listen := range []string{":8081", "0.0.0.0:8081", "[::]:8081", "10.0.0.1:8081", "admin.internal:8081"} {
 		_, err := admin.New(admin.Options{Listen: listen})
 		require.ErrorContains(t, err, "set admin.token", listen)
-		_, err = admin.New(admin.Options{Listen: listen, Token: secret.New(token)})
+		opts := admin.Options{Listen: listen}
+		withToken(&opts)
+		_, err = admin.New(opts)
 		require.NoError(t, err, listen)
 	}
 	for _, listen := range []string{"127.0.0.1:0", "[::1]:0", "localhost:0", ""} {

@@ -44,7 +44,7 @@ func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusOK, ready{Ready: true})
-	case a.judge(r) == right:
+	case a.opts.SignIn.Knows(r):
 		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: redact(err.Error())})
 	default:
 		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: inShort(err)})

@@ -15,11 +15,12 @@ func (a *App) makeAdmin() error {
 	if err != nil {
 		return err
 	}
+	a.signin = a.makeSignIn()
 	a.admin, err = admin.New(admin.Options{
 		Listen:       a.opts.Config.Admin.Listen,
 		ListenHint:   a.opts.AdminHint,
 		TLS:          a.certificates.config("admin.tls"),
-		Token:        a.opts.Config.Admin.Token,
+		SignIn:       a.signin,
 		Ready:        a.Ready,
 		Metrics:      a.telemetry.Metrics,
 		Console:      pages.Handler(),

@@ -61,7 +61,7 @@ func (a *App) put(next *config.Config) error {
 	renew()
 	a.certificates.use(pairs)
 	a.config.Store(inEffect(old, next))
-	a.admin.SetToken(a.config.Load().Admin.Token)
+	a.signin.SetTokens(tokensOf(a.config.Load().Admin))
 	return nil
 }
 
@@ -127,8 +127,8 @@ func inEffect(old, next *config.Config) *config.Config {
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
 	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
-	if !old.Admin.Token.IsZero() && !next.Admin.Token.IsZero() { // whether one is asked for is fixed when it starts
-		kept.Admin.Token = next.Admin.Token
+	if old.Admin.Asks() && next.Admin.Asks() { // whether one is asked for is fixed when it starts
+		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
 	kept.Destinations = maps.Clone(old.Destinations)
 	for _, name := range renewed(old, next) {

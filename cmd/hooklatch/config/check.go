@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/size"
@@ -68,23 +67,6 @@ func (c *Config) checkMemory(d *decoder) {
 				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))
 		}
 	}
-}
-
-func (a Admin) check(d *decoder, g Gateway) {
-	var c option.Check
-	host, ok := c.Address("listen", a.Listen)
-	if a.ConsoleURL != "" {
-		c.URL("console_url", a.ConsoleURL)
-	}
-	c.AtLeast("max_run", a.MaxRun, 1)
-	d.faults("admin", c.Err())
-	if ok && !loopback.Is(host) && a.Token.IsZero() && !d.reported("admin.token") && !d.reported("admin.token_file") {
-		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token or admin.token_file, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
-	}
-	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
-		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
-	}
-	a.TLS.check(d, "admin.tls")
 }
 
 func (k *KeyPair) check(d *decoder, at string) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox/option"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // Gateway configures the listener that takes deliveries.
@@ -43,29 +42,6 @@ func (g Gateway) validate() error {
 	c.Positive("drain_timeout", g.DrainTimeout)
 	return c.Err()
 }
-
-// Admin configures the listener for people and probes.
-type Admin struct {
-	// Address to listen on, host:port. Anything but a loopback address needs a
-	// token. Defaults to 127.0.0.1:8081.
-	Listen string `yaml:"listen,omitempty"`
-	// Certificate and key. Defaults to plain HTTP.
-	TLS *KeyPair `yaml:"tls,omitempty"`
-	// Token that console, API and metrics ask for. A client address that was
-	// wrong about it ten times is answered 429. Defaults to none, which only a
-	// loopback address allows.
-	Token secret.Value `yaml:"token,omitempty"`
-	// URL under which people reach the console, for the links in jobs and for
-	// forms that come through a proxy. It may have a path, which the proxy may
-	// keep or take away. Defaults to the address above.
-	ConsoleURL string `yaml:"console_url,omitempty"`
-	// How many events or effects one run of an operator may concern. Admins may
-	// order more. Defaults to 10000.
-	MaxRun int64 `yaml:"max_run,omitempty"`
-}
-
-// defaultMaxRun is Admin.MaxRun where nobody said.
-const defaultMaxRun = 10_000
 
 // KeyPair names the certificate of a listener. Both files are read again when
 // they change, and at each reload.

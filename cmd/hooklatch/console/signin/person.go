@@ -6,9 +6,18 @@ import "context"
 type Person struct {
 	Name string
 	Role Role
-	// Way is how the listener knows: "loopback" or "token".
-	Way string
+	// Way is how the listener knows.
+	Way Way
 }
+
+// Way is how somebody is known.
+type Way string
+
+// The ways.
+const (
+	WayLoopback Way = "loopback" // nothing is asked for on this machine
+	WayToken    Way = "token"
+)
 
 // Nameless is what whoever gives no name is called in records.
 const Nameless = "operator"

@@ -1,4 +1,4 @@
-package admin
+package signin
 
 import (
 	"net/netip"
