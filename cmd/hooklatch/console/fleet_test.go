@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -11,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
@@ -119,4 +123,37 @@ func TestWithoutAConfigurationThereAreStillPages(t *testing.T) {
 	require.Contains(t, b.page(t, "/events/stripe/evt_1"), "this process has no routes")
 	require.Contains(t, b.page(t, "/sources/stripe"), "not in the configuration")
 	crawl(t, b)
+}
+
+// Beside the pages stands how much of it waits for a person, once that is known.
+func TestTheRailSaysWhatWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	b.doubted(t, "evt_2")
+	b.refuse(t, "forged")
+	require.NoError(t, b.box.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ada", Via: "cli"}))
+	require.NotContains(t, b.page(t, "/help"), `class="badge"`, "a page does not wait for it")
+	require.Eventually(t, func() bool {
+		page := b.page(t, "/help")
+		return strings.Contains(page, `Effects <span class="badge">2<`) && strings.Contains(page, `Destinations <span class="badge">1<`) &&
+			strings.Contains(page, `Quarantine <span class="badge">1<`)
+	}, time.Minute, 10*time.Millisecond)
+	wellMade(t, "/help", b.page(t, "/help"))
+}
+
+func TestPagesDoNotNeedWhatTheRailSays(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	b := setup(t, func(o *console.Options) {
+		o.Status = func(context.Context) (*status.Status, error) {
+			<-never
+			return nil, errors.New("away")
+		}
+	})
+	b.failed(t, "evt_1")
+	for _, path := range []string{"/events", "/effects", "/destinations", "/help"} {
+		require.NotContains(t, b.page(t, path), `class="badge"`, path)
+	}
 }

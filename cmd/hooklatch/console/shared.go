@@ -3,21 +3,32 @@ package console
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// sharedFor is how long one answer is for all who ask: twenty people who keep a page open
-// cost what one does.
-const sharedFor = 2 * time.Second
+const (
+	// sharedFor is how long one answer is for all who ask: twenty people who keep a page
+	// open cost what one does.
+	sharedFor = 2 * time.Second
+	// glanceTimeout bounds what is asked for while nobody waits for it.
+	glanceTimeout = 5 * time.Second
+)
 
 // shared is an answer that many ask for at the same time.
 type shared[T any] struct {
 	ask func(ctx context.Context) (T, error)
 	now func() time.Time
 
-	mu     sync.Mutex // held while it is asked: others wait for the same answer
+	mu     sync.Mutex                  // held while it is asked: others wait for the same answer
+	newest atomic.Pointer[answered[T]] // nil: there is none
+	asking atomic.Bool                 // by glance
+}
+
+// answered is an answer, which nobody may change, and when it was one.
+type answered[T any] struct {
 	answer T
-	at     time.Time // zero: there is none
+	at     time.Time
 }
 
 // get returns the answer, which nobody may change. It is asked again when it is too old,
@@ -25,13 +36,41 @@ type shared[T any] struct {
 func (s *shared[T]) get(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.now(); s.at.IsZero() || now.Sub(s.at) >= sharedFor || now.Before(s.at) {
-		answer, err := s.ask(ctx)
-		if err != nil {
-			s.at = time.Time{}
-			return answer, err
-		}
-		s.answer, s.at = answer, s.now()
+	if known := s.newest.Load(); known != nil && s.age(known) < sharedFor {
+		return known.answer, nil
 	}
-	return s.answer, nil
+	answer, err := s.ask(ctx)
+	if err != nil {
+		s.newest.Store(nil)
+		return answer, err
+	}
+	s.newest.Store(&answered[T]{answer, s.now()})
+	return answer, nil
+}
+
+// glance returns the newest answer, and false when there is none or it is stale. It never
+// waits: when the answer is so old that it should be asked for again, that is done while
+// the caller goes on, once at a time.
+func (s *shared[T]) glance(again, stale time.Duration) (answer T, known bool) {
+	last := s.newest.Load()
+	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
+		go func() {
+			defer s.asking.Store(false)
+			ctx, cancel := context.WithTimeout(context.Background(), glanceTimeout)
+			defer cancel()
+			_, _ = s.get(ctx) // without an answer there is nothing to show
+		}()
+	}
+	if last == nil || s.age(last) >= stale {
+		return answer, false
+	}
+	return last.answer, true
+}
+
+// age is how old an answer is: very, when the clock was set back since.
+func (s *shared[T]) age(of *answered[T]) time.Duration {
+	if age := s.now().Sub(of.at); age >= 0 {
+		return age
+	}
+	return time.Duration(1<<63 - 1)
 }

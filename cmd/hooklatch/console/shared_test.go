@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,4 +49,42 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	n, err = s.get(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
+}
+
+// Who only glances never waits, and is shown nothing that is stale.
+func TestAGlanceNeverWaits(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	asked, answers := make(chan struct{}), make(chan int)
+	s := &shared[int]{now: func() time.Time { return time.Unix(now.Load(), 0) }, ask: func(context.Context) (int, error) {
+		asked <- struct{}{}
+		n, some := <-answers
+		if !some {
+			return 0, errors.New("away")
+		}
+		return n, nil
+	}}
+	_, known := s.glance(10*time.Second, time.Minute)
+	require.False(t, known)
+	<-asked
+	_, known = s.glance(10*time.Second, time.Minute)
+	require.False(t, known, "it is asked once at a time")
+	answers <- 7
+	require.Eventually(t, func() bool {
+		n, known := s.glance(10*time.Second, time.Minute)
+		return known && n == 7
+	}, time.Minute, time.Millisecond)
+
+	require.Eventually(t, func() bool { return !s.asking.Load() }, time.Minute, time.Millisecond)
+	now.Add(30)
+	n, known := s.glance(10*time.Second, time.Minute)
+	require.True(t, known)
+	require.Equal(t, 7, n, "the old answer serves while a new one is asked for")
+	<-asked
+	close(answers)
+	require.Eventually(t, func() bool { return s.newest.Load() == nil }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !s.asking.Load() }, time.Minute, time.Millisecond)
+	s.newest.Store(&answered[int]{7, time.Unix(now.Load()-60, 0)})
+	_, known = s.glance(time.Hour, time.Minute)
+	require.False(t, known, "it is stale")
 }

@@ -24,6 +24,7 @@ type view struct {
 	Version   string
 	RequestID string
 	Now       time.Time
+	Badges    badges
 }
 
 // Time is a point in time: absolute in the chosen zone, how long ago, and to the
@@ -104,7 +105,7 @@ func (c *Console) render(w http.ResponseWriter, status int, name string, page an
 func (c *Console) view(r *http.Request, section, title string) view {
 	return view{
 		Title: title, Section: section, Look: lookOf(r), Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
-		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(),
+		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(), Badges: c.badges(),
 	}
 }
 
