@@ -50,4 +50,5 @@ const (
 	TraceID      = "trace_id"      // of the trace the line belongs to
 	URL          = "url"           // without user, password and query
 	Version      = "version"       // of this program
+	Way          = "way"           // how somebody signed in
 )

@@ -1,8 +1,10 @@
 package signin
 
 import (
+	"crypto/hmac"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +22,15 @@ type Options struct {
 	// nothing is asked for, and only requests to a loopback host name are answered, so
 	// that no web site can reach the listener through a browser.
 	Tokens []Token
+	// Logins keep who is signed in. Nil: nobody can sign in, and each request carries a
+	// token.
+	Logins *Logins
+	// Page renders what whoever is not known is shown. Nil: there are no pages.
+	Page func(w http.ResponseWriter, r *http.Request, p Page)
+	// ConsoleURL is where people reach the console. Nil: at the listener itself.
+	ConsoleURL *url.URL
+	// TLS says that the listener speaks it.
+	TLS bool
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to that of package clock.
@@ -29,6 +40,9 @@ type Options struct {
 // Guard finds out who asks. It is safe for concurrent use, and has nothing to stop.
 type Guard struct {
 	opts     Options
+	logins   *Logins // nil: there are none
+	base     string  // path of Options.ConsoleURL
+	secure   bool    // browsers come over HTTPS
 	asks     bool
 	guesses  *guesses
 	tokens   atomic.Pointer[credentials] // in effect
@@ -45,8 +59,13 @@ func New(opts Options) *Guard {
 	}
 	g := &Guard{
 		opts:     opts,
+		logins:   opts.Logins,
+		secure:   opts.TLS,
 		guesses:  newGuesses(opts.Now),
 		failures: rate.NewLimiter(1, 10), // log lines a second, and at once
+	}
+	if opts.ConsoleURL != nil {
+		g.base, g.secure = BaseOf(opts.ConsoleURL), g.secure || opts.ConsoleURL.Scheme == "https"
 	}
 	tokens := credentialsOf(opts.Tokens)
 	g.asks = len(*tokens) > 0
@@ -67,23 +86,69 @@ func (g *Guard) SetTokens(tokens []Token) {
 }
 
 // Handler lets those through who are known, and tells next who they are: see PersonOf.
+// What pages are made of, which is the same for all, is for everybody.
 func (g *Guard) Handler(next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	if g.opts.Page != nil {
+		for _, route := range g.Routes() {
+			mux.HandleFunc(route.Pattern, route.serve)
+		}
+		mux.Handle("GET /static/", next)
+	}
+	mux.Handle("/", g.known(next))
+	inside := AtBase(g.base, mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.asks && !loopback.Called(r) {
 			refuse(w, http.StatusMisdirectedRequest, "call this address as localhost, or set admin.token")
 			return
 		}
-		switch person, found := g.judge(r); found {
+		inside.ServeHTTP(w, r)
+	})
+}
+
+// known lets those through who are.
+func (g *Guard) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person, found := g.judge(r)
+		if cookie := g.cookieOf(r); found == wrong && g.logins != nil && cookie != "" && r.Header.Get("Authorization") == "" {
+			of, signedIn, err := g.recall(r, cookie)
+			if err != nil {
+				g.away(w, r, err)
+				return
+			}
+			if signedIn {
+				person, found = of.Person, right
+			}
+		}
+		switch found {
 		case right:
 			next.ServeHTTP(w, r.WithContext(WithPerson(r.Context(), person)))
 		case throttled:
 			w.Header().Set("Retry-After", "10")
 			refuse(w, http.StatusTooManyRequests, "too many wrong tokens from this address, try again later")
 		case wrong:
-			w.Header().Set("WWW-Authenticate", `Basic realm="hooklatch", charset="UTF-8"`)
-			refuse(w, http.StatusUnauthorized, "unauthorized")
+			g.notKnown(w, r)
 		}
 	})
+}
+
+// recall is who signed in with a cookie. The login is over when what it relies on is no
+// longer as it was: its token was taken away or replaced. A token that has got another
+// role gives it to those who are signed in by it.
+func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
+	found, ok, err := g.logins.find(r.Context(), cookie)
+	if err != nil || !ok {
+		return login{}, false, err
+	}
+	if found.Way == WayToken {
+		for _, one := range *g.tokens.Load() {
+			if one.Name == found.token && hmac.Equal(basisOf(cookie, one.Secret.Reveal()), found.basis) {
+				found.Role = one.Role
+				return found, true, nil
+			}
+		}
+	}
+	return login{}, false, g.logins.end(r.Context(), cookie)
 }
 
 // Knows reports whether the bearer of a token asks, or anybody where none is asked for. It

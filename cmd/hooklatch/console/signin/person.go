@@ -8,6 +8,8 @@ type Person struct {
 	Role Role
 	// Way is how the listener knows.
 	Way Way
+	// Cookie is true for whoever signed in, and can sign out.
+	Cookie bool
 }
 
 // Way is how somebody is known.

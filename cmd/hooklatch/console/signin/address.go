@@ -1,0 +1,38 @@
+package signin
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Local is a path of ours, with its query, that somebody named: what leads anywhere else
+// is the first page.
+func Local(given string) string {
+	const most, first = 2 << 10, "/"
+	if len(given) > most || !strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") ||
+		strings.ContainsFunc(given, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
+		return first
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.IsAbs() || u.Host != "" || strings.HasPrefix(u.Path, "//") || strings.Contains(u.Path, `\`) {
+		return first
+	}
+	return u.RequestURI()
+}
+
+// AtBase takes the path below which people reach the console away, where a proxy kept it.
+func AtBase(base string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), base+"/"); below && base != "" {
+			stripped, at := *r, *r.URL
+			at.RawPath = "/" + rest
+			at.Path, _ = url.PathUnescape(at.RawPath) // EscapedPath is valid
+			stripped.URL, r = &at, &stripped
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// BaseOf is the path of a URL of the console, without a slash at its end.
+func BaseOf(consoleURL *url.URL) string { return strings.TrimSuffix(consoleURL.EscapedPath(), "/") }

@@ -1,0 +1,10 @@
+-- Logins that are over, some at a time. One that has lasted for too long is not used any
+-- more, and is soon idle for long enough.
+DELETE FROM hooklatch.console_logins
+WHERE hash = ANY (ARRAY(
+    SELECT l.hash
+    FROM hooklatch.console_logins AS l
+    WHERE l.seen_at < now() - make_interval(secs => :idle_seconds::float8)
+    ORDER BY l.seen_at
+    LIMIT :limit
+))

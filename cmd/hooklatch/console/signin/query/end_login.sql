@@ -1,0 +1,2 @@
+-- Somebody signed out.
+DELETE FROM hooklatch.console_logins WHERE hash = :hash

@@ -1,0 +1,5 @@
+-- Somebody signed out in all browsers.
+DELETE FROM hooklatch.console_logins
+WHERE name = :name
+    AND way = :way
+    AND token = :token
