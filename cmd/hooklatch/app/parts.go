@@ -15,7 +15,9 @@ func (a *App) makeAdmin() error {
 	if err != nil {
 		return err
 	}
-	a.signin = a.makeSignIn()
+	if a.signin, err = a.makeSignIn(pages); err != nil {
+		return err
+	}
 	a.admin, err = admin.New(admin.Options{
 		Listen:       a.opts.Config.Admin.Listen,
 		ListenHint:   a.opts.AdminHint,

@@ -2,12 +2,26 @@ package app
 
 import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 // makeSignIn makes what finds out who asks the admin listener.
-func (a *App) makeSignIn() *signin.Guard {
-	return signin.New(signin.Options{Tokens: tokensOf(a.opts.Config.Admin), Logger: a.opts.Logger})
+func (a *App) makeSignIn(pages *console.Console) (*signin.Guard, error) {
+	cfg := a.opts.Config
+	logins, err := signin.NewLogins(a.pools.read, schema.Name(cfg.Database.Schema))
+	if err != nil {
+		return nil, err
+	}
+	at, err := optionalURL(cfg.Admin.ConsoleURL)
+	if err != nil {
+		return nil, cfg.Problem("admin.console_url", err.Error())
+	}
+	return signin.New(signin.Options{
+		Tokens: tokensOf(cfg.Admin), Logins: logins, Page: pages.SignInPage,
+		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.opts.Logger,
+	}), nil
 }
 
 // tokensOf are the tokens of a configuration. Whoever has the one without a name may do

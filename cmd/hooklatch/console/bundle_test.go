@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 type bundle struct {
 	http.Handler
 
+	console *console.Console
 	box     *outbox.Outbox
 	pool    *pgxpool.Pool
 	refused *verified
@@ -86,7 +87,7 @@ func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	}
 	c, err := console.New(opts)
 	require.NoError(t, err)
-	return &bundle{Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
+	return &bundle{console: c, Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
 }
 
 // asked has a person ask for everything who says no name.

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -107,7 +106,7 @@ func New(opts Options) (*Console, error) {
 		return nil, fmt.Errorf("console options: URL: %w", err)
 	}
 	c := &Console{
-		opts: opts, base: strings.TrimSuffix(at.EscapedPath(), "/"),
+		opts: opts, base: signin.BaseOf(at),
 		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 	}
 	c.status.ask, c.status.now = opts.Status, opts.Now
@@ -166,18 +165,5 @@ func (c *Console) routes() http.Handler {
 		mux.Handle(e.pattern, c.serve(c.only(e.role, e.page)))
 	}
 	mux.Handle("GET /static/{hash}/{file...}", c.assets)
-	return c.atBase(mux)
-}
-
-// atBase takes the path of the console away, where a proxy kept it.
-func (c *Console) atBase(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), c.base+"/"); below && c.base != "" {
-			stripped, at := *r, *r.URL
-			at.RawPath = "/" + rest
-			at.Path, _ = url.PathUnescape(at.RawPath) // EscapedPath is valid
-			stripped.URL, r = &at, &stripped
-		}
-		next.ServeHTTP(w, r)
-	})
+	return signin.AtBase(c.base, mux)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // a server may have no time zones of its own
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 )
 
 // lookCookie keeps what a person chose for the eyes: no secret, and nothing that counts.
@@ -86,9 +88,5 @@ func (c *Console) look(w http.ResponseWriter, r *http.Request) error {
 // local is a path of the console that a form named, or its first page: nothing leads out
 // of it.
 func (c *Console) local(given string) string {
-	u, err := url.Parse(given)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.Contains(given, `\`) {
-		return c.base + "/"
-	}
-	return c.base + strings.TrimPrefix(u.RequestURI(), c.base)
+	return c.base + strings.TrimPrefix(signin.Local(given), c.base)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -18,6 +19,8 @@ import (
 type view struct {
 	Title     string
 	Section   string // of the navigation
+	Bare      bool   // whoever looks is not known: only this page is there
+	Person    signin.Person
 	Look      look
 	Here      string // path and query of this page, to come back to
 	Done      string // what was just ordered, in a sentence
@@ -104,7 +107,7 @@ func (c *Console) render(w http.ResponseWriter, status int, name string, page an
 // view begins a page.
 func (c *Console) view(r *http.Request, section, title string) view {
 	return view{
-		Title: title, Section: section, Look: lookOf(r), Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
+		Title: title, Section: section, Person: signin.PersonOf(r.Context()), Look: lookOf(r), Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
 		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(), Badges: c.badges(),
 	}
 }

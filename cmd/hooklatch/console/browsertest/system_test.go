@@ -33,7 +33,7 @@ const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
-admin: {listen: "127.0.0.1:0"}
+admin: {listen: "127.0.0.1:0"%s}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
 destinations:
@@ -62,6 +62,12 @@ type system struct {
 
 func startSystem(t *testing.T) *system {
 	t.Helper()
+	return startSystemWith(t, "")
+}
+
+// startSystemWith has settings of the admin listener besides its address.
+func startSystemWith(t *testing.T, settings string) *system {
+	t.Helper()
 	s := &system{pool: pgtest.New(t), mail: startMail(t)}
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(receiver.Close)
@@ -69,7 +75,7 @@ func startSystem(t *testing.T) *system {
 	t.Cleanup(silent.Close)
 
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
-	text := fmt.Sprintf(configuration, pgtest.URL(t, s.pool), stripeSecret, receiver.URL, s.mail.addr.Port, silent.URL)
+	text := fmt.Sprintf(configuration, pgtest.URL(t, s.pool), settings, stripeSecret, receiver.URL, s.mail.addr.Port, silent.URL)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	cfg, err := config.Load(path, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
