@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -58,7 +59,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)
 	var parked struct {
 		ledger.Effect
-		effectHistory
+		life.History
 	}
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", key, "--json")...)), &parked))
 	require.Equal(t, key, parked.WireKey)

@@ -15,15 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
-
-// effectHistory is what --json adds to an effect that is shown alone.
-type effectHistory struct {
-	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
-	Transitions []ledger.Transition `json:"transitions,omitempty"`
-}
 
 func (c *cli) newEffectsShow() *cobra.Command {
 	var body bool
@@ -50,7 +43,7 @@ answered, and what follows; and with every change of its state.`,
 					return c.printEffectBody(cmd.Context(), o, effect.Effect)
 				}
 				if c.asJSON {
-					return printJSON(c.stdout, plainjson.Joined{effect.Effect, effectHistory{effect.Attempts, effect.Transitions}})
+					return printJSON(c.stdout, effect.Data())
 				}
 				c.printEffect(effect)
 				return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -107,7 +108,7 @@ destinations:
 		t.Run(c.name, func(t *testing.T) {
 			var e struct {
 				ledger.Effect
-				effectHistory
+				life.History
 			}
 			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
 			require.Equal(t, c.state, e.State)

@@ -7,10 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // explainRoutes asks the routes of the configuration, where there is one.
@@ -26,28 +23,6 @@ func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 		return
 	}
 	l.Explain(ctx, table)
-}
-
-// lifeView is what --json adds to an event that is shown alone.
-type lifeView struct {
-	TraceID string                  `json:"trace_id,omitzero"`
-	Effects []plainjson.Joined      `json:"effects,omitempty"`
-	Replays []inbox.EventReplay     `json:"replays,omitempty"`
-	Actions []ledger.OperatorAction `json:"actions,omitempty"`
-	// Routes are those of the configuration of today.
-	Routes      []route.Explanation `json:"routes,omitempty"`
-	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
-}
-
-func eventView(l *life.Event) plainjson.Joined {
-	view := lifeView{
-		TraceID: life.TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions,
-		Routes: l.Routes, OtherRoutes: l.OtherRoutes,
-	}
-	for i, link := range l.Links {
-		view.Effects = append(view.Effects, plainjson.Joined{link, effectHistory{l.Effects[i].Attempts, l.Effects[i].Transitions}})
-	}
-	return plainjson.Joined{l.Event, view}
 }
 
 func (c *cli) printLife(l *life.Event) {

@@ -48,7 +48,7 @@ dispatched by another, which is said.`,
 				}
 				c.explainRoutes(cmd.Context(), l)
 				if c.asJSON {
-					return printJSON(c.stdout, eventView(l))
+					return printJSON(c.stdout, l.Data())
 				}
 				c.printLife(l)
 				return nil

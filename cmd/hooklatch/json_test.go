@@ -76,7 +76,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		ServedBy: 2, ServedAt: at,
 	}
 	for name, value := range map[string]any{
-		"effect_full": plainjson.Joined{detail.Effect, effectHistory{detail.Attempts, detail.Transitions}}, "effect_empty": plainjson.Joined{ledger.Effect{}, effectHistory{}}, "effect_done": plain,
+		"effect_full": detail.Data(), "effect_empty": life.Effect{}.Data(), "effect_done": plain,
 		"event_full": event, "event_empty": &inbox.Event{Body: []byte{}},
 		"destination_full":  plainjson.Joined{destination, fleet.Unsuccessful{Failed: 1, Parked: 2}},
 		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
