@@ -49,9 +49,7 @@ func (r *reading) destinations() []Destination {
 	}
 	for _, of := range r.snapshot.Effects {
 		one := all.of(of.Destination)
-		if one.Effects == nil {
-			one.Effects = map[string]int64{}
-		}
+		one.Effects = orNone(one.Effects)
 		one.Effects[of.State] = of.Count
 	}
 	for _, of := range r.snapshot.Due {
@@ -61,7 +59,7 @@ func (r *reading) destinations() []Destination {
 		one := all.of(name)
 		one.First, one.FirstFailed = counts[minutes.First], counts[minutes.FirstFailed]
 	}
-	return all.list(func(one *Destination, name string) { one.Name = name })
+	return all.list(func(one *Destination, name string) { one.Name, one.Effects = name, orNone(one.Effects) })
 }
 
 func (r *reading) sources() []Source {
@@ -92,7 +90,15 @@ func (r *reading) sources() []Source {
 		one.FirstAttempts, one.FirstAttemptsFailed = counts[minutes.First], counts[minutes.FirstFailed]
 		one.Refused = refusedOf(counts)
 	}
-	return all.list(func(one *Source, name string) { one.Name = name })
+	return all.list(func(one *Source, name string) { one.Name, one.Refused = name, orNone(one.Refused) })
+}
+
+// orNone are counts that JSON never shows as null.
+func orNone(counts map[string]int64) map[string]int64 {
+	if counts == nil {
+		return map[string]int64{}
+	}
+	return counts
 }
 
 func (r *reading) tables() []Table {

@@ -159,11 +159,11 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{
-		Server:        slices.DeleteFunc(server, func(f doctor.Finding) bool { return f.Level == doctor.OK }),
+		Server:        slices.DeleteFunc(append([]doctor.Finding{}, server...), func(f doctor.Finding) bool { return f.Level == doctor.OK }),
 		At:            r.snapshot.At,
 		FirstAttempts: Share{Hours: shares(attempts[minutes.FirstFailed], attempts[minutes.First])},
 		Duplicates:    Share{Hours: shares(events[minutes.Duplicate], sum(events[minutes.Accepted], events[minutes.Duplicate]))},
-		Needs:         alert.Judge(alert.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget}),
+		Needs:         append([]alert.Alert{}, alert.Judge(alert.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget})...), // [] in JSON, not null
 		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
 	}
 	s.keep(opts.Of)
