@@ -1,0 +1,89 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxOrder bounds what an order may bring, in bytes.
+const MaxOrder = 64 << 10
+
+// OrderError is why an order cannot be read: nothing was done.
+type OrderError struct {
+	Status int
+	Why    string // a sentence
+}
+
+func (e *OrderError) Error() string { return e.Why }
+
+// ReadOrder reads the body of an order as the form that a page would have sent: takes
+// are its fields, by name, and what each is in JSON. Errors: *OrderError.
+func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) (url.Values, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, &OrderError{http.StatusUnsupportedMediaType, "An order is JSON: send it with the header Content-Type: application/json."}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxOrder))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, &OrderError{http.StatusRequestEntityTooLarge, fmt.Sprintf("An order has %d bytes at most.", MaxOrder)}
+	}
+	if err != nil {
+		return nil, &OrderError{http.StatusBadRequest, "The body broke off."}
+	}
+	return parseOrder(body, takes)
+}
+
+func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
+	var given map[string]any
+	if err := json.Unmarshal(body, &given); err != nil || given == nil {
+		return nil, &OrderError{http.StatusBadRequest, "The body is no JSON object, like {} or {\"reason\": \"they were away\"}."}
+	}
+	form := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		kind, known := takes[name]
+		if !known {
+			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("This order takes no %q: it takes %s.", name, list(takes))}
+		}
+		text, fits := asForm(given[name], kind)
+		if !fits {
+			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("%q is to be %s.", name, kinds[kind])}
+		}
+		if text != "" {
+			form.Set(name, text)
+		}
+	}
+	return form, nil
+}
+
+var kinds = map[string]string{"string": "a text", "boolean": "true or false", "integer": "a whole number"}
+
+// asForm is a value as a field of a form has it: what is not ticked is not sent.
+func asForm(value any, kind string) (text string, fits bool) {
+	switch value := value.(type) {
+	case string:
+		return value, kind == "string"
+	case bool:
+		if value {
+			text = "yes"
+		}
+		return text, kind == "boolean"
+	case float64:
+		return strconv.FormatInt(int64(value), 10), kind == "integer" && value == float64(int64(value))
+	}
+	return "", false
+}
+
+func list(takes map[string]string) string {
+	if len(takes) == 0 {
+		return "nothing"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(takes)), ", ")
+}
