@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/asset"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
@@ -84,6 +85,7 @@ type Console struct {
 	inbox     *inbox.Inbox
 	ledger    *ledger.Ledger
 	assets    asset.Assets
+	document  *api.Document
 	templates map[string]*template.Template
 	handler   http.Handler
 	status    shared[*status.Status]
@@ -114,6 +116,9 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	if c.templates, err = c.readTemplates(files); err != nil {
+		return nil, err
+	}
+	if c.document, err = api.ReadDocument(c.base, opts.Version); err != nil {
 		return nil, err
 	}
 	c.handler = c.routes()
@@ -165,5 +170,5 @@ func (c *Console) routes() http.Handler {
 		mux.Handle(e.pattern, c.serve(c.only(e.role, e.page)))
 	}
 	mux.Handle("GET /static/{hash}/{file...}", c.assets)
-	return signin.AtBase(c.base, mux)
+	return signin.AtBase(c.base, c.orData(mux))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 var destinationOrders = []order{
@@ -59,6 +60,13 @@ func (d shownDestination) Order() order {
 // Path is where its page is, below the path of the console.
 func (d shownDestination) Path() string { return destinationPath(d.Name) }
 
+// data is what programs are shown of it.
+func (d shownDestination) data() any {
+	return plainjson.Joined{d.DestinationState, d.Unsuccessful, struct {
+		Target string `json:"target,omitzero"`
+	}{d.Target}}
+}
+
 func (c *Console) readDestinations(ctx context.Context) ([]shownDestination, error) {
 	known, err := c.opts.Outbox.Fleet().Destinations(ctx)
 	if err != nil {
@@ -87,6 +95,14 @@ type destinationsPage struct {
 	List []shownDestination
 }
 
+func (p destinationsPage) data() (any, error) {
+	list := rows[any]{Rows: []any{}}
+	for _, d := range p.List {
+		list.Rows = append(list.Rows, d.data())
+	}
+	return list, nil
+}
+
 // destinations lists all that a worker ever registered.
 func (c *Console) destinations(w http.ResponseWriter, r *http.Request) error {
 	list, err := c.readDestinations(r.Context())
@@ -103,6 +119,8 @@ type destinationPage struct {
 	Lists    []ledger.EffectState // of its effects
 	Commands []command
 }
+
+func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
 
 func noSuchDestination(name string) *problem {
 	return &problem{

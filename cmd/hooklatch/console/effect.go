@@ -29,6 +29,8 @@ type effectPage struct {
 	Commands []command
 }
 
+func (p effectPage) data() (any, error) { return p.Data(), nil }
+
 // Line is an attempt in a line.
 func (p effectPage) Line(a ledger.Attempt) string { return life.AttemptLine(a) }
 

@@ -28,6 +28,8 @@ type eventPage struct {
 	Commands []command
 }
 
+func (p eventPage) data() (any, error) { return p.Data(), nil }
+
 // Action is what a person ordered, in a line.
 func (eventPage) Action(a ledger.OperatorAction) string { return life.ActionLine(a) }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -50,6 +51,11 @@ type confirmPage struct {
 	Reason string
 }
 
+// data tells a program what keeps its order from being carried out.
+func (p confirmPage) data() (any, error) {
+	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
+}
+
 // ask shows what an order does before anything is done: it changes nothing.
 func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, what asked) error {
 	return c.render(w, http.StatusOK, "confirm", confirmPage{view: c.view(r, section, what.Heading), asked: what})
@@ -79,8 +85,12 @@ func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section strin
 	return nil
 }
 
-// seeOther leads to a page that says what was done.
+// seeOther leads to a page that says what was done. A program is told at once.
 func (c *Console) seeOther(w http.ResponseWriter, r *http.Request, path, done string) {
+	if asksData(r.Context()) {
+		_ = api.Write(w, http.StatusOK, carriedOut{Done: doneOf(done), At: c.base + "/api" + path, RequestID: requestID(r.Context())}) // strings encode
+		return
+	}
 	http.Redirect(w, r, c.base+path+"?"+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
@@ -90,8 +100,11 @@ func unreadableForm() *problem {
 
 // operatorOf names the person for the record.
 func operatorOf(r *http.Request, reason string) ledger.Operator {
-	person := signin.PersonOf(r.Context())
-	return ledger.Operator{Who: person.Name, Role: string(person.Role), Via: "console", Reason: reason, RequestID: requestID(r.Context())}
+	person, via := signin.PersonOf(r.Context()), "console"
+	if asksData(r.Context()) {
+		via = "api"
+	}
+	return ledger.Operator{Who: person.Name, Role: string(person.Role), Via: via, Reason: reason, RequestID: requestID(r.Context())}
 }
 
 // doneOf says what was just ordered; only words of ours are said.

@@ -29,6 +29,8 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, http.StatusOK, "overview", overviewPage{view: c.view(r, "overview", "Overview"), Status: s, Empty: empty})
 }
 
+func (p overviewPage) data() (any, error) { return p.Status, nil }
+
 // Waiting are the states of effects that are counted.
 func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})

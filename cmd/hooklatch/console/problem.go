@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
@@ -61,6 +62,10 @@ func (c *Console) serve(p page) http.Handler {
 			c.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "a page of the console failed", slog.String(logkey.Path, r.URL.Path),
 				slog.String(logkey.RequestID, requestID(ctx)), slog.Any(logkey.Err, told.cause))
 		}
+		if asksData(ctx) {
+			_ = api.WriteProblem(w, api.Problem{Title: told.heading, Status: told.status, Detail: told.text, Command: told.command, RequestID: requestID(ctx)}) // it is plain text
+			return
+		}
 		shown := problemPage{view: c.view(r, "", told.heading), Heading: told.heading, Text: told.text, Command: told.command}
 		shown.Done = ""
 		if err := c.render(w, told.status, "problem", shown); err != nil {
@@ -73,6 +78,9 @@ func (c *Console) serve(p page) http.Handler {
 func (c *Console) tell(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
+	}
+	if wrong, ok := errors.AsType[*invalid](err); ok {
+		return &problem{status: http.StatusBadRequest, heading: wrong.Label + " cannot be read", text: fmt.Sprintf("It is %q: %s.", wrong.Value, wrong.Takes)}
 	}
 	if wrong, ok := errors.AsType[*ledger.StateError](err); ok {
 		return &problem{status: http.StatusConflict, heading: "This cannot be done now", text: sentence(wrong.Error())}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -30,6 +31,14 @@ type quarantinePage struct {
 	All    int64 // that the filter selects
 	// Commands do the same on a terminal.
 	Commands []command
+}
+
+func (p quarantinePage) data() (any, error) {
+	return struct {
+		All    int64              `json:"all"`
+		Shares []quarantine.Share `json:"shares"`
+		rows[quarantine.Delivery]
+	}{p.All, orEmpty(p.Shares), rows[quarantine.Delivery]{orEmpty(p.List)}}, nil
 }
 
 // Meaning is what a refusal most often means.
@@ -105,6 +114,9 @@ func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
 	came, err := c.opts.Quarantine.Retry(r.Context(), refusedFilter(shown.Query).UntilNow(shown.Shares), operatorOf(r, r.PostForm.Get("reason")))
 	if err != nil {
 		return err
+	}
+	if asksData(r.Context()) {
+		return api.Write(w, http.StatusOK, came)
 	}
 	var left int64
 	for _, n := range came.Refused {

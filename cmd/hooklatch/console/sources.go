@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // shownSource is one with what came of it.
@@ -23,6 +24,18 @@ type shownSource struct {
 
 // Path is where its page is, below the path of the console.
 func (s shownSource) Path() string { return sourcePath(s.Name) }
+
+// data is what programs are shown of it.
+func (s shownSource) data() plainjson.Joined {
+	if s.Refused == nil {
+		s.Refused = map[string]int64{}
+	}
+	return plainjson.Joined{s.Source, struct {
+		Configured bool   `json:"configured"`
+		Provider   string `json:"provider,omitzero"`
+		URL        string `json:"url,omitzero"`
+	}{s.Configured, s.Of.Provider, s.Of.URL}}
+}
 
 // readSources are those of the configuration, and those that something is known of.
 func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
@@ -57,6 +70,14 @@ type sourcesPage struct {
 	List []shownSource
 }
 
+func (p sourcesPage) data() (any, error) {
+	list := rows[any]{Rows: []any{}}
+	for _, s := range p.List {
+		list.Rows = append(list.Rows, s.data())
+	}
+	return list, nil
+}
+
 // Refused is how many requests of a source were refused, for all reasons.
 func (sourcesPage) Refused(of shownSource) (n int64) {
 	for _, some := range of.Source.Refused {
@@ -85,8 +106,17 @@ type sourcePage struct {
 
 // secretSeen is when deliveries were last proven by the secret at a place of the list.
 type secretSeen struct {
-	Position int
-	At       time.Time // zero: never
+	Position int       `json:"position"`
+	At       time.Time `json:"matched_at,omitzero"` // zero: never
+}
+
+func (p sourcePage) data() (any, error) {
+	return append(p.shownSource.data(), struct {
+		Setup   []string     `json:"setup,omitempty"`
+		Notes   []string     `json:"notes,omitempty"`
+		Docs    string       `json:"docs,omitzero"`
+		Secrets []secretSeen `json:"secrets,omitempty"`
+	}{p.Steps, p.Of.Notes, p.Of.Docs, p.Secrets}), nil
 }
 
 // Meaning is what a refusal most often means.

@@ -28,6 +28,7 @@ type view struct {
 	RequestID string
 	Now       time.Time
 	Badges    badges
+	asData    bool // a program asks, and is told the same as JSON
 }
 
 // Time is a point in time: absolute in the chosen zone, how long ago, and to the
@@ -92,8 +93,13 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 	return templates, nil
 }
 
-// render writes a page whole, or none of it.
+func (v view) forPrograms() bool { return v.asData }
+
+// render writes a page whole, or none of it; to a program, what it shows.
 func (c *Console) render(w http.ResponseWriter, status int, name string, page any) error {
+	if of, is := page.(interface{ forPrograms() bool }); is && of.forPrograms() {
+		return answer(w, page)
+	}
 	var body bytes.Buffer
 	if err := c.templates[name].ExecuteTemplate(&body, "layout", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
@@ -108,7 +114,7 @@ func (c *Console) render(w http.ResponseWriter, status int, name string, page an
 func (c *Console) view(r *http.Request, section, title string) view {
 	return view{
 		Title: title, Section: section, Person: signin.PersonOf(r.Context()), Look: lookOf(r), Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
-		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(), Badges: c.badges(),
+		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(), Badges: c.badges(), asData: asksData(r.Context()),
 	}
 }
 

@@ -1,0 +1,40 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+)
+
+// Operations are what the API serves, like "GET /api/events", with the role that each
+// takes.
+func Operations() map[string]signin.Role {
+	all := map[string]signin.Role{"GET /api/openapi.json": signin.Viewer}
+	for _, e := range new(Console).entries() {
+		if !slices.Contains(onlyPages(), e.pattern) {
+			method, _, _ := strings.Cut(e.pattern, " ")
+			all[method+" "+api.PathOf(e.pattern)] = e.role
+		}
+	}
+	return all
+}
+
+// Parameters are those of the query that an operation takes.
+func Parameters() map[string][]string {
+	c := new(Console)
+	all := map[string][]string{}
+	for operation, fields := range map[string][]field{
+		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(),
+		"GET /api/quarantine": c.quarantineFields(), "POST /api/quarantine/verify": c.quarantineFields(),
+	} {
+		for _, f := range fields {
+			all[operation] = append(all[operation], f.Name)
+		}
+	}
+	for _, list := range []string{"GET /api/events", "GET /api/effects"} {
+		all[list] = append(all[list], "before")
+	}
+	return all
+}
