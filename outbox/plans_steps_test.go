@@ -216,7 +216,6 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	t.Helper()
 	id := effect(turnDone, 0)
 	for _, read := range []func(ctx context.Context) error{
-		func(ctx context.Context) error { _, err := b.Overview(ctx); return err },
 		func(ctx context.Context) error { _, err := b.Ledger().Effect(ctx, id.IdempotencyKey()); return err },
 		func(ctx context.Context) error { _, err := b.Ledger().Attempts(ctx, id); return err },
 		func(ctx context.Context) error { _, err := b.Ledger().Transitions(ctx, id); return err },

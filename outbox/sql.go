@@ -30,7 +30,6 @@ type statements struct {
 	MakePartitions      statement.Of[makePartitions]
 	NoteDuplicates      statement.Of[noteDuplicates]
 	NoteRetries         statement.Of[noteRetries]
-	Overview            statement.Bound
 	ReplayGuard         statement.Of[replayGuard]
 	SenderKeys          statement.Of[senderKeys]
 	TryLock             statement.Of[tryLock]

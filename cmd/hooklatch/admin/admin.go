@@ -1,5 +1,5 @@
-// Package admin serves operators on a listener of their own: health, metrics,
-// the state of the tables, and the console.
+// Package admin serves operators on a listener of their own: health, metrics and the
+// console.
 package admin
 
 import (
@@ -18,7 +18,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
@@ -37,27 +36,6 @@ const (
 	idleTimeout       = 90 * time.Second
 	maxHeaderBytes    = 16 << 10
 )
-
-// Overviewer counts what is in the tables; *outbox.Outbox does.
-type Overviewer interface {
-	Overview(ctx context.Context) (outbox.Overview, error)
-}
-
-var _ Overviewer = (*outbox.Outbox)(nil)
-
-// Source is a source as the API shows it.
-type Source struct {
-	Name     string `json:"name"`
-	Provider string `json:"provider"`
-	Path     string `json:"path"` // on the gateway, such as /webhooks/stripe
-}
-
-// Destination is a destination as the API shows it.
-type Destination struct {
-	Name   string `json:"name"`
-	Kind   string `json:"kind"`
-	Target string `json:"target"` // URL or host, without user, password and query
-}
 
 // Options configure an Admin.
 type Options struct {
@@ -78,19 +56,11 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Metrics serves /metrics. Nil: 404.
 	Metrics http.Handler
-	// Console serves the pages for people, at all other paths. Nil: there are none.
+	// Console serves the pages for people and the API, at all other paths. Nil: there are none.
 	Console http.Handler
 	// ConsoleURL is where browsers find them, if that is not where the listener is:
 	// forms from there are taken.
 	ConsoleURL string
-	// Overview counts events and effects for the API. Nil: no counts.
-	Overview Overviewer
-	// Sources and Destinations are asked at each request; they may be nil.
-	Sources      func() []Source
-	Destinations func() []Destination
-
-	// Version is that of the program.
-	Version string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -103,7 +73,6 @@ type Admin struct {
 	handler   http.Handler
 	origins   *http.CrossOriginProtection
 	server    *http.Server
-	startedAt time.Time
 	probe     singleflight.Group
 	readiness readiness
 
@@ -142,9 +111,8 @@ func New(opts Options) (*Admin, error) {
 		return nil, fmt.Errorf("admin: console URL: %w", err)
 	}
 	a := &Admin{
-		opts:      opts,
-		origins:   origins,
-		startedAt: opts.Now(),
+		opts:    opts,
+		origins: origins,
 	}
 	a.handler = a.routes()
 	a.server = &http.Server{
@@ -166,7 +134,6 @@ func (a *Admin) Handler() http.Handler { return a.handler }
 // private is private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
-	private.HandleFunc("GET /api/overview", a.overview)
 	if a.opts.Metrics != nil {
 		private.Handle("GET /metrics", a.opts.Metrics)
 	}

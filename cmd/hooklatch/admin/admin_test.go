@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,9 +14,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -27,31 +23,14 @@ const token = "canary-token-5d2c"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// counted is an Overviewer with fixed counts, or an error.
-type counted struct {
-	overview outbox.Overview
-	err      error
-}
-
-func (c counted) Overview(context.Context) (outbox.Overview, error) { return c.overview, c.err }
-
 // newAdmin is an admin with something to show, after change had its way with
 // the options.
 func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
 	t.Helper()
 	opts := admin.Options{
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "some_metric 1\n") }),
-		Overview: counted{overview: outbox.Overview{
-			Events:            map[inbox.Outcome]int64{inbox.Dispatched: 340, inbox.Failed: 2, inbox.Held: 1},
-			Effects:           map[ledger.EffectState]int64{ledger.EffectDone: 339, ledger.EffectParked: 1},
-			OldestReceived:    testNow.Add(-90 * time.Second),
-			DeliveryDaysAhead: 14,
-		}},
-		Console:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "console "+r.URL.Path) }),
-		Sources:      func() []admin.Source { return []admin.Source{{"orders", "stripe", "/webhooks/orders"}} },
-		Destinations: func() []admin.Destination { return []admin.Destination{{"<b>app</b>", "http", "https://app.example"}} },
-		Version:      "v1.2.3",
-		Now:          func() time.Time { return testNow },
+		Console: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "console "+r.URL.Path) }),
+		Now:     func() time.Time { return testNow },
 	}
 	if change != nil {
 		change(&opts)
@@ -84,36 +63,6 @@ func TestABareProcess(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(t, a, "/").Code, "it has no console")
 	require.Equal(t, http.StatusNotFound, get(t, a, "/metrics").Code)
 	require.JSONEq(t, `{"ready":true}`, get(t, a, "/readyz").Body.String())
-}
-
-func TestOverviewAPI(t *testing.T) {
-	t.Parallel()
-	got := get(t, newAdmin(t, nil), "/api/overview")
-	require.Equal(t, http.StatusOK, got.Code)
-	require.JSONEq(t, `{
-		"version": "v1.2.3", "started_at": "2026-11-21T12:00:00Z", "now": "2026-11-21T12:00:00Z",
-		"tables": {
-			"events": [{"state":"received","count":0},{"state":"dispatched","count":340},{"state":"skipped","count":0},{"state":"failed","count":2},
-				{"state":"held","count":1},{"state":"dropped","count":0},{"state":"imported","count":0}],
-			"effects": [{"state":"pending","count":0},{"state":"started","count":0},{"state":"in_doubt","count":0},{"state":"done","count":339},
-				{"state":"failed","count":0},{"state":"parked","count":1},{"state":"cancelled","count":0}],
-			"oldest_received": "2026-11-21T11:58:30Z", "oldest_due": null, "delivery_days_ahead": 14, "at_most_once_withheld": false
-		},
-		"sources": [{"name":"orders","provider":"stripe","path":"/webhooks/orders"}],
-		"destinations": [{"name":"<b>app</b>","kind":"http","target":"https://app.example"}]
-	}`, got.Body.String())
-}
-
-func TestTablesThatCannotBeCounted(t *testing.T) {
-	t.Parallel()
-	a := newAdmin(t, func(o *admin.Options) {
-		o.Overview = counted{err: errors.New("dial postgres://u:" + token + "@db/x: refused")}
-	})
-	api := get(t, a, "/api/overview")
-	require.Equal(t, http.StatusServiceUnavailable, api.Code)
-	require.Contains(t, api.Body.String(), `"tables":null`)
-	require.Contains(t, api.Body.String(), "/webhooks/orders", "the rest is shown")
-	require.NotContains(t, api.Body.String(), token)
 }
 
 func TestListenAddressNeedsToken(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 func paths() []string {
-	return []string{"/", "/events", "/api/overview", "/metrics", "/healthz", "/readyz", "/nothing", "/api/"}
+	return []string{"/", "/events", "/api/events", "/metrics", "/healthz", "/readyz", "/nothing", "/api/"}
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
@@ -77,7 +77,7 @@ func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 		})
 	})
 	as := func(remote, given string) int {
-		return get(t, a, "/api/overview", func(r *http.Request) {
+		return get(t, a, "/api/events", func(r *http.Request) {
 			r.RemoteAddr = remote
 			if given != "" {
 				r.Header.Set("Authorization", "Bearer "+given)
@@ -119,7 +119,7 @@ func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
 	} {
 		as := func(r *http.Request) { r.Host = host }
 		require.Equal(t, status, get(t, a, "/", as).Code, host)
-		require.Equal(t, status, get(t, a, "/api/overview", as).Code, host)
+		require.Equal(t, status, get(t, a, "/api/events", as).Code, host)
 		require.Equal(t, http.StatusOK, get(t, a, "/healthz", as).Code, host)
 	}
 }

@@ -4,7 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"net"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,11 +72,11 @@ func (q shownQuarantine) Retry(ctx context.Context, f quarantine.Filter, by ledg
 // consoleSources are those of a configuration, with how each is set up at its sender.
 func consoleSources(cfg *config.Config) []console.Source {
 	var list []console.Source
-	for _, shown := range shownSources(cfg) {
-		s := cfg.Sources[shown.Name]
-		one := console.Source{Name: shown.Name, Provider: shown.Provider, URL: cmp.Or(s.PublicURL, shown.Path), Secrets: len(s.Secrets)}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		s, path := cfg.Sources[name], "/webhooks/"+name
+		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Secrets: len(s.Secrets)}
 		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
-			one.URL = public.JoinPath(shown.Path).String()
+			one.URL = public.JoinPath(path).String()
 		}
 		if p, err := s.Sender(); err == nil { // a provider that cannot be made is a fault of its own
 			one.Setup, one.Notes, one.Docs = p.About.Setup, p.About.Notes, p.About.Docs
@@ -81,12 +86,23 @@ func consoleSources(cfg *config.Config) []console.Source {
 	return list
 }
 
+// consoleDestinations are those of a configuration, without query strings.
 func consoleDestinations(cfg *config.Config) []console.Destination {
-	var list []console.Destination
-	for _, shown := range shownDestinations(cfg) {
-		list = append(list, console.Destination(shown))
+	var shown []console.Destination
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		one := console.Destination{Name: name, Kind: "http"}
+		if d.SMTP != nil {
+			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
+		} else if d.SQL != nil {
+			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
+		} else if u, err := url.Parse(d.HTTP.URL); err == nil {
+			u.User, u.RawQuery, u.Fragment = nil, "", ""
+			one.Target = u.String()
+		}
+		shown = append(shown, one)
 	}
-	return list
+	return shown
 }
 
 // compiledRoutes are the routes of the configuration in effect, compiled once for each.

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -138,23 +133,4 @@ func (made *destinations) close(context.Context) error {
 		errs = append(errs, one.close())
 	}
 	return errors.Join(errs...)
-}
-
-// shownDestinations is what the API lists, without query strings.
-func shownDestinations(cfg *config.Config) []admin.Destination {
-	var shown []admin.Destination
-	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
-		d := cfg.Destinations[name]
-		one := admin.Destination{Name: name, Kind: "http"}
-		if d.SMTP != nil {
-			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
-		} else if d.SQL != nil {
-			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
-		} else if u, err := url.Parse(d.HTTP.URL); err == nil {
-			u.User, u.RawQuery, u.Fragment = nil, "", ""
-			one.Target = u.String()
-		}
-		shown = append(shown, one)
-	}
-	return shown
 }

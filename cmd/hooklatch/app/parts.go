@@ -19,19 +19,15 @@ func (a *App) makeAdmin() error {
 		return err
 	}
 	a.admin, err = admin.New(admin.Options{
-		Listen:       a.opts.Config.Admin.Listen,
-		ListenHint:   a.opts.AdminHint,
-		TLS:          a.certificates.config("admin.tls"),
-		SignIn:       a.signin,
-		Ready:        a.Ready,
-		Metrics:      a.telemetry.Metrics,
-		Console:      pages.Handler(),
-		ConsoleURL:   a.opts.Config.Admin.ConsoleURL,
-		Overview:     a.outbox,
-		Sources:      func() []admin.Source { return shownSources(a.config.Load()) },
-		Destinations: func() []admin.Destination { return shownDestinations(a.config.Load()) },
-		Version:      a.opts.Version,
-		Logger:       a.opts.Logger,
+		Listen:     a.opts.Config.Admin.Listen,
+		ListenHint: a.opts.AdminHint,
+		TLS:        a.certificates.config("admin.tls"),
+		SignIn:     a.signin,
+		Ready:      a.Ready,
+		Metrics:    a.telemetry.Metrics,
+		Console:    pages.Handler(),
+		ConsoleURL: a.opts.Config.Admin.ConsoleURL,
+		Logger:     a.opts.Logger,
 	})
 	if err != nil {
 		return err

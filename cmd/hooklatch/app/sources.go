@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
@@ -76,13 +75,4 @@ func redactionsOf(cfg *config.Config) []erasure.Redaction {
 		}
 	}
 	return redactions
-}
-
-// shownSources is what the API lists.
-func shownSources(cfg *config.Config) []admin.Source {
-	var shown []admin.Source
-	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
-		shown = append(shown, admin.Source{Name: name, Provider: cfg.Sources[name].Provider, Path: "/webhooks/" + name})
-	}
-	return shown
 }
