@@ -130,12 +130,37 @@ func New(opts Options) (*Admin, error) {
 // Handler is everything the listener serves.
 func (a *Admin) Handler() http.Handler { return a.handler }
 
-// routes asks who it is everywhere but at the two probes: what is added to
-// private is private.
+// entry is an address of the listener itself with who may ask for it.
+type entry struct {
+	signin.Route
+
+	serve http.Handler
+}
+
+// entries are those of the listener, beside the probes, which are for everybody.
+func (a *Admin) entries() (list []entry) {
+	if a.opts.Metrics != nil {
+		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Viewer}, a.opts.Metrics})
+	}
+	return list
+}
+
+// Routes are the addresses of the listener itself, and those to sign in. The console has
+// its own.
+func (a *Admin) Routes() []signin.Route {
+	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
+	for _, e := range a.entries() {
+		list = append(list, e.Route)
+	}
+	return list
+}
+
+// routes asks who it is everywhere but at the two probes: what is added to private is
+// private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
-	if a.opts.Metrics != nil {
-		private.Handle("GET /metrics", a.opts.Metrics)
+	for _, e := range a.entries() {
+		private.Handle(e.Pattern, only(e.Role, e.serve))
 	}
 	if a.opts.Console != nil {
 		private.Handle("/", a.opts.Console)
@@ -145,6 +170,17 @@ func (a *Admin) routes() http.Handler {
 	public.HandleFunc("GET /readyz", a.readyz)
 	public.Handle("/", a.opts.SignIn.Handler(private))
 	return secureHeaders(a.sameOrigin(public))
+}
+
+// only refuses whoever has a lesser role.
+func only(needed signin.Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if person := signin.PersonOf(r.Context()); !person.Role.May(needed) {
+			writeJSON(w, http.StatusForbidden, problem{"this takes the role " + string(needed)})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Start binds the address of Options.Listen and serves until Stop. The error

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
 	"github.com/hooklatch/hooklatch/gateway"
@@ -112,6 +113,7 @@ type App struct {
 	gateway      *gateway.Gateway // nil when it does not run
 	worker       *worker.Worker   // nil when it does not run
 	destinations *destinations    // nil when no worker runs
+	console      *console.Console
 	signin       *signin.Guard
 	admin        *admin.Admin
 	certificates certificates

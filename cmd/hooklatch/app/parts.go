@@ -11,11 +11,11 @@ import (
 )
 
 func (a *App) makeAdmin() error {
-	pages, err := a.makeConsole()
-	if err != nil {
+	var err error
+	if a.console, err = a.makeConsole(); err != nil {
 		return err
 	}
-	if a.signin, err = a.makeSignIn(pages); err != nil {
+	if a.signin, err = a.makeSignIn(); err != nil {
 		return err
 	}
 	a.admin, err = admin.New(admin.Options{
@@ -25,7 +25,7 @@ func (a *App) makeAdmin() error {
 		SignIn:     a.signin,
 		Ready:      a.Ready,
 		Metrics:    a.telemetry.Metrics,
-		Console:    pages.Handler(),
+		Console:    a.console.Handler(),
 		ConsoleURL: a.opts.Config.Admin.ConsoleURL,
 		Logger:     a.opts.Logger,
 	})

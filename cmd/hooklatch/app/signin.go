@@ -2,13 +2,12 @@ package app
 
 import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
 // makeSignIn makes what finds out who asks the admin listener.
-func (a *App) makeSignIn(pages *console.Console) (*signin.Guard, error) {
+func (a *App) makeSignIn() (*signin.Guard, error) {
 	cfg := a.opts.Config
 	logins, err := signin.NewLogins(a.pools.read, schema.Name(cfg.Database.Schema))
 	if err != nil {
@@ -19,10 +18,13 @@ func (a *App) makeSignIn(pages *console.Console) (*signin.Guard, error) {
 		return nil, cfg.Problem("admin.console_url", err.Error())
 	}
 	return signin.New(signin.Options{
-		Tokens: tokensOf(cfg.Admin), Logins: logins, Page: pages.SignInPage,
+		Tokens: tokensOf(cfg.Admin), Logins: logins, Page: a.console.SignInPage,
 		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.opts.Logger,
 	}), nil
 }
+
+// Routes are all addresses of the admin listener, with who may ask for them.
+func (a *App) Routes() []signin.Route { return append(a.admin.Routes(), a.console.Routes()...) }
 
 // tokensOf are the tokens of a configuration. Whoever has the one without a name may do
 // everything.

@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -164,11 +166,26 @@ func (c *Console) entries() []entry {
 	}
 }
 
+// staticPattern is that of what pages are made of.
+const staticPattern = "GET /static/{hash}/{file...}"
+
+// Routes are all addresses of the console.
+func (c *Console) Routes() []signin.Route {
+	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
+	for _, e := range c.entries() {
+		list = append(list, signin.Route{Pattern: e.pattern, Role: e.role})
+		if method, path, _ := strings.Cut(e.pattern, " "); !slices.Contains(onlyPages(), e.pattern) {
+			list = append(list, signin.Route{Pattern: method + " /api" + path, Role: e.role})
+		}
+	}
+	return list
+}
+
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range c.entries() {
 		mux.Handle(e.pattern, c.serve(c.only(e.role, e.page)))
 	}
-	mux.Handle("GET /static/{hash}/{file...}", c.assets)
+	mux.Handle(staticPattern, c.assets)
 	return signin.AtBase(c.base, c.orData(mux))
 }

@@ -40,3 +40,26 @@ func TestWhoLacksARoleIsRefused(t *testing.T) {
 	require.Len(t, done, 1)
 	require.Equal(t, "operator", done[0].Role)
 }
+
+// What a person may not do is shown, with the reason, and leads nowhere.
+func TestWhatARoleLacksIsShownDisabled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := b.failed(t, "evt_1")
+	for _, path := range []string{"/effects/" + key, "/destinations/app"} {
+		as := func(role signin.Role) string {
+			r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+			got := b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
+			require.Equal(t, http.StatusOK, got.Code)
+			wellMade(t, path, got.Body.String())
+			return got.Body.String()
+		}
+		page := as(signin.Viewer)
+		require.Contains(t, page, "<button disabled>")
+		require.Contains(t, page, "This takes the role operator. Yours is viewer.")
+		require.NotContains(t, page, "data-dialog")
+		page = as(signin.Operator)
+		require.NotContains(t, page, "<button disabled>")
+		require.Contains(t, page, "data-dialog")
+	}
+}

@@ -31,6 +31,10 @@ type view struct {
 	asData    bool // a program asks, and is told the same as JSON
 }
 
+// May reports whether whoever looks has a role that includes this one: what it lacks is
+// shown, and disabled. The server refuses it all the same.
+func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
+
 // Time is a point in time: absolute in the chosen zone, how long ago, and to the
 // millisecond in UTC when pointed at.
 func (v view) Time(t time.Time) template.HTML { return v.time(t, time.DateTime) }

@@ -2,8 +2,10 @@ package signin
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
@@ -11,20 +13,23 @@ import (
 // maxForm bounds what a form may bring.
 const maxForm = 8 << 10
 
-// Route is one that a guard serves itself, to everybody.
-type Route struct {
-	Pattern string
-	serve   http.HandlerFunc
+// own are the addresses of a guard itself.
+func (g *Guard) own() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /login":              g.login,
+		"POST /login":             g.takeToken,
+		"POST /logout":            g.logout,
+		"POST /logout-everywhere": g.logoutEverywhere,
+	}
 }
 
-// Routes are those of the guard itself.
+// Routes are the addresses of a guard itself: they find out who asks.
 func (g *Guard) Routes() []Route {
-	return []Route{
-		{"GET /login", g.login},
-		{"POST /login", g.takeToken},
-		{"POST /logout", g.logout},
-		{"POST /logout-everywhere", g.logoutEverywhere},
+	var list []Route
+	for _, pattern := range slices.Sorted(maps.Keys(g.own())) {
+		list = append(list, Route{Pattern: pattern, Open: true})
 	}
+	return list
 }
 
 // leadToLogin has a browser come back to what it asked for.

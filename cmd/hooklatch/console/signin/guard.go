@@ -90,8 +90,8 @@ func (g *Guard) SetTokens(tokens []Token) {
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if g.opts.Page != nil {
-		for _, route := range g.Routes() {
-			mux.HandleFunc(route.Pattern, route.serve)
+		for pattern, serve := range g.own() {
+			mux.HandleFunc(pattern, serve)
 		}
 		mux.Handle("GET /static/", next)
 	}
