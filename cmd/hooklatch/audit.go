@@ -1,18 +1,23 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func (c *cli) newAudit() *cobra.Command {
+	var when span
+	var filter browse.ActionFilter
+	var action, cursor string
 	var limit int
-	var since string
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List what people ordered, the newest first",
@@ -21,24 +26,35 @@ replays, pauses and erasures, each with who ordered it, when, why, and what came
 was recorded in the transaction that did it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := timeFlag("since", since, time.Now())
-			if err != nil {
-				return err
-			}
 			if err := checkLimit(limit); err != nil {
 				return err
 			}
+			var err error
+			if filter.Since, filter.Until, err = when.times(time.Now()); err != nil {
+				return err
+			}
+			filter.Action = ledger.Action(action)
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				actions, err := o.Ledger().OperatorLog(cmd.Context(), from, limit)
-				if err != nil {
-					return err
+				found, err := pages(cmd.Context(), c, browse.Cursor(cursor), limit,
+					func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[ledger.OperatorAction], error) {
+						return o.Browser().Actions(ctx, filter, from, limit)
+					})
+				if err == nil || len(found.Rows) > 0 {
+					err = errors.Join(err, c.printActions(found.Rows))
 				}
-				return c.printActions(actions)
+				printRest(c, cmd, found)
+				return err
 			})
 		},
 	}
 	c.database.register(cmd.Flags())
-	cmd.Flags().StringVar(&since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
+	flags := cmd.Flags()
+	flags.StringVar(&filter.Who, "who", "", "only what this `person` ordered")
+	flags.StringVar(&action, "action", "", "only this `action`, like effect.retry")
+	flags.StringVar(&filter.Target, "target", "", "only what was done to this `thing`: the key of an effect, SOURCE/EVENT_ID, a destination")
+	flags.StringVar(&when.since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
+	flags.StringVar(&when.until, "until", "", "only what was ordered before this `time`")
+	flags.StringVar(&cursor, "cursor", "", "go on from this `place`, which an earlier list named")
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
 	return cmd

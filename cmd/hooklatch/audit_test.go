@@ -45,6 +45,15 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	require.Equal(t, "cli", log[0].Via)
 	require.Regexp(t, `(?m)^\S+ \S+  ann +cli  destination.pause +app +1 +paused +deploy$`, must(t, s.args("audit")...))
 
+	for _, flags := range [][]string{
+		{"--who", "bob"}, {"--action", "event.replay"}, {"--target", "stripe/evt_1"}, {"--who", "bob", "--since", "1h", "--until", "2036-01-01"},
+	} {
+		require.NoError(t, json.Unmarshal([]byte(must(t, s.args(append([]string{"audit", "--json"}, flags...)...)...)), &log))
+		require.Len(t, log, 1, flags)
+		require.Equal(t, "bob", log[0].Who)
+	}
+	require.Equal(t, "nothing was ordered\n", must(t, s.args("audit", "--until", "2020-01-01")...))
+
 	// Sentences of their own.
 	for order, text := range map[string]string{
 		"retry":  "the effect is done: what succeeded is not tried again",

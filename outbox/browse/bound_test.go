@@ -46,6 +46,12 @@ func (b *bundle) questions() map[string]question {
 			return answerOf(p), err
 		}
 	}
+	actions := func(f browse.ActionFilter) func(context.Context, browse.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+			p, err := b.Actions(ctx, f, from, limit)
+			return answerOf(p), err
+		}
+	}
 	holds := func(text string) *browse.Match {
 		return &browse.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
 	}
@@ -62,6 +68,9 @@ func (b *bundle) questions() map[string]question {
 		"effects in a rare state":    {ask: effects(browse.EffectFilter{State: ledger.EffectParked}), of: rare},
 		"effects to a destination":   {ask: effects(browse.EffectFilter{Destination: "crm"}), of: rare},
 		"effects that are not there": {ask: effects(browse.EffectFilter{Route: "none"})},
+		"all actions":                {ask: actions(browse.ActionFilter{}), of: -1},
+		"actions of a rare person":   {ask: actions(browse.ActionFilter{Who: "rare"}), of: rare},
+		"actions that are not there": {ask: actions(browse.ActionFilter{Action: ledger.ActionCancelEffect, Target: "none"})},
 		"effects that never match":   {ask: effects(browse.EffectFilter{Match: holds("cus_none")}), body: true},
 	}
 }
@@ -115,8 +124,8 @@ func TestPageTenThousandCostsWhatTheFirstDoes(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)
 	const pages = 10_000
-	limit := rows / 2 / pages                                    // half of all rows are before that page
-	for _, name := range []string{"all events", "all effects"} { //nolint:paralleltest // one after the other, so that each sees its own statements
+	limit := rows / 2 / pages                                                   // half of all rows are before that page
+	for _, name := range []string{"all events", "all effects", "all actions"} { //nolint:paralleltest // one after the other, so that each sees its own statements
 		t.Run(name, func(t *testing.T) {
 			ask := b.questions()[name].ask
 			before := limit * (pages - 1)

@@ -1,6 +1,6 @@
-// Package browse is responsible for finding events and effects among millions of them:
-// it walks them from the newest back, reads a bounded number at a time, and says how far
-// it looked.
+// Package browse is responsible for finding events, effects and what people ordered among
+// millions of them: it walks them from the newest back, reads a bounded number at a time,
+// and says how far it looked.
 //
 // What is asked for may be rare, or not there at all, and no index serves every
 // question. So an answer is not all that was asked for, but what was found within a
@@ -34,7 +34,7 @@ type Options struct {
 	Ledger *ledger.Ledger
 }
 
-// Browser finds events and effects. It is safe for concurrent use.
+// Browser finds events, effects and orders. It is safe for concurrent use.
 type Browser struct {
 	look    pipeline.ByIndex // for statements that look rows up
 	walk    pipeline.ByIndex // for those that read them in the order of an index

@@ -16,6 +16,8 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
+	ActionSlice      statement.Of[actionSlice]
+	Actions          statement.Of[actions]
 	EffectSlice      statement.Of[effectSlice]
 	EventPlace       statement.Of[eventPlace]
 	EventSlice       statement.Of[eventSlice]
@@ -31,6 +33,18 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 // What statements take.
+
+type actionSlice struct {
+	Who         string
+	Action      ledger.Action
+	Target      string
+	Since       *time.Time
+	BeforeTime  *time.Time // nil: from the newest on
+	BeforeID    int64
+	Look, Limit int
+}
+
+type actions struct{ IDs []int64 }
 
 type effectSlice struct {
 	State              ledger.EffectState

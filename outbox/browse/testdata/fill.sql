@@ -1,6 +1,6 @@
 -- :rows events of two sources, 50 milliseconds apart until an hour ago, each with one
--- effect. The first five, which a walk back comes to last, have a rare type, a rare state
--- and a rare customer.
+-- effect that a person retried. The first five, which a walk back comes to last, have a
+-- rare type, a rare state, a rare customer and a rare person.
 SET session_replication_role = replica;
 SELECT hooklatch.make_delivery_partitions(1);
 
@@ -45,6 +45,11 @@ SELECT
     CASE WHEN rare THEN 'parked' ELSE 'done' END, 1,
     -- Some of each batch are of one moment.
     date_trunc('second', received_at), received_at, received_at, received_at, received_at
+FROM filled
+ORDER BY i;
+
+INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id)
+SELECT received_at, CASE WHEN rare THEN 'rare' ELSE 'ada' END, 'cli', 'effect.retry', 'hl_' || left(encode(sha256(id::bytea), 'hex'), 40), 1, id
 FROM filled
 ORDER BY i;
 
