@@ -22,7 +22,7 @@ type badges struct {
 }
 
 func (c *Console) badges() badges {
-	s, known := c.status.glance(badgesAgain, badgesStale)
+	s, known := c.status.Glance(badgesAgain, badgesStale)
 	if !known {
 		return badges{}
 	}

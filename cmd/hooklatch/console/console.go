@@ -20,6 +20,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/asset"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/shared"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -90,7 +91,7 @@ type Console struct {
 	document  *api.Document
 	templates map[string]*template.Template
 	handler   http.Handler
-	status    shared[*status.Status]
+	status    shared.Answer[*status.Status]
 	awaySince atomic.Pointer[time.Time] // nil while the database answers
 }
 
@@ -113,7 +114,7 @@ func New(opts Options) (*Console, error) {
 		opts: opts, base: signin.BaseOf(at),
 		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 	}
-	c.status.ask, c.status.now = opts.Status, opts.Now
+	c.status.Ask, c.status.Now = opts.Status, opts.Now
 	if c.assets, err = asset.Read(files); err != nil {
 		return nil, err
 	}

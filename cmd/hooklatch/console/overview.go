@@ -18,7 +18,7 @@ type overviewPage struct {
 
 // overview is the first page: the three numbers, what needs a person, what waits.
 func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
-	s, err := c.status.get(r.Context())
+	s, err := c.status.Get(r.Context())
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s shownSource) data() plainjson.Joined {
 
 // readSources are those of the configuration, and those that something is known of.
 func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
-	s, err := c.status.get(ctx)
+	s, err := c.status.Get(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package console
+package shared
 
 import (
 	"context"
@@ -16,14 +16,14 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	asked := 0
 	var fails error
-	s := &shared[int]{now: func() time.Time { return now }, ask: func(context.Context) (int, error) {
+	s := &Answer[int]{Now: func() time.Time { return now }, Ask: func(context.Context) (int, error) {
 		asked++
 		return asked, fails
 	}}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			n, err := s.get(t.Context())
+			n, err := s.Get(t.Context())
 			if err != nil || n != 1 {
 				t.Errorf("%d, %v", n, err)
 			}
@@ -33,20 +33,20 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	require.Equal(t, 1, asked)
 
 	now = now.Add(sharedFor)
-	n, err := s.get(t.Context())
+	n, err := s.Get(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 
 	now = now.Add(sharedFor)
 	fails = errors.New("away")
 	for range 2 {
-		_, err = s.get(t.Context())
+		_, err = s.Get(t.Context())
 		require.Error(t, err, "an error is no answer")
 	}
 	require.Equal(t, 4, asked)
 	now = now.Add(-time.Hour) // a clock that was set back
 	fails = nil
-	n, err = s.get(t.Context())
+	n, err = s.Get(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 }
@@ -56,7 +56,7 @@ func TestAGlanceNeverWaits(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	asked, answers := make(chan struct{}), make(chan int)
-	s := &shared[int]{now: func() time.Time { return time.Unix(now.Load(), 0) }, ask: func(context.Context) (int, error) {
+	s := &Answer[int]{Now: func() time.Time { return time.Unix(now.Load(), 0) }, Ask: func(context.Context) (int, error) {
 		asked <- struct{}{}
 		n, some := <-answers
 		if !some {
@@ -64,20 +64,20 @@ func TestAGlanceNeverWaits(t *testing.T) {
 		}
 		return n, nil
 	}}
-	_, known := s.glance(10*time.Second, time.Minute)
+	_, known := s.Glance(10*time.Second, time.Minute)
 	require.False(t, known)
 	<-asked
-	_, known = s.glance(10*time.Second, time.Minute)
+	_, known = s.Glance(10*time.Second, time.Minute)
 	require.False(t, known, "it is asked once at a time")
 	answers <- 7
 	require.Eventually(t, func() bool {
-		n, known := s.glance(10*time.Second, time.Minute)
+		n, known := s.Glance(10*time.Second, time.Minute)
 		return known && n == 7
 	}, time.Minute, time.Millisecond)
 
 	require.Eventually(t, func() bool { return !s.asking.Load() }, time.Minute, time.Millisecond)
 	now.Add(30)
-	n, known := s.glance(10*time.Second, time.Minute)
+	n, known := s.Glance(10*time.Second, time.Minute)
 	require.True(t, known)
 	require.Equal(t, 7, n, "the old answer serves while a new one is asked for")
 	<-asked
@@ -85,6 +85,6 @@ func TestAGlanceNeverWaits(t *testing.T) {
 	require.Eventually(t, func() bool { return s.newest.Load() == nil }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool { return !s.asking.Load() }, time.Minute, time.Millisecond)
 	s.newest.Store(&answered[int]{7, time.Unix(now.Load()-60, 0)})
-	_, known = s.glance(time.Hour, time.Minute)
+	_, known = s.Glance(time.Hour, time.Minute)
 	require.False(t, known, "it is stale")
 }

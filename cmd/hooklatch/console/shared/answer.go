@@ -1,4 +1,6 @@
-package console
+// Package shared is responsible for answers that many ask for at the same time: they cost
+// what one does.
+package shared
 
 import (
 	"context"
@@ -15,14 +17,14 @@ const (
 	glanceTimeout = 5 * time.Second
 )
 
-// shared is an answer that many ask for at the same time.
-type shared[T any] struct {
-	ask func(ctx context.Context) (T, error)
-	now func() time.Time
+// Answer is one that many ask for. It is safe for concurrent use.
+type Answer[T any] struct {
+	Ask func(ctx context.Context) (T, error)
+	Now func() time.Time
 
 	mu     sync.Mutex                  // held while it is asked: others wait for the same answer
 	newest atomic.Pointer[answered[T]] // nil: there is none
-	asking atomic.Bool                 // by glance
+	asking atomic.Bool                 // by Glance
 }
 
 // answered is an answer, which nobody may change, and when it was one.
@@ -31,34 +33,34 @@ type answered[T any] struct {
 	at     time.Time
 }
 
-// get returns the answer, which nobody may change. It is asked again when it is too old,
+// Get returns the answer, which nobody may change. It is asked again when it is too old,
 // and after an error.
-func (s *shared[T]) get(ctx context.Context) (T, error) {
+func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.newest.Load(); known != nil && s.age(known) < sharedFor {
 		return known.answer, nil
 	}
-	answer, err := s.ask(ctx)
+	answer, err := s.Ask(ctx)
 	if err != nil {
 		s.newest.Store(nil)
 		return answer, err
 	}
-	s.newest.Store(&answered[T]{answer, s.now()})
+	s.newest.Store(&answered[T]{answer, s.Now()})
 	return answer, nil
 }
 
-// glance returns the newest answer, and false when there is none or it is stale. It never
+// Glance returns the newest answer, and false when there is none or it is stale. It never
 // waits: when the answer is so old that it should be asked for again, that is done while
 // the caller goes on, once at a time.
-func (s *shared[T]) glance(again, stale time.Duration) (answer T, known bool) {
+func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
 		go func() {
 			defer s.asking.Store(false)
 			ctx, cancel := context.WithTimeout(context.Background(), glanceTimeout)
 			defer cancel()
-			_, _ = s.get(ctx) // without an answer there is nothing to show
+			_, _ = s.Get(ctx) // without an answer there is nothing to show
 		}()
 	}
 	if last == nil || s.age(last) >= stale {
@@ -68,8 +70,8 @@ func (s *shared[T]) glance(again, stale time.Duration) (answer T, known bool) {
 }
 
 // age is how old an answer is: very, when the clock was set back since.
-func (s *shared[T]) age(of *answered[T]) time.Duration {
-	if age := s.now().Sub(of.at); age >= 0 {
+func (s *Answer[T]) age(of *answered[T]) time.Duration {
+	if age := s.Now().Sub(of.at); age >= 0 {
 		return age
 	}
 	return time.Duration(1<<63 - 1)
