@@ -84,6 +84,34 @@ func TestPauseTruthTable(t *testing.T) {
 	}
 }
 
+// A person who mended the receiver need not wait for the next probe.
+func TestAProbeIsBroughtForward(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	require.NoError(t, b.fleet.ProbeNow(t.Context(), "app", because("it was closed")))
+	require.NoError(t, b.fleet.Trip(t.Context(), "app", "10 of 10 failed", time.Hour))
+	began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.False(t, began, "too early")
+	require.NoError(t, b.fleet.ProbeNow(t.Context(), "app", because("they restarted it")))
+	require.NoError(t, b.fleet.ProbeNow(t.Context(), "app", because("twice")))
+	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
+	require.NoError(t, err)
+	require.True(t, began)
+	until := b.destination(t, "app").ProbeAt
+	require.NoError(t, b.fleet.ProbeNow(t.Context(), "app", because("one is on its way")))
+	require.Equal(t, until, b.destination(t, "app").ProbeAt)
+	require.ErrorIs(t, b.fleet.ProbeNow(t.Context(), "nobody", ann), ledger.ErrUnknownDestination)
+
+	var affected []int64
+	for _, a := range b.actions(t) {
+		require.Equal(t, fleet.ActionProbe, a.Action)
+		affected = append(affected, a.Affected)
+	}
+	require.Equal(t, []int64{0, 0, 1, 0}, affected)
+}
+
 func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
@@ -44,6 +45,34 @@ func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.D
 		return false, fmt.Errorf("begin probe of %s: %w", destination, err)
 	}
 	return begun, nil
+}
+
+// ActionProbe is what a person orders with ProbeNow, for the operator log.
+const ActionProbe ledger.Action = "destination.probe"
+
+// ProbeNow makes the next probe of an open breaker due at once: a worker begins it when
+// it looks the next time, if an effect is due. A breaker that is not open, or whose probe
+// is due already, stays as it is. Errors: ErrUnknownDestination, ErrUnavailable.
+func (f *Fleet) ProbeNow(ctx context.Context, destination string, by ledger.Operator) error {
+	what := ledger.Instruction{Action: ActionProbe, Target: destination}
+	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		came := ledger.Consequence{Result: "nothing to bring forward"}
+		known, err := f.applyPause(ctx, tx, destination, func() error {
+			tag, err := f.sql.ProbeNow.With(named{Destination: destination}).Exec(ctx, tx)
+			if tag.RowsAffected() > 0 {
+				came = ledger.Consequence{Result: "due now", Affected: 1}
+			}
+			return err
+		})
+		if err == nil && !known {
+			err = fmt.Errorf("%w %q", ledger.ErrUnknownDestination, destination)
+		}
+		return came, err
+	})
+	if err != nil {
+		return fmt.Errorf("bring forward the probe of %s: %w", destination, err)
+	}
+	return nil
 }
 
 // ProbeFailed opens a half-open breaker again until the next probe, probeIn from

@@ -26,6 +26,7 @@ type statements struct {
 	NoteSuccess          statement.Of[noteSuccess]
 	PauseOf              statement.Of[named]
 	PlaceDestinations    statement.Of[seenWithin]
+	ProbeNow             statement.Of[named]
 	RecallJobs           statement.Of[recallJobs]
 	RedirectJob          statement.Of[redirectJob]
 	RegisterDestinations statement.Of[registerDestinations]

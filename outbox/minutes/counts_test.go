@@ -136,3 +136,30 @@ func TestCountsWaitForTheirDatabase(t *testing.T) {
 	require.NoError(t, counts.Stop(t.Context()))
 	require.Equal(t, []row{{"source", "stripe", "accepted", 7}}, sums(t, pool))
 }
+
+func TestATimerSaysWithinWhatTimeMostAre(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	reader, err := minutes.NewReader(pool, "")
+	require.NoError(t, err)
+	counts := newCounts(t, pool)
+	timer := counts.Timer(minutes.OfDestination, "app")
+	for range 98 {
+		timer.Add(180 * time.Millisecond)
+	}
+	timer.Add(4 * time.Second)
+	timer.Add(time.Minute)
+	counts.Timer(minutes.OfDestination, "crm").Add(time.Minute)
+	require.NoError(t, counts.Stop(t.Context()))
+	counted, err := reader.RecentOf(t.Context(), minutes.OfDestination, "app", time.Hour)
+	require.NoError(t, err)
+	for share, want := range map[float64]time.Duration{0.5: 250 * time.Millisecond, 0.98: 250 * time.Millisecond, 0.99: 5 * time.Second} {
+		within, known := minutes.Within(counted, share)
+		require.True(t, known)
+		require.Equal(t, want, within)
+	}
+	_, known := minutes.Within(counted, 1)
+	require.False(t, known, "one took longer than all bounds")
+	_, known = minutes.Within(nil, 0.5)
+	require.False(t, known)
+}

@@ -61,6 +61,24 @@ func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error)
 	return sums, nil
 }
 
+// RecentOf is Recent for one source or destination.
+func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window time.Duration) (map[What]int64, error) {
+	rows, err := r.sql.RecentOf.With(recentOf{recent{WindowSeconds: window.Seconds()}, lastSeen{Kind: kind, Name: name}}).Query(ctx, r.db)
+	counts := map[What]int64{}
+	if err == nil {
+		var what What
+		var n int64
+		_, err = pgx.ForEachRow(rows, []any{&what, &n}, func() error {
+			counts[what] = n
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the last minutes of %s: %w", name, err)
+	}
+	return counts, nil
+}
+
 // LastSeen is when each thing of one source or destination was last counted.
 func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What]time.Time, error) {
 	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.db)

@@ -23,6 +23,7 @@ type statements struct {
 	MeasureSizes statement.Bound
 	NoteSeen     statement.Of[addCounts]
 	Recent       statement.Of[recent]
+	RecentOf     statement.Of[recentOf]
 	SumHours     statement.Of[sumHours]
 }
 
@@ -56,6 +57,11 @@ type lastSeen struct {
 }
 
 type recent struct{ WindowSeconds float64 }
+
+type recentOf struct {
+	recent
+	lastSeen
+}
 
 type sumHours struct{ AgainSeconds float64 }
 

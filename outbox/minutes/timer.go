@@ -31,3 +31,21 @@ func (t *Timer) Add(d time.Duration) {
 	i, _ := slices.BinarySearch(bounds[:], d.Seconds())
 	t.took[i].Add(1)
 }
+
+// Within is the bound within which a share of what a Timer counted was, false without a
+// bound that it was within: none is known, or it took longer than all of them.
+func Within(counts map[What]int64, share float64) (time.Duration, bool) {
+	var all, sum int64
+	for i := range len(bounds) + 1 {
+		all += counts[took(i)]
+	}
+	for i, bound := range bounds {
+		if sum += counts[took(i)]; all > 0 && float64(sum) >= share*float64(all) {
+			return time.Duration(bound * float64(time.Second)), true
+		}
+	}
+	return 0, false
+}
+
+// Longest is the longest bound.
+const Longest = 30 * time.Second

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -36,16 +36,19 @@ func (a *App) makeConsole() (*console.Console, error) {
 	if err != nil {
 		return nil, err
 	}
+	answered, err := answers.NewReader(a.pools.read, name)
+	if err != nil {
+		return nil, err
+	}
 	return console.New(console.Options{
 		Outbox: a.outbox,
 		Status: console.NewStatus(a.pools.read, status.Options{
 			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 		}),
-		Routes:     (&compiledRoutes{config: a.config.Load}).table,
-		Quarantine: shownQuarantine{Quarantine: refused, app: a},
-		LastSeen: func(ctx context.Context, source string) (map[minutes.What]time.Time, error) {
-			return counted.LastSeen(ctx, minutes.OfSource, source)
-		},
+		Routes:       (&compiledRoutes{config: a.config.Load}).table,
+		Quarantine:   shownQuarantine{Quarantine: refused, app: a},
+		Minutes:      counted,
+		Answers:      answered,
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
 		URL:          cfg.Admin.ConsoleURL, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
@@ -91,7 +94,7 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 	var shown []console.Destination
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
 		d := cfg.Destinations[name]
-		one := console.Destination{Name: name, Kind: "http"}
+		one := console.Destination{Name: name, Kind: "http", Policy: string(d.Policy), Concurrency: d.Concurrency, Rate: d.Rate.String()}
 		if d.SMTP != nil {
 			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
 		} else if d.SQL != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -53,9 +54,9 @@ func away(t *testing.T) *bundle {
 		counted, err := minutes.NewReader(pool, "")
 		require.NoError(t, err)
 		o.Outbox, o.Quarantine, o.Status = box, &verified{Quarantine: kept}, console.NewStatus(pool, status.Options{})
-		o.LastSeen = func(ctx context.Context, source string) (map[minutes.What]time.Time, error) {
-			return counted.LastSeen(ctx, minutes.OfSource, source)
-		}
+		answered, err := answers.NewReader(pool, "")
+		require.NoError(t, err)
+		o.Minutes, o.Answers = counted, answered
 	})
 }
 

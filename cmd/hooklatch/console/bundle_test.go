@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -60,12 +61,12 @@ func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	refused := &verified{Quarantine: kept}
 	counted, err := minutes.NewReader(pool, "")
 	require.NoError(t, err)
+	answered, err := answers.NewReader(pool, "")
+	require.NoError(t, err)
 	opts := console.Options{
 		Outbox: box, Status: console.NewStatus(pool, status.Options{AllowFsyncOff: true}), Version: "v1.2.3",
 		Quarantine: refused,
-		LastSeen: func(ctx context.Context, source string) (map[minutes.What]time.Time, error) {
-			return counted.LastSeen(ctx, minutes.OfSource, source)
-		},
+		Minutes:    counted, Answers: answered,
 		Sources: func() []console.Source {
 			return []console.Source{
 				{Name: "github", Provider: "github", URL: "/webhooks/github"},

@@ -18,6 +18,11 @@ type Destination struct {
 	Name   string
 	Kind   string
 	Target string // URL or host, without user, password and query
+	Policy string
+	// Concurrency is how many attempts run at once in a process, and Rate how many start
+	// in a second, minute or hour in all, like 50/s. Empty: as many as may.
+	Concurrency int
+	Rate        string
 }
 
 // sourceNames are those that filters offer.

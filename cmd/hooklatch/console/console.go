@@ -24,6 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -46,8 +47,10 @@ type Options struct {
 	Routes func() (*route.Table, error)
 	// Quarantine is what was refused. Required.
 	Quarantine Quarantine
-	// LastSeen is when each thing of a source was last counted. Required.
-	LastSeen func(ctx context.Context, source string) (map[minutes.What]time.Time, error)
+	// Minutes is what all processes counted. Required.
+	Minutes *minutes.Reader
+	// Answers is how destinations do. Required.
+	Answers *answers.Reader
 	// Sources and Destinations are those of the configuration of now. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
@@ -97,8 +100,8 @@ type Console struct {
 
 // New checks opts and reads the templates.
 func New(opts Options) (*Console, error) {
-	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.LastSeen == nil {
-		return nil, errors.New("console options: Outbox, Status, Quarantine and LastSeen are required")
+	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Minutes == nil || opts.Answers == nil {
+		return nil, errors.New("console options: Outbox, Status, Quarantine, Minutes and Answers are required")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

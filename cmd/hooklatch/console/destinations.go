@@ -26,14 +26,28 @@ var destinationOrders = []order{
 			return c.opts.Outbox.Fleet().SetPaused(ctx, name, false, by)
 		},
 	},
+	{
+		Name: "probe", Button: "Probe now", Done: "Ordered and recorded: a worker probes it within ten seconds, if an effect is due.",
+		Means: "Its oldest due effect is attempted although the breaker is open, with its own key and body. If the receiver answers, all others go out again; if not, they wait for the next probe.",
+		do: func(c *Console, ctx context.Context, name string, by ledger.Operator) error {
+			return c.opts.Outbox.Fleet().ProbeNow(ctx, name, by)
+		},
+	},
 }
+
+// The orders on destinations.
+const (
+	orderPause = iota
+	orderResume
+	orderProbe
+)
 
 // shownDestination is one with what the fleet knows of it.
 type shownDestination struct {
 	fleet.DestinationState
 	fleet.Unsuccessful
 
-	Target string
+	Of Destination // of the configuration. Empty: it is not in it.
 }
 
 // State is how it stands.
@@ -49,12 +63,15 @@ func (d shownDestination) State() state {
 	return state{"circle-check", "good", "active"}
 }
 
-// Order is what can be ordered now.
-func (d shownDestination) Order() order {
-	if d.OperatorPaused {
-		return destinationOrders[1]
+// Orders are what can be ordered now.
+func (d shownDestination) Orders() []order {
+	switch {
+	case d.OperatorPaused:
+		return []order{destinationOrders[orderResume]}
+	case d.DestinationState.Breaker == fleet.BreakerOpen:
+		return []order{destinationOrders[orderProbe], destinationOrders[orderPause]}
 	}
-	return destinationOrders[0]
+	return []order{destinationOrders[orderPause]}
 }
 
 // Path is where its page is, below the path of the console.
@@ -64,7 +81,7 @@ func (d shownDestination) Path() string { return destinationPath(d.Name) }
 func (d shownDestination) data() any {
 	return plainjson.Joined{d.DestinationState, d.Unsuccessful, struct {
 		Target string `json:"target,omitzero"`
-	}{d.Target}}
+	}{d.Of.Target}}
 }
 
 func (c *Console) readDestinations(ctx context.Context) ([]shownDestination, error) {
@@ -76,15 +93,15 @@ func (c *Console) readDestinations(ctx context.Context) ([]shownDestination, err
 	if err != nil {
 		return nil, err
 	}
-	targets := map[string]string{}
+	configured := map[string]Destination{}
 	if c.opts.Destinations != nil {
 		for _, d := range c.opts.Destinations() {
-			targets[d.Name] = d.Target
+			configured[d.Name] = d
 		}
 	}
 	list := make([]shownDestination, 0, len(known))
 	for _, d := range known {
-		list = append(list, shownDestination{d, counts[d.Name], targets[d.Name]})
+		list = append(list, shownDestination{d, counts[d.Name], configured[d.Name]})
 	}
 	return list, nil
 }
@@ -112,16 +129,6 @@ func (c *Console) destinations(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, http.StatusOK, "destinations", destinationsPage{c.view(r, "destinations", "Destinations"), list})
 }
 
-type destinationPage struct {
-	view
-	shownDestination
-
-	Lists    []ledger.EffectState // of its effects
-	Commands []command
-}
-
-func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
-
 func noSuchDestination(name string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "There is no such destination",
@@ -140,23 +147,6 @@ func (c *Console) readDestination(r *http.Request) (shownDestination, error) {
 		return shownDestination{}, noSuchDestination(name)
 	}
 	return list[at], nil
-}
-
-// destination shows one: whether its effects go out, and what holds them.
-func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
-	d, err := c.readDestination(r)
-	if err != nil {
-		return err
-	}
-	name := quoted(d.Name)
-	return c.render(w, http.StatusOK, "destination", destinationPage{
-		view: c.view(r, "destinations", d.Name), shownDestination: d,
-		Lists: []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
-		Commands: []command{
-			{d.Order().Name, d.Order().Button + " it on a terminal", "hooklatch destinations " + d.Order().Name + " " + name},
-			{"retry", "Retry what failed and what is parked", "hooklatch effects retry --destination " + name},
-		},
-	})
 }
 
 // destinationOrderOf is the order that a URL names.

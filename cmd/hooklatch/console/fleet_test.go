@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
@@ -44,6 +45,43 @@ func TestADestinationIsPausedAndResumed(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, b.post(path, nil).Code, path)
 	}
+}
+
+// Why effects do not arrive stands on the page of their destination, and whoever mended
+// it need not wait for the next probe.
+func TestADestinationSaysWhatItAnswers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Contains(t, b.page(t, "/destinations/app"), "Nothing was attempted.")
+	b.failed(t, "evt_1")
+	b.failed(t, "evt_2")
+	b.doubted(t, "evt_3")
+	b.dispatch(t, b.accept(t, "evt_4", "invoice.paid", `{}`), ledger.AtLeastOnce)
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes (minute, kind, name, what, n)
+		SELECT date_trunc('minute', now()), 'destination', 'app', what, n
+		FROM (VALUES ('first', 40), ('first_failed', 3), ('attempts', 42), ('took:0.25', 41), ('took:5', 1)) AS m (what, n)`)
+	require.NoError(t, err)
+	require.NoError(t, b.box.Fleet().Trip(t.Context(), "app", "10 of 10 failed with 503", time.Hour))
+	page := b.page(t, "/destinations/app")
+	for _, want := range []string{
+		"10 of 10 failed with 503", "<dt>Waiting</dt><dd>1; the oldest has been due since", "7.5 % of 40 in the last hour",
+		"p50 within 250ms, p99 within 5s", "0.1/s in the last five minutes", `<td class="number">2</td><td>422</td>`, "<td>time-out</td>",
+		"What the last 3 attempted effects are now: 2 failed, 1 parked.", "The last 3 as a table", "/destinations/app/probe",
+	} {
+		require.Contains(t, page, want)
+	}
+	wellMade(t, "/destinations/app", page)
+	require.Contains(t, b.page(t, "/destinations/app/probe"), "although the breaker is open")
+	got := b.post("/destinations/app/probe", url.Values{"reason": {"restarted"}})
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker probes it within ten seconds")
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, []any{fleet.ActionProbe, "restarted", int64(1)}, []any{log[0].Action, log[0].Reason, log[0].Affected})
+	known, err := b.box.Fleet().Destinations(t.Context())
+	require.NoError(t, err)
+	require.Less(t, time.Until(known[0].ProbeAt), time.Second)
 }
 
 func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {

@@ -156,7 +156,7 @@ func (c *Console) secretsOf(ctx context.Context, of Source) ([]secretSeen, error
 	if of.Secrets == 0 {
 		return nil, nil
 	}
-	seen, err := c.opts.LastSeen(ctx, of.Name)
+	seen, err := c.opts.Minutes.LastSeen(ctx, minutes.OfSource, of.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,84 @@
+package answers_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/answers"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// fill makes effects of a destination in a state, whose last attempt was a while ago.
+func fill(t *testing.T, pool *pgxpool.Pool, n int, destination string, state ledger.EffectState, status any, said, ago string) {
+	t.Helper()
+	conn, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(t.Context(), "SET session_replication_role = replica")
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `INSERT INTO hooklatch.effects (
+			scope, key, idempotency_key, destination, queue, policy, state, attempt, created_at, next_attempt_at, last_attempt_at, finished_at,
+			response_status, error, claim_id, lease_until, maybe_applied_since
+		)
+		SELECT 'x', key, key || '', $2, 'q', 'at_least_once', $3, CASE $3 WHEN 'pending' THEN 0 ELSE 1 END, now() - $6::interval, now() - $6::interval,
+			CASE $3 WHEN 'pending' THEN NULL ELSE now() - $6::interval END, CASE WHEN $3 IN ('done', 'failed', 'parked') THEN now() - $6::interval END,
+			$4, $5, CASE $3 WHEN 'started' THEN gen_random_uuid() END, CASE $3 WHEN 'started' THEN now() END, CASE $3 WHEN 'in_doubt' THEN now() END
+		FROM (SELECT $2 || ' ' || $3 || ' ' || $6 || ' ' || $5 || ' ' || i AS key FROM generate_series(1, $1) AS i) AS made`,
+		n, destination, string(state), status, said, ago)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "RESET session_replication_role")
+	require.NoError(t, err)
+}
+
+func TestWhatADestinationAnsweredLately(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	reader, err := answers.NewReader(pool, "")
+	require.NoError(t, err)
+	l, err := reader.Of(t.Context(), "app")
+	require.NoError(t, err)
+	require.Empty(t, l)
+
+	fill(t, pool, 5, "app", ledger.EffectDone, 200, "", "5 minutes")
+	fill(t, pool, 3, "app", ledger.EffectFailed, 422, "refused", "30 minutes")
+	fill(t, pool, 2, "app", ledger.EffectInDoubt, nil, `Post "https://app.example/x": read tcp 10.0.0.1:4711->10.0.0.2:443: connection reset by peer`, "10 minutes")
+	fill(t, pool, 1, "app", ledger.EffectParked, nil, "time-out", "2 hours")
+	fill(t, pool, 4, "app", ledger.EffectPending, nil, "", "20 minutes")
+	fill(t, pool, 9, "crm", ledger.EffectFailed, 503, "", "1 minute")
+	l, err = reader.Of(t.Context(), "app")
+	require.NoError(t, err)
+	require.Equal(t, []answers.Group{
+		{Answer: "200", State: ledger.EffectDone, Count: 5},
+		{Answer: "422", State: ledger.EffectFailed, Count: 3},
+		{Answer: "connection reset by peer", State: ledger.EffectInDoubt, Count: 2},
+	}, l.Groups)
+	require.True(t, l.All)
+	require.Len(t, l.Attempts, 11)
+	require.Equal(t, ledger.EffectDone, l.Attempts[0].State)
+	require.Equal(t, "time-out", l.Attempts[10].Answer)
+	require.Equal(t, 6, l.Waiting)
+	require.WithinDuration(t, time.Now().Add(-20*time.Minute), l.OldestDue, time.Minute)
+}
+
+// However much there is, what is read is bounded, and says so.
+func TestWhatIsReadIsBounded(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	reader, err := answers.NewReader(pool, "")
+	require.NoError(t, err)
+	fill(t, pool, answers.MostWaiting+500, "app", ledger.EffectPending, nil, "", "3 minutes")
+	fill(t, pool, 1_000, "app", ledger.EffectFailed, 503, "", "2 minutes")
+	fill(t, pool, 3_000, "crm", ledger.EffectDone, 200, "", "1 minute")
+	l, err := reader.Of(t.Context(), "app")
+	require.NoError(t, err)
+	require.Equal(t, answers.MostWaiting+1, l.Waiting)
+	require.False(t, l.All)
+	require.Equal(t, []answers.Group{{Answer: "503", State: ledger.EffectFailed, Count: 500}}, l.Groups)
+}

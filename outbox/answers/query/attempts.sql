@@ -1,0 +1,61 @@
+-- The last attempts of effects of a destination, the newest first: of the :newest effects
+-- of all destinations, and of :aside of its own in each state that is rare. The last
+-- column says whether no attempt of the window can be missing.
+WITH newest AS MATERIALIZED (
+    SELECT
+        e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said,
+        e.destination, e.created_at
+    FROM hooklatch.effects AS e
+    ORDER BY e.created_at DESC
+    LIMIT :newest
+), waiting AS MATERIALIZED (
+    SELECT e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said
+    FROM hooklatch.effects AS e
+    WHERE e.destination = ANY (ARRAY[:destination::text])
+        AND e.order_key = ''
+        AND e.state IN ('pending', 'started', 'in_doubt')
+    ORDER BY e.destination DESC, e.next_attempt_at DESC
+    LIMIT :aside
+), failed AS MATERIALIZED (
+    SELECT e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said
+    FROM hooklatch.effects AS e
+    WHERE e.destination = ANY (ARRAY[:destination::text])
+        AND e.state = ANY (ARRAY['failed'])
+        AND e.state IN ('failed', 'parked')
+    ORDER BY e.destination DESC, e.state DESC, e.finished_at DESC
+    LIMIT :aside
+), parked AS MATERIALIZED (
+    SELECT e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said
+    FROM hooklatch.effects AS e
+    WHERE e.destination = ANY (ARRAY[:destination::text])
+        AND e.state = ANY (ARRAY['parked'])
+        AND e.state IN ('failed', 'parked')
+    ORDER BY e.destination DESC, e.state DESC, e.finished_at DESC
+    LIMIT :aside
+), whole AS MATERIALIZED (
+    SELECT
+        (SELECT count(*) FROM waiting) < :aside
+        AND (SELECT count(*) FROM failed) < :aside
+        AND (SELECT count(*) FROM parked) < :aside
+        AND (
+            (SELECT count(*) FROM newest) < :newest
+            OR (SELECT min(n.created_at) FROM newest AS n) < now() - make_interval(secs => :window_seconds::float8)
+        ) AS whole
+)
+SELECT
+    found.idempotency_key, found.state, found.last_attempt_at, found.response_status, found.said,
+    found.last_attempt_at > now() - make_interval(secs => :window_seconds::float8), whole.whole
+FROM (
+    SELECT n.idempotency_key, n.state, n.last_attempt_at, n.response_status, n.said
+    FROM newest AS n
+    WHERE n.destination = :destination
+    UNION
+    TABLE waiting
+    UNION
+    TABLE failed
+    UNION
+    TABLE parked
+) AS found
+CROSS JOIN whole
+WHERE found.last_attempt_at IS NOT NULL
+ORDER BY found.last_attempt_at DESC, found.idempotency_key
