@@ -72,7 +72,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries WHERE delivery_id IN (SELECT delivery_id FROM hooklatch.processed_events WHERE event_id IN ('evt_gone', 'evt_late'))`)
 	require.NoError(t, err)
 	right := map[string]asking{
-		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"},
+		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},
 		"GET /api/events/{source}/{id}": {path: "/events/stripe/evt_1"}, "GET /api/events/{source}/{id}/raw": {path: "/events/stripe/evt_1/raw"},
 		"GET /api/effects/{key}": {path: "/effects/" + late}, "GET /api/effects/{key}/body": {path: "/effects/" + late + "/body"},
 		"POST /api/effects/{key}/{action}": {"/effects/" + doubtful + "/retry", `{}`},
@@ -82,7 +82,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"GET /api/quarantine": {path: "/quarantine"}, "POST /api/quarantine/verify": {"/quarantine/verify", `{}`},
 	}
 	wrong := map[string][]asking{
-		"400": {{path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}},
+		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
 			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"},

@@ -162,6 +162,7 @@ func (c *Console) entries() []entry {
 		{"GET /quarantine", signin.Viewer, c.quarantine},
 		{"GET /quarantine/verify", signin.Operator, c.askVerify},
 		{"POST /quarantine/verify", signin.Operator, c.orderVerify},
+		{"GET /audit", signin.Admin, c.audit},
 		{"GET /jump", signin.Viewer, c.jump},
 		{"GET /help", signin.Viewer, c.help},
 		{"POST /look", signin.Viewer, c.look},

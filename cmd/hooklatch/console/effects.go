@@ -32,7 +32,7 @@ func (c *Console) effectFields() []field {
 // effects lists them, the newest first.
 func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.effectFields(), r.URL.Query())
-	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Query: q}
+	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Command: "effects list", Query: q}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.Effect], error) {
 		filter, err := effectFilter(q, c.opts.Now())
 		if err != nil {

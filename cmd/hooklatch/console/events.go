@@ -29,7 +29,7 @@ func (c *Console) eventFields() []field {
 // events lists them, the newest first.
 func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.eventFields(), r.URL.Query())
-	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Query: q}
+	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Command: "events list", Query: q}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[*inbox.Event], error) {
 		filter, err := eventFilter(q, c.opts.Now())
 		if err != nil {

@@ -26,14 +26,14 @@ func Parameters() map[string][]string {
 	c := new(Console)
 	all := map[string][]string{}
 	for operation, fields := range map[string][]field{
-		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(),
+		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(), "GET /api/audit": c.auditFields(),
 		"GET /api/quarantine": c.quarantineFields(), "POST /api/quarantine/verify": c.quarantineFields(),
 	} {
 		for _, f := range fields {
 			all[operation] = append(all[operation], f.Name)
 		}
 	}
-	for _, list := range []string{"GET /api/events", "GET /api/effects"} {
+	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {
 		all[list] = append(all[list], "before")
 	}
 	return all

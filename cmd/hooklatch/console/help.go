@@ -24,6 +24,7 @@ func (c *Console) help(w http.ResponseWriter, r *http.Request) error {
 		{"g d", "destinations"},
 		{"g s", "sources"},
 		{"g q", "quarantine"},
+		{"g a", "what people ordered, for admins"},
 		{"]", "older"},
 		{"[", "the newest"},
 		{"r", "retry, with a question first"},

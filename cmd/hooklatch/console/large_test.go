@@ -130,6 +130,8 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	event := "evt_" + strconv.Itoa(rows/2+1)
 	var key string
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects WHERE event_id = $1`, event).Scan(&key))
+	var ordered string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT (extract(epoch FROM at) * 1000000)::bigint || '.' || id FROM hooklatch.operator_log WHERE request_id = $1`, event).Scan(&ordered))
 	source := "stripe"
 	if (rows/2+1)%3 == 0 {
 		source = "github"
@@ -144,6 +146,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
 		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
 		"/effects": true, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
+		"/audit": true, "/audit?who=rare": false, "/audit?action=none&before=" + ordered: false, "/audit?before=" + ordered: true, "/audit?to=" + at: false,
 		"/effects?event=" + source + "/" + event: true,
 		"/events/" + source + "/" + event:        true, "/effects/" + key: true,
 	} {

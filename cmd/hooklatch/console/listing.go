@@ -16,7 +16,8 @@ type listing[Row any] struct {
 	view
 	browse.Page[Row]
 
-	What    string // events or effects
+	What    string // the page
+	Command string // that lists the same
 	Query   query
 	Wrong   *invalid // what was asked cannot be read; nothing was looked for
 	Unclear string
@@ -30,7 +31,7 @@ func (l listing[Row]) Newest() string { return l.Query.Encode(browse.Beginning) 
 
 // Commands list the same on a terminal.
 func (l listing[Row]) Commands() []command {
-	return []command{{"list", "The same list", l.Query.commandOf(l.What + " list")}}
+	return []command{{"list", "The same list", l.Query.commandOf(l.Command)}}
 }
 
 // list looks and renders; ask asks for what the query says.

@@ -72,6 +72,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		"icon":   c.assets.Icon,
 		"event":  func(ref identity.EventRef) string { return c.base + eventPath(ref) },
 		"effect": func(key string) string { return c.base + effectPath(key) },
+		"target": targetPath,
 		"state":  stateOf,
 		"middle": middle,
 		"marked": marked,

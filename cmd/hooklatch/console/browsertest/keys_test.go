@@ -50,7 +50,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	key := s.effect(t, "evt_1", "mail", ledger.EffectFailed)
 	b := openTab(t, s.site)
 	b.open(t, "/", http.StatusOK)
-	for _, to := range []struct{ keys, path string }{{"ge", "/events"}, {"gf", "/effects"}, {"go", "/"}, {"?", "/help"}, {"ge", "/events"}} {
+	for _, to := range []struct{ keys, path string }{{"ge", "/events"}, {"gf", "/effects"}, {"go", "/"}, {"ga", "/audit"}, {"?", "/help"}, {"ge", "/events"}} {
 		b.press(t, to.keys)
 		b.at(t, to.path)
 	}

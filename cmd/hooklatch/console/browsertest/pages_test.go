@@ -31,6 +31,8 @@ func pages(t *testing.T, s *system) []shownPage {
 	parked := s.effect(t, "evt_refund", "once", ledger.EffectParked)
 	s.settled(t, 4)
 	s.forge(t)
+	s.order(t, "/destinations/mail/pause")
+	s.order(t, "/destinations/mail/resume")
 	condition := url.Values{"when": {`body.data.object.customer == "cus_42"`}}.Encode()
 	unreadable := url.Values{"when": {`body.data.object. == `}}.Encode()
 	return []shownPage{
@@ -53,6 +55,7 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"source", "/sources/stripe", http.StatusOK, "Set it up", false},
 		{"quarantine", "/quarantine", http.StatusOK, "Verify 1 again", false},
 		{"question about the quarantine", "/quarantine/verify", http.StatusOK, "Verify these deliveries again?", false},
+		{"audit", "/audit", http.StatusOK, "destination.pause", false},
 		{"help", "/help", http.StatusOK, "Keys", false},
 		{"no page", "/no/such/page", http.StatusNotFound, "There is no such page", false},
 	}
@@ -66,6 +69,7 @@ func emptyPages() []shownPage {
 		{"empty overview", "/", http.StatusOK, "No event has come yet", false},
 		{"empty events", "/events", http.StatusOK, "No event has come yet", false},
 		{"empty quarantine", "/quarantine", http.StatusOK, "Nothing is here", false},
+		{"empty audit", "/audit", http.StatusOK, "Nobody has ordered anything yet", false},
 		{"empty effects", "/effects", http.StatusOK, "There is no effect yet", false},
 	}
 }

@@ -137,6 +137,20 @@ func (s *system) forge(t *testing.T) {
 	}, patience, tick, "it is not in quarantine")
 }
 
+// order has a program of the same site order something.
+func (s *system) order(t *testing.T, path string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.site+"/api"+path, bytes.NewBufferString(`{"reason": "they move to another house"}`))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Origin", s.site)
+	request.Close = true
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
 // invoice delivers one that was paid, of which a customer gets a mail.
 func (s *system) invoice(t *testing.T, id, customer string) {
 	t.Helper()
