@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -40,6 +41,12 @@ func (a *App) makeConsole() (*console.Console, error) {
 	if err != nil {
 		return nil, err
 	}
+	var reads *signin.Reads
+	if cfg.Admin.AuditReads {
+		if reads, err = signin.NewReads(a.pools.read, name); err != nil {
+			return nil, err
+		}
+	}
 	return console.New(console.Options{
 		Outbox: a.outbox,
 		Status: console.NewStatus(a.pools.read, status.Options{
@@ -51,7 +58,8 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Answers:      answered,
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
-		URL:          cfg.Admin.ConsoleURL, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
+		Payloads:     signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask, Reads: reads,
+		URL: cfg.Admin.ConsoleURL, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
 	})
 }
 

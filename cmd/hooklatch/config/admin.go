@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +28,13 @@ type Admin struct {
 	// role: for machines, and for people who are not to have the token above, with
 	// which everything may be done.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
+	// Who may do what.
+	Auth AdminAuth `yaml:"auth,omitempty"`
+	// What the pages show.
+	Console AdminConsole `yaml:"console,omitempty"`
+	// Whether the operator log says who looked at which payload: true or false. Each
+	// look is a row. Defaults to false.
+	AuditReads bool `yaml:"audit_reads,omitempty"`
 	// URL under which people reach the console, for the links in jobs and for
 	// forms that come through a proxy. It may have a path, which the proxy may
 	// keep or take away. Defaults to the address above.
@@ -49,6 +58,22 @@ type AdminToken struct {
 	Token secret.Value `yaml:"token,omitempty"`
 }
 
+// AdminAuth configures who may do what at the listener for people.
+type AdminAuth struct {
+	// The role that sees payloads, headers and what receivers answered: viewer,
+	// operator or admin. Defaults to viewer.
+	Payloads string `yaml:"payloads,omitempty"`
+}
+
+// AdminConsole configures the pages.
+type AdminConsole struct {
+	// Values that admins alone see, by source: JSON pointers into an event, or names
+	// of form fields with a slash before them, as /From. Others see no exact bytes of
+	// the source, nothing that its effects sent and were answered, and cannot
+	// search its payloads.
+	Mask map[string][]string `yaml:"mask,omitempty"`
+}
+
 // Asks reports whether anybody is asked who they are.
 func (a Admin) Asks() bool { return !a.Token.IsZero() || len(a.Tokens) > 0 }
 
@@ -59,6 +84,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 		c.URL("console_url", a.ConsoleURL)
 	}
 	c.AtLeast("max_run", a.MaxRun, 1)
+	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()...)
 	d.faults("admin", c.Err())
 	a.checkTokens(d)
 	if ok && !loopback.Is(host) && !a.Asks() && !d.reported("admin.token") && !d.reported("admin.token_file") && !d.reported("admin.tokens") {
@@ -68,6 +94,23 @@ func (a Admin) check(d *decoder, g Gateway) {
 		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
 	}
 	a.TLS.check(d, "admin.tls")
+}
+
+// checkMasks wants pointers into what known sources send: a mask that hides nothing is
+// noticed too late.
+func (c *Config) checkMasks(d *decoder) {
+	for source, pointers := range c.Admin.Console.Mask {
+		at := "admin.console.mask." + source
+		if _, known := c.Sources[source]; !known {
+			d.reportf(at, "%s is not a source; %s", quote(source), d.oneOf(at, source, slices.Sorted(maps.Keys(c.Sources))))
+		}
+		for _, pointer := range pointers {
+			if !isPointer(pointer) {
+				d.reportf(at, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
+					d.show(at, pointer))
+			}
+		}
+	}
 }
 
 // checkTokens wants names that differ, and secrets that do: of two that are the same it

@@ -20,6 +20,7 @@ func (c *Config) check(d *decoder) {
 	d.faults("gateway", c.Gateway.validate())
 	c.Gateway.TLS.check(d, "gateway.tls")
 	c.Admin.check(d, c.Gateway)
+	c.checkMasks(d)
 	d.faults("worker", c.Worker.Validate())
 	for n, source := range c.Sources {
 		source.check(d, n, c.Gateway.PublicURL)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -25,6 +26,7 @@ func (c *Config) fillIn() {
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)
 	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
+	c.Admin.Auth.Payloads = cmp.Or(c.Admin.Auth.Payloads, string(signin.Viewer))
 	c.Admin.MaxRun = cmp.Or(c.Admin.MaxRun, defaultMaxRun)
 
 	c.Worker = c.Worker.WithDefaults()

@@ -17,7 +17,7 @@ const (
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	for _, pointer := range s.Redact {
-		if !strings.HasPrefix(pointer, "/") || strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~") {
+		if !isPointer(pointer) {
 			d.reportf(redact, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
 				d.show(redact, pointer))
 		}
@@ -32,4 +32,9 @@ func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	case given && s.RedactAfter < minRedactAfter && !d.reported(after):
 		d.reportf(after, "%s is too short; it must be at least %s", FormatDuration(s.RedactAfter), FormatDuration(minRedactAfter))
 	}
+}
+
+// isPointer reports whether a text is a JSON pointer to less than all.
+func isPointer(text string) bool {
+	return strings.HasPrefix(text, "/") && !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(text), "~")
 }

@@ -43,7 +43,12 @@ type bundle struct {
 
 func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	t.Helper()
-	pool := pgtest.New(t)
+	return setupOn(t, pgtest.New(t), change...)
+}
+
+// setupOn makes a console on a database.
+func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options)) *bundle {
+	t.Helper()
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
 		VALUES ('app', 'http', 'dst_app', 'at_least_once', '')`)
 	require.NoError(t, err)

@@ -59,6 +59,13 @@ type Options struct {
 	URL string
 	// MaxRun is how many events or effects a run of an operator may concern.
 	MaxRun int64
+	// Payloads is the role that sees payloads, headers and what receivers answered.
+	// Defaults to Viewer.
+	Payloads signin.Role
+	// Mask are pointers to values of each source that admins alone see.
+	Mask map[string][]string
+	// Reads is told of every payload that somebody saw. Nil: nobody is.
+	Reads *signin.Reads
 	// RiverUI is where River UI runs, for links to jobs. Empty: there are none.
 	RiverUI string
 	// Version is that of the program.

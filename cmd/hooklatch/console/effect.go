@@ -67,9 +67,20 @@ func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s := c.sightOf(r, e.Event.Source)
+	body := pretty.Of(e.Request.Body, stored)
+	switch {
+	case stored && s.whyNot() != "":
+		body, stored = pretty.Hidden(s.whyNot()), false
+	case stored:
+		if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+			return err
+		}
+	}
+	s.concealEffect(&e)
 	shown := effectPage{
 		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
-		OfEvent: e.Event != (identity.EventRef{}), Payload: pretty.Of(e.Request.Body, stored), Late: e.Request.Late,
+		OfEvent: e.Event != (identity.EventRef{}), Payload: body, Late: e.Request.Late,
 		Headers: headersOf(e.Request.Headers), Orders: ordersFor(e.Effect), Commands: commandsOfEffect(e.Effect, stored),
 	}
 	if c.opts.RiverUI != "" && e.JobID != 0 {
@@ -105,6 +116,12 @@ func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
 			status: http.StatusGone, heading: "The body is not stored",
 			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
 		}
+	}
+	if err := c.sightOf(r, e.Event.Source).whole(); err != nil {
+		return err
+	}
+	if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+		return err
 	}
 	writeBytes(w, e.IdempotencyKey, e.Request.Body)
 	return nil

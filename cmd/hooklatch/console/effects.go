@@ -33,12 +33,18 @@ func (c *Console) effectFields() []field {
 func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.effectFields(), r.URL.Query())
 	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Command: "effects list", Query: q}
+	if err := c.refuseSearch(r, q); err != nil {
+		return err
+	}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.Effect], error) {
 		filter, err := effectFilter(q, c.opts.Now())
 		if err != nil {
 			return browse.Page[ledger.Effect]{}, err
 		}
 		page, err := c.browser.Effects(ctx, filter, q.Cursor, rowsOnPage)
+		for i := range page.Rows {
+			c.sightOf(r, page.Rows[i].Event.Source).conceal(&page.Rows[i])
+		}
 		return page, q.cursorError(err)
 	})
 }

@@ -22,7 +22,7 @@ type eventPage struct {
 
 	TraceID  string
 	WhyNone  string // why there are no effects
-	RawPath  string
+	RawPath  string // empty: whoever looks may not have them
 	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
@@ -79,9 +79,21 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.explain(r, l)
+	s := c.sightOf(r, e.Source)
+	shown := s.payload(e)
+	if shown.Stored {
+		if err := c.noteRead(r, e.EventRef.String()+"/payload"); err != nil {
+			return err
+		}
+	}
+	s.concealEvent(l)
+	rawPath := c.base + eventPart(e.EventRef, "/raw")
+	if s.whole() != nil {
+		rawPath = ""
+	}
 	return c.render(w, http.StatusOK, "event", eventPage{
 		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
-		RawPath: c.base + eventPart(e.EventRef, "/raw"), Payload: pretty.Of(e.Payload(), e.Body != nil && e.ErasedAt.IsZero()), Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
+		RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
 	})
 }
 
@@ -130,6 +142,12 @@ func (c *Console) raw(w http.ResponseWriter, r *http.Request) error {
 			status: http.StatusGone, heading: "The body is no longer stored",
 			text: "Retention has removed it, or a person or the settings of the source had it taken away. The event's page says which.",
 		}
+	}
+	if err := c.sightOf(r, e.Source).whole(); err != nil {
+		return err
+	}
+	if err := c.noteRead(r, e.EventRef.String()+"/raw"); err != nil {
+		return err
 	}
 	writeBytes(w, string(e.Source)+"-"+string(e.EventID), e.Body)
 	return nil

@@ -30,6 +30,9 @@ func (c *Console) eventFields() []field {
 func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.eventFields(), r.URL.Query())
 	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Command: "events list", Query: q}
+	if err := c.refuseSearch(r, q); err != nil {
+		return err
+	}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[*inbox.Event], error) {
 		filter, err := eventFilter(q, c.opts.Now())
 		if err != nil {

@@ -28,7 +28,11 @@ type Payload struct {
 	HTML   template.HTML // JSON, in parts that fold
 	Text   string        // anything else
 	Binary bool          // Text is a dump
+	WhyNot string        // why it is not shown. Empty: it is.
 }
+
+// Hidden is a payload that is not shown to whoever looks.
+func Hidden(whyNot string) Payload { return Payload{WhyNot: whyNot} }
 
 // Of shows a body. What is not stored shows nothing.
 func Of(body []byte, stored bool) Payload {

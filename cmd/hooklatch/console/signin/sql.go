@@ -17,6 +17,7 @@ type statements struct {
 	EndLogin   statement.Of[ofLogin]
 	EndLogins  statement.Of[ofPerson]
 	FindLogin  statement.Of[findLogin]
+	NoteRead   statement.Of[noteRead]
 	TouchLogin statement.Of[touchLogin]
 }
 
@@ -59,4 +60,11 @@ type touchLogin struct {
 type dropLogins struct {
 	IdleSeconds float64
 	Limit       int
+}
+
+type noteRead struct {
+	Who       string
+	Role      Role
+	Target    string
+	RequestID string
 }
