@@ -46,6 +46,17 @@ const (
 // the configuration of today, and accepts it. A signed time is compared with that of
 // its arrival. Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
+	return g.judgeAgain(ctx, kept, false)
+}
+
+// WouldAccept tells whether AcceptAgain would accept a delivery, as far as that depends on
+// its proof and its content. Nothing is accepted or counted. Errors: *RefusedError.
+func (g *Gateway) WouldAccept(ctx context.Context, kept *quarantine.Delivery) error {
+	_, err := g.judgeAgain(ctx, kept, true)
+	return err
+}
+
+func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, trial bool) (outbox.Acceptance, error) {
 	src := (*g.sources.Load())[string(kept.Source)]
 	if src == nil {
 		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoSource}
@@ -56,7 +67,7 @@ func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (o
 	}
 	rx := &reception{
 		gateway: g, source: src, ctx: ctx, span: trace.SpanFromContext(context.Background()),
-		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src),
+		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src), trial: trial,
 	}
 	restored := src.restoreSecrets(rx, request, kept)
 	answered, refused := rx.judgeSafely(request)

@@ -103,7 +103,12 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 			require.Error(t, err, "the secret is still wrong")
 			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"))
 
+			require.Error(t, q.gateway.WouldAccept(t.Context(), &kept[0]))
 			require.NoError(t, q.gateway.SetSources(sourceWith(right)))
+			if !slices.Contains(notKept, name) {
+				require.NoError(t, q.gateway.WouldAccept(t.Context(), &kept[0]))
+			}
+			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"), "asking accepts nothing")
 			for _, want := range []int{1, 0} {
 				a, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
 				if slices.Contains(notKept, name) {

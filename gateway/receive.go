@@ -40,6 +40,7 @@ type reception struct {
 	// the body is handed over to the outbox, that releases it too.
 	memory     *reservation
 	handedOver bool
+	trial      bool // nothing is accepted or counted: what would be is wanted
 }
 
 func (g *Gateway) receive(c echo.Context) error {
@@ -116,8 +117,10 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	rx.prove()
 	rx.retry = rx.source.retry(request)
 	position := rx.secrets.position(verified)
-	rx.gateway.meters.proven(rx.ctx, rx.source, position, rx.retry)
-	rx.source.tally.proven(position, rx.retry)
+	if !rx.trial {
+		rx.gateway.meters.proven(rx.ctx, rx.source, position, rx.retry)
+		rx.source.tally.proven(position, rx.retry)
+	}
 	if err := failpoint.Hit("gateway.verified"); err != nil {
 		return nil, refuseUnavailable("failpoint", err)
 	}
@@ -200,7 +203,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if rx.source.Provider.Answer != nil {
 		answer = rx.source.Provider.Answer(request)
 	}
-	if len(events) == 0 {
+	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
 	// The request's context: a client that hangs up while it waits in the queue

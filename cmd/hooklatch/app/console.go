@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
@@ -78,6 +79,17 @@ func (q shownQuarantine) Retry(ctx context.Context, f quarantine.Filter, by ledg
 	}
 	came, err := q.Quarantine.Retry(ctx, f, by, verify)
 	return came, errors.Join(err, stop(context.WithoutCancel(ctx)))
+}
+
+// WouldVerify implements console.Quarantine.
+func (q shownQuarantine) WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	verifier, err := deafGateway(q.app.config.Load(), q.app.outbox)
+	if err != nil {
+		return quarantine.Verdict{}, err
+	}
+	err = verifier.WouldAccept(ctx, d)
+	verdict, err := verdictOf(outbox.Acceptance{}, err)
+	return verdict, errors.Join(err, verifier.Stop(context.WithoutCancel(ctx)))
 }
 
 // consoleSources are those of a configuration, with how each is set up at its sender.

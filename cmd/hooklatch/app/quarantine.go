@@ -24,30 +24,40 @@ func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 }
 
 // NewVerifier verifies what is in quarantine by a configuration, and accepts it through an
-// outbox, until it is stopped: by a gateway that does not listen.
+// outbox, until it is stopped.
 func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Verify, stop func(context.Context) error, err error) {
-	sources, err := sourcesOf(cfg, box)
-	if err != nil {
-		return nil, nil, err
-	}
-	public, err := optionalURL(cfg.Gateway.PublicURL)
-	if err != nil {
-		return nil, nil, cfg.Problem("gateway.public_url", err.Error())
-	}
-	opts := cfg.Gateway.Options
-	opts.Accepter, opts.Sources, opts.PublicURL = box, sources, public
-	verifier, err := gateway.New(opts)
+	verifier, err := deafGateway(cfg, box)
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
 		came, err := verifier.AcceptAgain(ctx, d)
-		if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
-			return quarantine.Verdict{Refused: refused.Reason}, nil
-		}
-		if err != nil {
-			return quarantine.Verdict{}, err
-		}
-		return quarantine.Verdict{New: came.New()+came.Held() > 0}, nil
+		return verdictOf(came, err)
 	}, verifier.Stop, nil
+}
+
+// verdictOf tells a verdict from what is none.
+func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
+	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
+		return quarantine.Verdict{Refused: refused.Reason}, nil
+	}
+	if err != nil {
+		return quarantine.Verdict{}, err
+	}
+	return quarantine.Verdict{New: came.New()+came.Held() > 0}, nil
+}
+
+// deafGateway is one that does not listen.
+func deafGateway(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, error) {
+	sources, err := sourcesOf(cfg, box)
+	if err != nil {
+		return nil, err
+	}
+	public, err := optionalURL(cfg.Gateway.PublicURL)
+	if err != nil {
+		return nil, cfg.Problem("gateway.public_url", err.Error())
+	}
+	opts := cfg.Gateway.Options
+	opts.Accepter, opts.Sources, opts.PublicURL = box, sources, public
+	return gateway.New(opts)
 }

@@ -127,6 +127,14 @@ func (v *verified) Retry(ctx context.Context, f quarantine.Filter, by ledger.Ope
 	})
 }
 
+// WouldVerify implements console.Quarantine.
+func (v *verified) WouldVerify(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	if string(d.Body) == v.proven {
+		return quarantine.Verdict{}, nil
+	}
+	return quarantine.Verdict{Refused: d.Reason}, nil
+}
+
 // accept stores one event of Stripe with this body.
 func (b *bundle) accept(t testing.TB, id, eventType, body string) *inbox.Event {
 	t.Helper()

@@ -80,6 +80,10 @@ type Options struct {
 type Quarantine interface {
 	Count(ctx context.Context, f quarantine.Filter) ([]quarantine.Share, error)
 	List(ctx context.Context, f quarantine.Filter, limit int) ([]quarantine.Delivery, error)
+	Next(ctx context.Context, f quarantine.Filter, after quarantine.Mark, limit int) ([]quarantine.Delivery, error)
+	// WouldVerify tells what a verification by the configuration of now would say, and
+	// changes nothing.
+	WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error)
 	// Retry verifies again, by the configuration of now.
 	Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error)
 }
@@ -167,6 +171,9 @@ func (c *Console) entries() []entry {
 		{"GET /sources", signin.Viewer, c.sources},
 		{"GET /sources/{name}", signin.Viewer, c.source},
 		{"GET /quarantine", signin.Viewer, c.quarantine},
+		{"GET /quarantine/{id}", signin.Viewer, c.refused},
+		{"GET /quarantine/{id}/verify", signin.Operator, c.askVerifyOne},
+		{"POST /quarantine/{id}/verify", signin.Operator, c.orderVerifyOne},
 		{"GET /quarantine/verify", signin.Operator, c.askVerify},
 		{"POST /quarantine/verify", signin.Operator, c.orderVerify},
 		{"GET /audit", signin.Admin, c.audit},

@@ -18,7 +18,8 @@ import (
 // no search box, and are told in their own words what is not there.
 func onlyPages() []string {
 	return []string{
-		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /quarantine/verify", "GET /jump", "GET /help", "POST /look",
+		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /quarantine/verify",
+		"GET /quarantine/{id}", "GET /quarantine/{id}/verify", "POST /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look",
 		"GET /", "GET /events/{source}/{id}/{any}",
 	}
 }

@@ -153,6 +153,45 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	require.NotContains(t, b.page(t, "/quarantine?done=verified1-2%3Cb%3E"), "<b>")
 }
 
+// A refused delivery says why, whether it would be now, and is verified again alone.
+func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse(t, `{"forged":true}`, "genuine")
+	list, err := b.refused.List(t.Context(), quarantine.Filter{}, 10)
+	require.NoError(t, err)
+	byBytes := map[int]string{}
+	for _, d := range list {
+		byBytes[d.Bytes] = "/quarantine/" + d.ID.String()
+		require.Contains(t, b.page(t, "/quarantine"), byBytes[d.Bytes])
+	}
+	require.Len(t, byBytes, 2)
+	forged, genuine := byBytes[max(list[0].Bytes, list[1].Bytes)], byBytes[min(list[0].Bytes, list[1].Bytes)]
+	b.refused.proven = "genuine"
+	page := b.page(t, forged)
+	for _, want := range []string{"It would be refused now, too: wrong_signature, the secret differs", "&lt;b&gt;none&lt;/b&gt; matches", "&#34;forged&#34;", "POST http://hooks.example/webhooks/stripe"} {
+		require.Contains(t, page, want)
+	}
+	wellMade(t, forged, page)
+	require.Contains(t, b.page(t, genuine), "It would be accepted now")
+	require.Contains(t, b.page(t, "/quarantine"), "Verify 2 again", "looking changes nothing")
+
+	require.Contains(t, b.page(t, genuine+"/verify"), "as if it had come again, once")
+	got := b.post(forged+"/verify", url.Values{"reason": {"rolled"}})
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "0 now prove themselves and are accepted, 1 do not")
+	got = b.post(genuine+"/verify", url.Values{"reason": {"rolled"}})
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "1 now prove themselves and are accepted, 0 do not")
+	for _, path := range []string{genuine, genuine + "/verify", "/quarantine/none", "/quarantine/%00"} {
+		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
+	}
+	require.Equal(t, http.StatusNotFound, b.post(genuine+"/verify", nil).Code, "it is gone")
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, "rolled", log[0].Reason)
+}
+
 func TestWithoutAConfigurationThereAreStillPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sources, o.Destinations, o.Routes = nil, nil, nil })

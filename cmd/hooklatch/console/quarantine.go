@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -123,5 +126,115 @@ func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
 		left += n
 	}
 	c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-%d", came.Accepted+came.Duplicates, left))
+	return nil
+}
+
+// refusedPage is a delivery in quarantine.
+type refusedPage struct {
+	view
+	*quarantine.Delivery
+
+	Means    string             // what its reason most often means
+	Now      quarantine.Verdict // what a verification would say
+	Unclear  string             // why that cannot be said. Empty: it can.
+	Payload  pretty.Payload
+	Headers  []header
+	Commands []command
+}
+
+// Proven tells whether it would be accepted now.
+func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
+
+// NowMeans is what its reason of now most often means.
+func (p refusedPage) NowMeans() string { return status.Meaning(p.Now.Refused) }
+
+func noSuchRefusal(id string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "It is not in quarantine",
+		text: fmt.Sprintf("No refused delivery %s is kept: it was verified and accepted since, a person took it out, or its seven days or its place were over.", id),
+	}
+}
+
+// readRefused reads the one that a URL names.
+func (c *Console) readRefused(r *http.Request) (*quarantine.Delivery, error) {
+	id, err := uuid.Parse(r.PathValue("id"))
+	if err != nil {
+		return nil, noSuchRefusal(r.PathValue("id"))
+	}
+	found, err := c.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, noSuchRefusal(id.String())
+	}
+	return &found[0], nil
+}
+
+// refused shows one: why it was refused, what that means, and whether it would be now.
+func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	body := pretty.Of(d.Body, true)
+	if whyNot := c.sightOf(r, d.Source).whyNot(); whyNot != "" {
+		body, d.Headers = pretty.Hidden(whyNot), nil
+	} else if err := c.noteRead(r, d.ID.String()+"/body"); err != nil {
+		return err
+	}
+	shown := refusedPage{
+		view: c.view(r, "quarantine", d.ID.String()), Delivery: d, Means: status.Meaning(d.Reason),
+		Payload: body, Headers: headersOf(d.Headers),
+		Commands: []command{
+			{"show", "Show it on a terminal", "hooklatch quarantine show " + d.ID.String()},
+			{"retry", "Verify it again", "hooklatch quarantine retry " + d.ID.String()},
+		},
+	}
+	if shown.Now, err = c.opts.Quarantine.WouldVerify(r.Context(), d); err != nil {
+		shown.Unclear = err.Error()
+	}
+	return c.render(w, http.StatusOK, "refused", shown)
+}
+
+// refusedPath is where the page of one is, below the path of the console.
+func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
+
+func verifyOneOrder(d *quarantine.Delivery) asked {
+	return asked{
+		order: order{
+			Name: "verify", Button: "Verify it again",
+			Means: "It is verified with the secrets and settings of now, its signed time compared with that of its arrival. If it is proven, it is accepted as if it had come again, once; if not, it stays here.",
+		},
+		Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID),
+	}
+}
+
+func (c *Console) askVerifyOne(w http.ResponseWriter, r *http.Request) error {
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	return c.ask(w, r, "quarantine", verifyOneOrder(d))
+}
+
+func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	came, err := c.opts.Quarantine.Retry(r.Context(), quarantine.Filter{ID: d.ID}, operatorOf(r, r.PostForm.Get("reason")))
+	if err != nil {
+		return err
+	}
+	if accepted := came.Accepted + came.Duplicates; accepted > 0 {
+		c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-0", accepted))
+		return nil
+	}
+	c.seeOther(w, r, refusedPath(d.ID), "verified0-1")
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -67,6 +68,13 @@ func TestPayloadsAreForARole(t *testing.T) {
 		require.Contains(t, b.as(signin.Operator, path).Body.String(), "ada@example.com", path)
 	}
 	require.Contains(t, b.as(signin.Operator, shown[1]).Body.String(), "ada@example.com")
+	b.refuse(t, "ada@example.com")
+	refused, err := b.refused.List(t.Context(), quarantine.Filter{}, 1)
+	require.NoError(t, err)
+	path := "/quarantine/" + refused[0].ID.String()
+	require.NotContains(t, b.as(signin.Viewer, path).Body.String(), "ada@example.com")
+	require.Contains(t, b.as(signin.Viewer, path).Body.String(), reason)
+	require.Contains(t, b.as(signin.Operator, path).Body.String(), "ada@example.com")
 	search := "?" + url.Values{"when": {`body.data.email.startsWith("a")`}}.Encode()
 	for _, list := range []string{"/events", "/effects", "/api/events", "/api/effects"} {
 		require.Equal(t, http.StatusForbidden, b.as(signin.Viewer, list+search).Code)
