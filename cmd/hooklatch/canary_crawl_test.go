@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"html"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	links     = regexp.MustCompile(`href="([^"#]+)"`)
+	parameter = regexp.MustCompile(`\\\{\w+\\\}`)
+)
+
+// crawl fetches what jobs link to and every page that the console leads to, and each below
+// /api as well: all that the document of the API speaks of has to be among it.
+func (s *system) crawl(t *testing.T) (pages []string) {
+	t.Helper()
+	var next []string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT array_agg(DISTINCT linked.url)
+		FROM hooklatch.river_job AS j
+		CROSS JOIN LATERAL (VALUES (j.metadata ->> 'event_url'), (j.metadata ->> 'effect_url')) AS linked (url)
+		WHERE linked.url IS NOT NULL`).Scan(&next))
+	next = append(next, "/", "/events", "/effects?state=failed")
+	seen, answered := map[string]bool{}, map[string]bool{}
+	for len(next) > 0 {
+		at, err := url.Parse(next[0])
+		require.NoError(t, err)
+		next = next[1:]
+		path := at.RequestURI() // whatever the host: the listener has a port of the test
+		if seen[path] || at.Scheme == "data" {
+			continue
+		}
+		seen[path] = true
+		require.Less(t, len(seen), 2_000)
+		status, kind, page := s.ask(t, http.MethodGet, path, "")
+		pages = append(pages, page)
+		if strings.HasPrefix(path, "/api/") && status >= http.StatusBadRequest {
+			require.Equal(t, "application/problem+json", kind, path) // a page for people alone
+			continue
+		}
+		require.Equal(t, http.StatusOK, status, path)
+		answered[at.EscapedPath()] = true
+		if strings.HasPrefix(path, "/api/") {
+			continue
+		}
+		next = append(next, "/api"+path)
+		if !strings.HasPrefix(kind, "text/html") {
+			continue
+		}
+		for _, link := range links.FindAllStringSubmatch(page, -1) {
+			to, err := at.Parse(html.UnescapeString(link[1]))
+			require.NoError(t, err)
+			if to.Host == at.Host { // not the pages of senders
+				next = append(next, to.String())
+			}
+		}
+	}
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	_, _, text := s.ask(t, http.MethodGet, "/api/openapi.json", "")
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	require.NotEmpty(t, document.Paths)
+	for path, methods := range document.Paths {
+		like := regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
+		if methods["get"] != nil {
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(answered)), like.MatchString), "nothing leads to %s: have something made that it shows", path)
+		}
+	}
+	t.Logf("%d pages and answers", len(pages))
+	return pages
+}
+
+// ask is as a person with the token, who orders something if there is a body.
+func (s *system) ask(t *testing.T, method, path, body string) (status int, contentType, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.admin+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Close = true
+	r.SetBasicAuth("ada", s.config.Admin.Token.Reveal())
+	r.Header.Set("Origin", s.admin)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header.Get("Content-Type"), getBody(t, response.Body)
+}
