@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
@@ -135,12 +136,12 @@ func stripOf(attempts []answers.Attempt) strip {
 			height = stripHeight
 		}
 		counted[a.State]++
-		s.Bars = append(s.Bars, bar{X: (len(s.Attempts) - 1 - i) * stripStep, Y: stripHeight - height, Height: height, Class: effectState(a.State).Class})
+		s.Bars = append(s.Bars, bar{X: (len(s.Attempts) - 1 - i) * stripStep, Y: stripHeight - height, Height: height, Class: pretty.Effect(a.State).Class})
 	}
 	var parts []string
 	for _, of := range effectStates {
 		if n := counted[of]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, effectState(of).Word))
+			parts = append(parts, fmt.Sprintf("%d %s", n, pretty.Effect(of).Word))
 		}
 	}
 	s.Title = fmt.Sprintf("What the last %d attempted effects are now: %s. The newest is at the right.", len(s.Attempts), strings.Join(parts, ", "))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -51,16 +52,16 @@ type shownDestination struct {
 }
 
 // State is how it stands.
-func (d shownDestination) State() state {
+func (d shownDestination) State() pretty.State {
 	switch {
 	case d.OperatorPaused:
-		return state{"circle-pause", "parked", "paused"}
+		return pretty.State{Icon: "circle-pause", Class: "parked", Word: "paused"}
 	case d.DestinationState.Breaker != fleet.BreakerClosed:
-		return state{"octagon-x", "failed", "breaker open"}
+		return pretty.State{Icon: "octagon-x", Class: "failed", Word: "breaker open"}
 	case d.ServedBy == 0:
-		return state{"circle-dashed", "waiting", "served by nobody"}
+		return pretty.State{Icon: "circle-dashed", Class: "waiting", Word: "served by nobody"}
 	}
-	return state{"circle-check", "good", "active"}
+	return pretty.State{Icon: "circle-check", Class: "good", Word: "active"}
 }
 
 // Orders are what can be ordered now.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -62,7 +63,7 @@ func (c *Console) effectOrderOf(r *http.Request) (o effectOrder, what asked, err
 	}
 	what = asked{
 		order: o.order, Heading: o.Button + " this effect?", Target: e.IdempotencyKey,
-		Of: middle(e.IdempotencyKey) + " to " + e.Destination + ", " + effectState(e.State).Word, Back: effectPath(e.IdempotencyKey), noSuch: noSuchEffect,
+		Of: middle(e.IdempotencyKey) + " to " + e.Destination + ", " + pretty.Effect(e.State).Word, Back: effectPath(e.IdempotencyKey), noSuch: noSuchEffect,
 	}
 	if o.action == ledger.ActionRetryEffect && e.Policy == ledger.AtMostOnce && !e.MaybeAppliedSince.IsZero() {
 		what.Button = "Retry once more"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -73,7 +74,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		"event":  func(ref identity.EventRef) string { return c.base + eventPath(ref) },
 		"effect": func(key string) string { return c.base + effectPath(key) },
 		"target": targetPath,
-		"state":  stateOf,
+		"state":  pretty.StateOf,
 		"middle": middle,
 		"marked": marked,
 	}).ParseFS(files, "page/layout.html", "page/part/*.html")

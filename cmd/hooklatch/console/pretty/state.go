@@ -1,4 +1,4 @@
-package console
+package pretty
 
 import (
 	"strings"
@@ -7,22 +7,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// state is how one is shown: by an icon, a word and a colour.
-type state struct{ Icon, Class, Word string }
+// State is how one is shown: by an icon, a word and a colour.
+type State struct{ Icon, Class, Word string }
 
-// stateOf shows the outcome of an event, or the state of an effect.
-func stateOf(of any) state {
+// StateOf shows the outcome of an event, or the state of an effect.
+func StateOf(of any) State {
 	switch of := of.(type) {
 	case inbox.Outcome:
 		return outcome(of)
 	case ledger.EffectState:
-		return effectState(of)
+		return Effect(of)
 	}
-	return state{}
+	return State{}
 }
 
-func outcome(o inbox.Outcome) state {
-	shown := state{Word: string(o)}
+func outcome(o inbox.Outcome) State {
+	shown := State{Word: string(o)}
 	switch o {
 	case inbox.Received:
 		shown.Icon, shown.Class = "circle-dashed", "waiting"
@@ -42,8 +42,9 @@ func outcome(o inbox.Outcome) state {
 	return shown
 }
 
-func effectState(s ledger.EffectState) state {
-	shown := state{Word: strings.ReplaceAll(string(s), "_", " ")}
+// Effect shows the state of one.
+func Effect(s ledger.EffectState) State {
+	shown := State{Word: strings.ReplaceAll(string(s), "_", " ")}
 	switch s {
 	case ledger.EffectPending:
 		shown.Icon, shown.Class = "clock", "waiting"
