@@ -89,6 +89,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			outputs = append(outputs, getBody(t, response.Body))
 		}
 	}
+	require.Eventually(t, func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
 	var key string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects WHERE state = 'pending' LIMIT 1`).Scan(&key))
 	for _, path := range []string{"/destinations/app/pause", "/effects/" + key + "/park", "/effects/" + key + "/cancel", "/effects/" + key + "/retry", "/quarantine/verify", "/destinations/app/resume"} {

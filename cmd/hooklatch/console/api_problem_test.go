@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -71,6 +72,9 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	late := b.dispatch(t, b.accept(t, "evt_late", "invoice.paid", `{}`), ledger.AtLeastOnce)
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries WHERE delivery_id IN (SELECT delivery_id FROM hooklatch.processed_events WHERE event_id IN ('evt_gone', 'evt_late'))`)
 	require.NoError(t, err)
+	b.refuse(t, "forged")
+	var refused string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT rejection_id FROM hooklatch.rejected_deliveries`).Scan(&refused))
 	right := map[string]asking{
 		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},
 		"GET /api/events/{source}/{id}": {path: "/events/stripe/evt_1"}, "GET /api/events/{source}/{id}/raw": {path: "/events/stripe/evt_1/raw"},
@@ -80,12 +84,14 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"POST /api/destinations/{name}/{action}": {"/destinations/app/pause", `{}`},
 		"GET /api/sources":                       {path: "/sources"}, "GET /api/sources/{name}": {path: "/sources/stripe"},
 		"GET /api/quarantine": {path: "/quarantine"}, "POST /api/quarantine/verify": {"/quarantine/verify", `{}`},
+		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
 	}
 	wrong := map[string][]asking{
 		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
 			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"},
+			{path: "/quarantine/" + uuid.Nil.String()}, {"/quarantine/none/verify", `{}`},
 		},
 		"409": {{"/effects/" + doubtful + "/park", `{}`}},
 		"410": {{path: "/events/stripe/evt_gone/raw"}, {path: "/effects/" + late + "/body"}},

@@ -21,6 +21,9 @@ func Operations() map[string]signin.Role {
 	return all
 }
 
+// OnlyPages are those that are for people alone.
+func OnlyPages() []string { return onlyPages() }
+
 // Parameters are those of the query that an operation takes.
 func Parameters() map[string][]string {
 	c := new(Console)

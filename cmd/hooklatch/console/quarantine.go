@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
@@ -142,6 +143,14 @@ type refusedPage struct {
 	Commands []command
 }
 
+func (p refusedPage) data() (any, error) {
+	return plainjson.Joined{p.Delivery, map[string]any{"now": struct {
+		Proven  bool   `json:"proven"`
+		Refused string `json:"refused,omitzero"`
+		Unclear string `json:"unclear,omitzero"`
+	}{p.Proven(), p.Now.Refused, p.Unclear}}}, nil
+}
+
 // Proven tells whether it would be accepted now.
 func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
 
@@ -158,7 +167,7 @@ func noSuchRefusal(id string) *problem {
 // readRefused reads the one that a URL names.
 func (c *Console) readRefused(r *http.Request) (*quarantine.Delivery, error) {
 	id, err := uuid.Parse(r.PathValue("id"))
-	if err != nil {
+	if err != nil || id == uuid.Nil { // which a filter takes for all of them
 		return nil, noSuchRefusal(r.PathValue("id"))
 	}
 	found, err := c.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
@@ -179,7 +188,7 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 	}
 	body := pretty.Of(d.Body, true)
 	if whyNot := c.sightOf(r, d.Source).whyNot(); whyNot != "" {
-		body, d.Headers = pretty.Hidden(whyNot), nil
+		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
 	} else if err := c.noteRead(r, d.ID.String()+"/body"); err != nil {
 		return err
 	}
@@ -230,6 +239,9 @@ func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
 	came, err := c.opts.Quarantine.Retry(r.Context(), quarantine.Filter{ID: d.ID}, operatorOf(r, r.PostForm.Get("reason")))
 	if err != nil {
 		return err
+	}
+	if asksData(r.Context()) {
+		return api.Write(w, http.StatusOK, came)
 	}
 	if accepted := came.Accepted + came.Duplicates; accepted > 0 {
 		c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-0", accepted))
