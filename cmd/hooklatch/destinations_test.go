@@ -54,6 +54,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	}
 	require.Equal(t, key+" is parked\n", must(t, s.args("effects", "park", key, "--reason", "ask Ann")...))
 	require.Regexp(t, `(?m)^app .* closed +0 +1 +1 worker +paused by `, must(t, s.args("destinations", "list")...))
+	require.Contains(t, must(t, s.args("effects", "list", "--state", "attention")...), key)
 	shown := must(t, s.args("effects", "show", key)...)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending$`, shown)
 	require.Regexp(t, `(?m)^  \S+ \S+  pending -> parked: parked by \S+: ask Ann$`, shown)

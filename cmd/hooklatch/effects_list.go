@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,7 @@ type effectFlags struct{ state, destination, route, source, eventType, event str
 
 func (f *effectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.destination, "destination", "", "only those to this `destination`")
-	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled")
+	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled; attention is in_doubt, parked or failed")
 	cmd.Flags().StringVar(&f.route, "route", "", "only those of this `route`")
 	cmd.Flags().StringVar(&f.source, "source", "", "only those of events of this `source`")
 	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of events of this `type`, like invoice.*")
@@ -28,10 +29,11 @@ func (f *effectFlags) register(cmd *cobra.Command) {
 
 func (f *effectFlags) filter(s span, match *browse.Match, now time.Time) (browse.EffectFilter, error) {
 	filter := browse.EffectFilter{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), Type: f.eventType, Match: match}
-	var err error
-	if filter.State, err = oneOf("state", f.state, effectStates); err != nil {
+	state, err := oneOf("state", f.state, append(slices.Clone(effectStates), browse.Attention))
+	if err != nil {
 		return filter, err
 	}
+	filter = filter.InState(state)
 	if f.event != "" {
 		if filter.Event, err = eventRef([]string{f.event}); err != nil {
 			return filter, err

@@ -66,6 +66,7 @@ func (b *bundle) questions() map[string]question {
 		"all effects":                {ask: effects(browse.EffectFilter{}), of: -1},
 		"effects of a rare type":     {ask: effects(browse.EffectFilter{Type: "rare"}), of: rare},
 		"effects in a rare state":    {ask: effects(browse.EffectFilter{State: ledger.EffectParked}), of: rare},
+		"effects that wait":          {ask: effects(browse.EffectFilter{Attention: true}), of: rare},
 		"effects to a destination":   {ask: effects(browse.EffectFilter{Destination: "crm"}), of: rare},
 		"effects that are not there": {ask: effects(browse.EffectFilter{Route: "none"})},
 		"all actions":                {ask: actions(browse.ActionFilter{}), of: -1},

@@ -186,11 +186,13 @@ func TestFiltersSelectEffects(t *testing.T) {
 		want   []string
 	}{
 		"state":        {browse.EffectFilter{State: ledger.EffectParked}, []string{"evt_2"}},
+		"attention":    {browse.EffectFilter{}.InState(browse.Attention), []string{"evt_2"}},
 		"destination":  {browse.EffectFilter{Destination: "app"}, []string{"evt_2", "evt_1"}},
 		"route":        {browse.EffectFilter{Route: "some"}, nil},
 		"source":       {browse.EffectFilter{Source: "stripe"}, []string{"evt_1"}},
 		"type":         {browse.EffectFilter{Type: "invoice.paid", Source: "github"}, []string{"evt_2"}},
 		"event":        {browse.EffectFilter{Event: first.EventRef}, []string{"evt_1"}},
+		"no attention": {browse.EffectFilter{Event: first.EventRef}.InState(browse.Attention), nil},
 		"event, state": {browse.EffectFilter{Event: first.EventRef, State: ledger.EffectParked}, nil},
 		"since":        {browse.EffectFilter{Since: now}, nil},
 		"until":        {browse.EffectFilter{Until: now}, []string{"evt_2", "evt_1"}},

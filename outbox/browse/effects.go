@@ -15,9 +15,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
 
+// Attention is the word that asks for EffectFilter.Attention where states are named.
+const Attention ledger.EffectState = "attention"
+
+// InState asks for a state besides, or for Attention.
+func (f EffectFilter) InState(word ledger.EffectState) EffectFilter {
+	f.State, f.Attention = word, word == Attention
+	if f.Attention {
+		f.State = ""
+	}
+	return f
+}
+
 // EffectFilter selects effects. Empty fields take all.
 type EffectFilter struct {
 	State       ledger.EffectState
+	Attention   bool // those that may need a person: in doubt, parked or failed
 	Destination string
 	Route       string
 	Source      identity.Source   // of the event that made it
@@ -78,7 +91,7 @@ func (b *Browser) loadEffects(ctx context.Context, f EffectFilter, ids []identit
 func (b *Browser) effectSlice(ctx context.Context, f EffectFilter, behind place, look, limit int) (slice[identity.EffectID], error) {
 	var s slice[identity.EffectID]
 	rows, err := b.sql.EffectSlice.With(effectSlice{
-		State: f.State, Destination: f.Destination, Route: f.Route, Source: f.Source, TypeLike: wildcard.Like(f.Type), Since: column.TimeOrNull(f.Since),
+		State: f.State, Attention: f.Attention, Destination: f.Destination, Route: f.Route, Source: f.Source, TypeLike: wildcard.Like(f.Type), Since: column.TimeOrNull(f.Since),
 		BeforeTime: column.TimeOrNull(behind.at), BeforeKey: behind.key, Look: look, Limit: limit,
 	}).Query(ctx, b.walk)
 	if err != nil {
@@ -146,6 +159,7 @@ func (b *Browser) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[ide
 // takes tells whether an effect is asked for, its event and Match aside.
 func (f EffectFilter) takes(e ledger.Effect) bool {
 	return (f.State == "" || e.State == f.State) &&
+		(!f.Attention || e.State == ledger.EffectInDoubt || e.State == ledger.EffectParked || e.State == ledger.EffectFailed) &&
 		(f.Destination == "" || e.Destination == f.Destination) &&
 		(f.Route == "" || e.Route == f.Route) &&
 		(f.Source == "" || e.Event.Source == f.Source) &&

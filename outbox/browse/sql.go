@@ -48,6 +48,7 @@ type actions struct{ IDs []int64 }
 
 type effectSlice struct {
 	State              ledger.EffectState
+	Attention          bool
 	Destination, Route string
 	Source             identity.Source
 	TypeLike           string // see wildcard.Like

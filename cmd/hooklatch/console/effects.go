@@ -15,10 +15,16 @@ var effectStates = []ledger.EffectState{
 	ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone, ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
 }
 
+// askedStates are what a list can be asked for: the first one is of those that may need a
+// person.
+func askedStates() []ledger.EffectState {
+	return append([]ledger.EffectState{browse.Attention}, effectStates...)
+}
+
 func (c *Console) effectFields() []field {
 	return []field{
 		{Name: "destination", Label: "Destination", Flag: "--destination", Options: c.destinationNames()},
-		{Name: "state", Label: "State", Flag: "--state", Options: texts(effectStates)},
+		{Name: "state", Label: "State", Flag: "--state", Options: texts(askedStates())},
 		{Name: "route", Label: "Route", Flag: "--route"},
 		{Name: "source", Label: "Source of the event", Flag: "--source", Options: c.sourceNames()},
 		{Name: "type", Label: "Type of the event", Flag: "--type", Hint: "invoice.*"},
@@ -54,9 +60,11 @@ func effectFilter(q query, now time.Time) (f browse.EffectFilter, err error) {
 	f = browse.EffectFilter{
 		Destination: q.Get("destination"), Route: q.Get("route"), Source: identity.Source(q.Get("source")), Type: q.Get("type"),
 	}
-	if f.State, err = oneOf(q, "state", "State", effectStates); err != nil {
+	state, err := oneOf(q, "state", "State", askedStates())
+	if err != nil {
 		return f, err
 	}
+	f = f.InState(state)
 	if event := q.Get("event"); event != "" {
 		source, id, found := strings.Cut(event, "/")
 		if !found || source == "" || id == "" {

@@ -91,7 +91,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		"/events?has=nothing":    "words are duplicates, differs",
 		"/events?state=lost":     "allowed are received, dispatched",
 		"/events?when=" + url.QueryEscape("body.customer =="): "cannot be read",
-		"/effects?state=lost":  "allowed are pending",
+		"/effects?state=lost":  "allowed are attention, pending",
 		"/effects?event=evt_1": "SOURCE/EVENT_ID",
 		"/events?before=hl_1":  "begin with the newest",
 	} {
@@ -121,7 +121,7 @@ func TestEffectsAreFound(t *testing.T) {
 	failed, doubted := b.failed(t, "evt_1"), b.doubted(t, "evt_2")
 	pending := b.dispatch(t, b.accept(t, "evt_3", "invoice.paid", `{}`), ledger.AtLeastOnce)
 	for query, want := range map[string][]string{
-		"": {pending, doubted, failed}, "state=failed": {failed}, "state=parked": {doubted}, "destination=other": nil,
+		"": {pending, doubted, failed}, "state=failed": {failed}, "state=parked": {doubted}, "state=attention": {doubted, failed}, "destination=other": nil,
 		"route=paid&source=stripe&type=invoice.paid": {pending, doubted, failed}, "event=stripe/evt_2": {doubted},
 		"when=" + url.QueryEscape(`body.customer == "cus_42"`): {failed},
 	} {

@@ -145,7 +145,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
 		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
 		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
-		"/effects": true, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
+		"/effects": true, "/effects?state=attention": false, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
 		"/audit": true, "/audit?who=rare": false, "/audit?action=none&before=" + ordered: false, "/audit?before=" + ordered: true, "/audit?to=" + at: false,
 		"/effects?event=" + source + "/" + event: true,
 		"/events/" + source + "/" + event:        true, "/effects/" + key: true,

@@ -13,6 +13,7 @@ WITH slice AS MATERIALIZED (
     SELECT s.*
     FROM slice AS s
     WHERE (:state = '' OR s.state = :state)
+        AND (NOT :attention OR s.state IN ('in_doubt', 'parked', 'failed'))
         AND (:destination = '' OR s.destination = :destination)
         AND (:route = '' OR s.route = :route)
         AND (:source = '' OR s.source = :source)
