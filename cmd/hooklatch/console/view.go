@@ -68,15 +68,17 @@ func (v view) Ago(t time.Time) string {
 // readTemplates makes a template of each page, inside the layout.
 func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, error) {
 	layout, err := template.New("").Funcs(template.FuncMap{
-		"path":   func(p string) string { return c.base + p },
-		"asset":  func(name string) string { return c.base + c.assets.URL(name) },
-		"icon":   c.assets.Icon,
-		"event":  func(ref identity.EventRef) string { return c.base + eventPath(ref) },
-		"effect": func(key string) string { return c.base + effectPath(key) },
-		"target": targetPath,
-		"state":  pretty.StateOf,
-		"middle": middle,
-		"marked": marked,
+		"path":    func(p string) string { return c.base + p },
+		"asset":   func(name string) string { return c.base + c.assets.URL(name) },
+		"icon":    c.assets.Icon,
+		"event":   func(ref identity.EventRef) string { return c.base + eventPath(ref) },
+		"effect":  func(key string) string { return c.base + effectPath(key) },
+		"target":  targetPath,
+		"state":   pretty.StateOf,
+		"middle":  middle,
+		"brief":   brief,
+		"address": func(from string) string { return strings.TrimSuffix(from, "/32") },
+		"marked":  marked,
 	}).ParseFS(files, "page/layout.html", "page/part/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read pages: %w", err)
@@ -139,8 +141,13 @@ func marked(text string) template.HTML {
 
 // middle cuts a long text in its middle: ids differ at both ends. It is copied whole from
 // where it is linked to.
-func middle(text string) string {
-	const most, kept = 44, 20
+func middle(text string) string { return cut(text, 44, 20) }
+
+// brief is middle in tables that have many columns.
+func brief(text string) string { return cut(text, 25, 11) }
+
+// cut leaves most letters of a text, or as many as are kept at both of its ends.
+func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
 		return text

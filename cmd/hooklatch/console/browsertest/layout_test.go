@@ -33,7 +33,7 @@ func TestStatesAreSeenInForcedColours(t *testing.T) {
 			b.media(t, "forced-colors", "active", "prefers-color-scheme", scheme)
 			b.show(t, p)
 			require.True(t, eval[bool](t, b, `matchMedia("(forced-colors: active)").matches`))
-			states := eval[[]struct{ Word, Icon, Stroke, Colour, Below string }](t, b, `[...document.querySelectorAll("main .state")].map((e) => {
+			states := eval[[]struct{ Word, Icon, Stroke, Colour, Below string }](t, b, `[...document.querySelectorAll("main .state")].filter((e) => e.checkVisibility()).map((e) => {
 				const icon = e.querySelector("svg");
 				let below = e;
 				while (below && getComputedStyle(below).backgroundColor === "rgba(0, 0, 0, 0)") below = below.parentElement;
