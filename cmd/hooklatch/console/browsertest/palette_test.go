@@ -1,0 +1,67 @@
+package browsertest
+
+import (
+	"bytes"
+	"cmp"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"slices"
+)
+
+// frequent is how many of the 256 colours are the most frequent ones. The others are those
+// that would be missed most: a state is a few letters in a colour of its own.
+const frequent = 128
+
+// fewColours writes a picture anew with 256 colours: those of a page are few, but for the
+// edges of letters.
+func fewColours(picture []byte) ([]byte, error) {
+	decoded, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		return nil, err
+	}
+	bounds := decoded.Bounds()
+	count := map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA {
+		r, g, b, _ := decoded.At(x, y).RGBA()
+		return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}
+	}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			count[at(x, y)]++
+		}
+	}
+	all := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+	})
+	palette := color.Palette{}
+	for _, c := range all[:min(len(all), frequent)] {
+		palette = append(palette, c)
+	}
+	for len(palette) < min(len(all), 256) {
+		palette = append(palette, slices.MaxFunc(all, func(a, b color.RGBA) int {
+			return cmp.Compare(missed(palette, a)*count[a], missed(palette, b)*count[b])
+		}))
+	}
+	index := map[color.RGBA]uint8{}
+	for _, c := range all {
+		index[c] = uint8(palette.Index(c))
+	}
+	few := image.NewPaletted(bounds, palette)
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			few.SetColorIndex(x, y, index[at(x, y)])
+		}
+	}
+	var small bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, few)
+	return small.Bytes(), err
+}
+
+// missed is how far a colour is from the nearest one.
+func missed(palette color.Palette, c color.RGBA) int {
+	nearest := palette[palette.Index(c)].(color.RGBA) //nolint:forcetypeassert // it is made of them
+	square := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }
+	return square(c.R, nearest.R) + square(c.G, nearest.G) + square(c.B, nearest.B)
+}
