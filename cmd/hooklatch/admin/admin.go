@@ -97,7 +97,10 @@ func New(opts Options) (*Admin, error) {
 		opts.Now = clock.Now
 	}
 	if opts.SignIn == nil {
-		opts.SignIn = signin.New(signin.Options{Logger: opts.Logger, Now: opts.Now})
+		var err error
+		if opts.SignIn, err = signin.New(signin.Options{Logger: opts.Logger}); err != nil {
+			return nil, fmt.Errorf("admin: %w", err)
+		}
 	}
 	host, _, err := net.SplitHostPort(opts.Listen)
 	if err != nil {

@@ -52,8 +52,15 @@ func get(t *testing.T, a *admin.Admin, path string, change ...func(*http.Request
 	return recorder
 }
 
-func withToken(o *admin.Options) {
-	o.SignIn = signin.New(signin.Options{Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}})
+func withToken(o *admin.Options) { o.SignIn = guardAt(time.Now) }
+
+// guardAt asks for the token, by a clock.
+func guardAt(now func() time.Time) *signin.Guard {
+	g, err := signin.New(signin.Options{Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}, Now: now})
+	if err != nil {
+		panic(err)
+	}
+	return g
 }
 
 func TestABareProcess(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 func paths() []string {
@@ -72,9 +70,7 @@ func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	a := newAdmin(t, func(o *admin.Options) {
-		o.SignIn = signin.New(signin.Options{
-			Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}, Now: func() time.Time { return now },
-		})
+		o.SignIn = guardAt(func() time.Time { return now })
 	})
 	as := func(remote, given string) int {
 		return get(t, a, "/api/events", func(r *http.Request) {

@@ -61,7 +61,7 @@ func (a *App) put(next *config.Config) error {
 	renew()
 	a.certificates.use(pairs)
 	a.config.Store(inEffect(old, next))
-	a.signin.SetTokens(tokensOf(a.config.Load().Admin))
+	a.signin.SetSecrets(peopleOf(a.config.Load().Admin))
 	return nil
 }
 

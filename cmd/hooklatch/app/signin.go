@@ -17,10 +17,16 @@ func (a *App) makeSignIn() (*signin.Guard, error) {
 	if err != nil {
 		return nil, cfg.Problem("admin.console_url", err.Error())
 	}
-	return signin.New(signin.Options{
+	opts := signin.Options{
 		Tokens: tokensOf(cfg.Admin), Logins: logins, Page: a.console.SignInPage,
 		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.opts.Logger,
-	}), nil
+	}
+	return signin.New(opts)
+}
+
+// peopleOf are what a configuration knows people and machines by.
+func peopleOf(cfg config.Admin) signin.Secrets {
+	return signin.Secrets{Tokens: tokensOf(cfg)}
 }
 
 // Routes are all addresses of the admin listener, with who may ask for them.

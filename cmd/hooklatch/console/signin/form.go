@@ -15,12 +15,17 @@ const maxForm = 8 << 10
 
 // own are the addresses of a guard itself.
 func (g *Guard) own() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
+	own := map[string]http.HandlerFunc{
 		"GET /login":              g.login,
 		"POST /login":             g.takeToken,
 		"POST /logout":            g.logout,
 		"POST /logout-everywhere": g.logoutEverywhere,
 	}
+	if g.oidc != nil {
+		own["GET /auth/oidc"] = g.startOIDC
+		own["GET /auth/callback"] = g.endOIDC
+	}
+	return own
 }
 
 // Routes are the addresses of a guard itself: they find out who asks.

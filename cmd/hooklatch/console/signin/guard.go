@@ -2,6 +2,7 @@ package signin
 
 import (
 	"crypto/hmac"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // Options configure a Guard. The zero Options ask for nothing.
@@ -22,6 +24,13 @@ type Options struct {
 	// nothing is asked for, and only requests to a loopback host name are answered, so
 	// that no web site can reach the listener through a browser.
 	Tokens []Token
+	// OIDC is a provider that people sign in at. Nil: there is none. It needs Logins, a
+	// ConsoleURL and Roles.
+	OIDC *OIDC
+	// Proxy is one that says who asks. Nil: there is none. It needs Roles.
+	Proxy *Proxy
+	// Roles are what people whom OIDC or a Proxy names may do.
+	Roles Conditions
 	// Logins keep who is signed in. Nil: nobody can sign in, and each request carries a
 	// token.
 	Logins *Logins
@@ -39,18 +48,21 @@ type Options struct {
 
 // Guard finds out who asks. It is safe for concurrent use, and has nothing to stop.
 type Guard struct {
-	opts     Options
-	logins   *Logins // nil: there are none
-	base     string  // path of Options.ConsoleURL
-	secure   bool    // browsers come over HTTPS
-	asks     bool
-	guesses  *guesses
-	tokens   atomic.Pointer[credentials] // in effect
-	failures *rate.Limiter
+	opts   Options
+	logins *Logins // nil: there are none
+	base   string  // path of Options.ConsoleURL
+	secure bool    // browsers come over HTTPS
+	asks   bool
+	oidc   *relyingParty // nil: there is none
+
+	conditions compiled
+	guesses    *guesses
+	tokens     atomic.Pointer[credentials] // in effect
+	failures   *rate.Limiter
 }
 
-// New returns a Guard.
-func New(opts Options) *Guard {
+// New checks opts and returns a Guard.
+func New(opts Options) (*Guard, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -67,21 +79,42 @@ func New(opts Options) *Guard {
 	if opts.ConsoleURL != nil {
 		g.base, g.secure = BaseOf(opts.ConsoleURL), g.secure || opts.ConsoleURL.Scheme == "https"
 	}
+	var err error
+	if opts.OIDC != nil || opts.Proxy != nil {
+		if g.conditions, err = opts.Roles.compile(); err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+	}
+	if opts.OIDC != nil {
+		if g.oidc, err = newRelyingParty(*opts.OIDC, opts.ConsoleURL); err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+	}
 	tokens := credentialsOf(opts.Tokens)
-	g.asks = len(*tokens) > 0
+	g.asks = len(*tokens) > 0 || opts.OIDC != nil || opts.Proxy != nil
 	g.tokens.Store(tokens)
-	return g
+	return g, nil
 }
 
 // Asks reports whether anything is asked for. Without it the listener is for this machine
 // only.
 func (g *Guard) Asks() bool { return g.asks }
 
-// SetTokens changes which tokens are taken from now on. Whether any are asked for is fixed
-// by New.
-func (g *Guard) SetTokens(tokens []Token) {
-	if next := credentialsOf(tokens); g.asks && len(*next) > 0 {
+// Secrets are what people and machines are known by, and what may change while a process
+// runs.
+type Secrets struct {
+	Tokens       []Token
+	ClientSecret secret.Value // of OIDC
+}
+
+// SetSecrets changes what is taken from now on. Whether anything is asked for is fixed by
+// New.
+func (g *Guard) SetSecrets(s Secrets) {
+	if next := credentialsOf(s.Tokens); g.asks && (len(*next) > 0 || g.oidc != nil || g.opts.Proxy != nil) {
 		g.tokens.Store(next)
+	}
+	if g.oidc != nil {
+		g.oidc.secret.Store(&s.ClientSecret)
 	}
 }
 
@@ -109,6 +142,10 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 // known lets those through who are.
 func (g *Guard) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if claims, said := g.opts.Proxy.said(r); said {
+			g.serveSaid(w, r, claims, next)
+			return
+		}
 		person, found := g.judge(r)
 		if cookie := g.cookieOf(r); found == wrong && g.logins != nil && cookie != "" && r.Header.Get("Authorization") == "" {
 			of, signedIn, err := g.recall(r, cookie)
@@ -132,6 +169,17 @@ func (g *Guard) known(next http.Handler) http.Handler {
 	})
 }
 
+// serveSaid serves whom the proxy names.
+func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[string]any, next http.Handler) {
+	name, _ := claims["user"].(string)
+	person := Person{Name: name, Role: g.conditions.roleOf(claims), Way: WayProxy}
+	if person.Role == "" {
+		g.refuseRoleless(w, r, person)
+		return
+	}
+	next.ServeHTTP(w, r.WithContext(WithPerson(r.Context(), person)))
+}
+
 // recall is who signed in with a cookie. The login is over when what it relies on is no
 // longer as it was: its token was taken away or replaced. A token that has got another
 // role gives it to those who are signed in by it.
@@ -140,7 +188,12 @@ func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
 	if err != nil || !ok {
 		return login{}, false, err
 	}
-	if found.Way == WayToken {
+	switch found.Way {
+	case WayOIDC:
+		if g.oidc != nil && hmac.Equal(basisOf(cookie, g.oidcBasis()), found.basis) {
+			return found, true, nil
+		}
+	case WayToken:
 		for _, one := range *g.tokens.Load() {
 			if one.Name == found.token && hmac.Equal(basisOf(cookie, one.Secret.Reveal()), found.basis) {
 				found.Role = one.Role

@@ -23,6 +23,13 @@ func tokens() []signin.Token {
 	}
 }
 
+func newGuard(t testing.TB, opts signin.Options) *signin.Guard {
+	t.Helper()
+	g, err := signin.New(opts)
+	require.NoError(t, err)
+	return g
+}
+
 // asks has a guard decide on a request: who it is, or the answer.
 func asks(g *signin.Guard, change ...func(r *http.Request)) (who signin.Person, answer *httptest.ResponseRecorder) {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -46,7 +53,7 @@ func bearer(token string) func(*http.Request) {
 func TestATokenSaysWhoItIs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	g := signin.New(signin.Options{Tokens: tokens(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	g := newGuard(t, signin.Options{Tokens: tokens(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, c := range []struct {
 		as         func(*http.Request)
 		name, role string
@@ -74,21 +81,21 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 // Tokens change while the process runs; that some are asked for does not.
 func TestTokensChange(t *testing.T) {
 	t.Parallel()
-	g := signin.New(signin.Options{Tokens: tokens()})
-	g.SetTokens([]signin.Token{{Name: "grafana", Role: signin.Operator, Secret: secret.New("canary-next")}})
+	g := newGuard(t, signin.Options{Tokens: tokens()})
+	g.SetSecrets(signin.Secrets{Tokens: []signin.Token{{Name: "grafana", Role: signin.Operator, Secret: secret.New("canary-next")}}})
 	who, _ := asks(g, bearer("canary-next"))
 	require.Equal(t, signin.Operator, who.Role)
 	for _, former := range []string{"canary-of-all", "canary-grafana"} {
 		_, answer := asks(g, bearer(former))
 		require.Equal(t, http.StatusUnauthorized, answer.Code)
 	}
-	g.SetTokens(nil)
+	g.SetSecrets(signin.Secrets{})
 	_, answer := asks(g)
 	require.Equal(t, http.StatusUnauthorized, answer.Code, "no reload opens the door")
 
-	open := signin.New(signin.Options{})
+	open := newGuard(t, signin.Options{})
 	here := func(r *http.Request) { r.Host = "localhost" }
-	open.SetTokens(tokens())
+	open.SetSecrets(signin.Secrets{Tokens: tokens()})
 	who, _ = asks(open, here)
 	require.Equal(t, signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: signin.WayLoopback}, who)
 	_, answer = asks(open)

@@ -45,7 +45,7 @@ func newDoor(t testing.TB, change ...func(*signin.Options)) *door {
 	for _, f := range change {
 		f(&opts)
 	}
-	return &door{signin.New(opts), pool}
+	return &door{newGuard(t, opts), pool}
 }
 
 // submit sends a form as a browser does, and returns the answer.
@@ -264,18 +264,18 @@ func TestALoginGoesWithItsToken(t *testing.T) {
 	deploy := func(role signin.Role, token string) []signin.Token {
 		return []signin.Token{{Role: signin.Admin, Secret: secret.New("other")}, {Name: "deploy", Role: role, Secret: secret.New(token)}}
 	}
-	d.SetTokens(deploy(signin.Viewer, "canary-deploy"))
+	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Viewer, "canary-deploy")})
 	who, _ := asks(d.Guard, with(cookie))
 	require.Equal(t, signin.Viewer, who.Role, "whoever may less from now on may less at once")
-	d.SetTokens(deploy(signin.Operator, "canary-next"))
+	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-next")})
 	who, _ = asks(d.Guard, with(cookie))
 	require.Zero(t, who, "a token that got out is replaced, and with it ends what it was used for")
-	d.SetTokens(deploy(signin.Operator, "canary-deploy"))
+	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-deploy")})
 	who, _ = asks(d.Guard, with(cookie))
 	require.Zero(t, who, "for good")
 
 	cookie = d.signIn(t, "canary-deploy", "")
-	d.SetTokens(deploy(signin.Operator, "canary-deploy")[:1])
+	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-deploy")[:1]})
 	who, _ = asks(d.Guard, with(cookie))
 	require.Zero(t, who, "the token was taken away")
 }

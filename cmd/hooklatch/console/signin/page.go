@@ -15,6 +15,10 @@ type Page struct {
 	// Token says that a token can be given, and AsksName that a name may be given with it.
 	Token, AsksName bool
 	Name            string // that was given
+	// Provider is where people can sign in. Empty: nowhere else.
+	Provider string
+	// Proxy says that people are known by the proxy they come through.
+	Proxy bool
 }
 
 // show renders a page, or what programs are told where there are none.
@@ -27,6 +31,10 @@ func (g *Guard) show(w http.ResponseWriter, r *http.Request, p Page) {
 	p.Token = len(tokens) > 0
 	for _, one := range tokens {
 		p.AsksName = p.AsksName || one.Name == ""
+	}
+	p.Proxy = g.opts.Proxy != nil
+	if g.oidc != nil {
+		p.Provider = g.oidc.host()
 	}
 	g.opts.Page(w, r, p)
 }

@@ -19,6 +19,8 @@ type Way string
 const (
 	WayLoopback Way = "loopback" // nothing is asked for on this machine
 	WayToken    Way = "token"
+	WayOIDC     Way = "oidc"
+	WayProxy    Way = "proxy"
 )
 
 // Nameless is what whoever gives no name is called in records.

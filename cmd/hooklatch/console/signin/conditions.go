@@ -1,0 +1,130 @@
+package signin
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+)
+
+const (
+	// claimsName is the variable that has all claims, for those whose names are no names
+	// of CEL.
+	claimsName = "claims"
+	// conditionCost bounds one evaluation, in units of CEL.
+	conditionCost = 100_000
+	// maxCondition bounds the text of a condition, in code points.
+	maxCondition = 10_000
+)
+
+// Conditions say who has which role: expressions of CEL over what is claimed of a person,
+// like groups.exists(g, g == "oncall"). A role without one is nobody's.
+type Conditions map[Role]string
+
+// compiled are conditions that are ready to be asked.
+type compiled []condition
+
+// condition is that of a role.
+type condition struct {
+	role    Role
+	program cel.Program
+}
+
+// Compile reads the condition of a role.
+func (c Conditions) Compile(role Role) (cel.Program, error) {
+	env, err := cel.NewEnv(
+		cel.Variable(claimsName, cel.MapType(cel.StringType, cel.DynType)),
+		cel.ParserExpressionSizeLimit(maxCondition), cel.CrossTypeNumericComparisons(true),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("make CEL environment: %w", err)
+	}
+	parsed, issues := env.Parse(c[role])
+	if issues.Err() != nil {
+		return nil, oneLine(issues)
+	}
+	// Which claims there are is for the provider to say: each name is one of them.
+	var names []cel.EnvOption
+	for _, name := range namesIn(parsed) {
+		names = append(names, cel.Variable(name, cel.DynType))
+	}
+	if env, err = env.Extend(names...); err != nil {
+		return nil, fmt.Errorf("declare claims: %w", err)
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, oneLine(issues)
+	}
+	if yields := checked.OutputType(); !yields.IsExactType(cel.BoolType) && !yields.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("yields %s, it must be bool", cel.FormatCELType(yields))
+	}
+	program, err := env.Program(checked, cel.CostLimit(conditionCost))
+	if err != nil {
+		return nil, fmt.Errorf("plan condition: %w", err)
+	}
+	return program, nil
+}
+
+// compile reads them all, the strongest first.
+func (c Conditions) compile() (list compiled, err error) {
+	for _, role := range slices.Backward(Roles()) {
+		if c[role] == "" {
+			continue
+		}
+		program, err := c.Compile(role)
+		if err != nil {
+			return nil, fmt.Errorf("condition of the role %s: %w", role, err)
+		}
+		list = append(list, condition{role, program})
+	}
+	if len(list) == 0 {
+		return nil, errors.New("no role has a condition: nobody could sign in")
+	}
+	return list, nil
+}
+
+// text is what they say, for what relies on it.
+func (c Conditions) text() string {
+	var parts []string
+	for _, role := range Roles() {
+		parts = append(parts, c[role])
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// roleOf is the strongest role whose condition holds; empty: there is none. A condition
+// that cannot be answered, for want of a claim, does not hold.
+func (list compiled) roleOf(claims map[string]any) Role {
+	scope := make(map[string]any, len(claims)+1)
+	maps.Copy(scope, claims)
+	scope[claimsName] = claims
+	for _, one := range list {
+		if value, _, err := one.program.Eval(scope); err == nil && value == types.True {
+			return one.role
+		}
+	}
+	return ""
+}
+
+// namesIn are the names that an expression uses, but those of types.
+func namesIn(parsed *cel.Ast) (names []string) {
+	known := []string{claimsName, "bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp", "type", "uint"}
+	celast.PostOrderVisit(parsed.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		if e.Kind() == celast.IdentKind && !slices.Contains(known, e.AsIdent()) && !slices.Contains(names, e.AsIdent()) {
+			names = append(names, e.AsIdent())
+		}
+	}))
+	return names
+}
+
+// oneLine is the first thing that is wrong.
+func oneLine(issues *cel.Issues) error {
+	first := issues.Errors()[0]
+	message, _, _ := strings.Cut(first.Message, " expecting {") // a list of all of CEL's tokens
+	return fmt.Errorf("%s (line %d, column %d)", message, first.Location.Line(), first.Location.Column()+1)
+}
