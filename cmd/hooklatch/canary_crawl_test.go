@@ -92,3 +92,16 @@ func (s *system) ask(t *testing.T, method, path, body string) (status int, conte
 	require.NoError(t, err)
 	return response.StatusCode, response.Header.Get("Content-Type"), getBody(t, response.Body)
 }
+
+// signIn sends the form of the console with a token, and returns the answer.
+func (s *system) signIn(t *testing.T, token string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", s.admin)
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	require.NoError(t, err)
+	require.NotEqual(t, http.StatusForbidden, response.StatusCode)
+	return getBody(t, response.Body) + response.Header.Get("Location") + response.Header.Get("Set-Cookie")
+}

@@ -21,7 +21,8 @@ const (
 
 // canaries put one where a configuration takes a secret that the dev command has not.
 var canaries = strings.NewReplacer(
-	"admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n",
+	"admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n"+
+		"  console_url: http://localhost\n  auth: {oidc: {issuer: http://127.0.0.1:1, client_id: hooklatch, client_secret: "+canary+"-client}, roles: {viewer: \"true\"}}\n",
 	"sources:\n", "alerts: {to: [{destination: letters, recipient: b@example.com}], heartbeat: \"http://127.0.0.1:1/"+canary+"-heartbeat\"}\n\nsources:\n"+
 		"  meta: {provider: meta, secrets: "+canary+"-meta, verify_token: "+canary+"-verify}\n",
 	"destinations:\n", "destinations:\n  letters: {smtp: {host: 127.0.0.1, from: a@example.com, username: ada, password: "+canary+"-smtp}}\n"+
@@ -83,7 +84,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	call("events", "list", "--database-url", "host=127.0.0.1 password="+canary+" port=none")
 	s.brokenConfigs(t, call)
 
-	for _, path := range []string{"/", "/metrics", "/api/", "/readyz", "/healthz"} {
+	for _, path := range []string{"/", "/metrics", "/api/", "/readyz", "/healthz", "/login", "/auth/oidc", "/auth/callback"} {
 		for _, token := range []string{"", s.config.Admin.Token.Reveal()} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin+path, nil)
 			require.NoError(t, err)
@@ -102,6 +103,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, told)
 		outputs = append(outputs, told)
 	}
+	outputs = append(outputs, s.signIn(t, canary+"-grafana"), s.signIn(t, canary))
 	outputs = append(outputs, s.crawl(t)...)
 	for _, query := range []string{
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.effects AS t`,
@@ -110,6 +112,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		`SELECT COALESCE(string_agg(t.headers::text, ' '), '') FROM hooklatch.deliveries AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.river_job AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.destinations AS t`,
+		`SELECT string_agg(t::text, ' ') FROM hooklatch.console_logins AS t`,
 	} {
 		var text string
 		require.NoError(t, s.pool.QueryRow(t.Context(), query).Scan(&text))

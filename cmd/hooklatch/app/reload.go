@@ -130,6 +130,11 @@ func inEffect(old, next *config.Config) *config.Config {
 	if old.Admin.Asks() && next.Admin.Asks() { // whether one is asked for is fixed when it starts
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
+	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {
+		oidc := *former
+		oidc.ClientSecret = changed.ClientSecret
+		kept.Admin.Auth.OIDC = &oidc
+	}
 	kept.Destinations = maps.Clone(old.Destinations)
 	for _, name := range renewed(old, next) {
 		kept.Destinations[name] = next.Destinations[name]

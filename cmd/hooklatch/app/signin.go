@@ -18,15 +18,25 @@ func (a *App) makeSignIn() (*signin.Guard, error) {
 		return nil, cfg.Problem("admin.console_url", err.Error())
 	}
 	opts := signin.Options{
-		Tokens: tokensOf(cfg.Admin), Logins: logins, Page: a.console.SignInPage,
+		Tokens: tokensOf(cfg.Admin), Roles: cfg.Admin.Auth.Roles.Conditions(), Logins: logins, Page: a.console.SignInPage,
 		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.opts.Logger,
+	}
+	if oidc := cfg.Admin.Auth.OIDC; oidc != nil {
+		opts.OIDC = &signin.OIDC{Issuer: oidc.Issuer, ClientID: oidc.ClientID, ClientSecret: oidc.ClientSecret, Scopes: oidc.Scopes}
+	}
+	if proxy := cfg.Admin.Auth.Proxy; proxy != nil {
+		opts.Proxy = &signin.Proxy{Trusted: proxy.TrustedProxies, User: proxy.User, Groups: proxy.Groups}
 	}
 	return signin.New(opts)
 }
 
 // peopleOf are what a configuration knows people and machines by.
 func peopleOf(cfg config.Admin) signin.Secrets {
-	return signin.Secrets{Tokens: tokensOf(cfg)}
+	s := signin.Secrets{Tokens: tokensOf(cfg)}
+	if cfg.Auth.OIDC != nil {
+		s.ClientSecret = cfg.Auth.OIDC.ClientSecret
+	}
+	return s
 }
 
 // Routes are all addresses of the admin listener, with who may ask for them.

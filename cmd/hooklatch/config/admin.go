@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +18,7 @@ import (
 // Admin configures the listener for people and probes.
 type Admin struct {
 	// Address to listen on, host:port. Anything but a loopback address needs a
-	// token. Defaults to 127.0.0.1:8081.
+	// token, or auth. Defaults to 127.0.0.1:8081.
 	Listen string `yaml:"listen,omitempty"`
 	// Certificate and key. Defaults to plain HTTP.
 	TLS *KeyPair `yaml:"tls,omitempty"`
@@ -60,9 +62,60 @@ type AdminToken struct {
 
 // AdminAuth configures who may do what at the listener for people.
 type AdminAuth struct {
+	// A provider of OpenID Connect that people sign in at. It needs console_url,
+	// where the provider leads back to: /auth/callback below it is to be allowed
+	// there.
+	OIDC *AdminOIDC `yaml:"oidc,omitempty"`
+	// A proxy in front of the listener that says who asks. Or this, or oidc.
+	Proxy *AdminProxy `yaml:"proxy,omitempty"`
+	// Who has which role, of those whom oidc or proxy name.
+	Roles AdminRoles `yaml:"roles,omitempty"`
 	// The role that sees payloads, headers and what receivers answered: viewer,
 	// operator or admin. Defaults to viewer.
 	Payloads string `yaml:"payloads,omitempty"`
+}
+
+// AdminOIDC names a provider of OpenID Connect.
+type AdminOIDC struct {
+	// Its URL, as it names itself: https://, or http:// on this machine.
+	Issuer string `yaml:"issuer"`
+	// Who we are there.
+	ClientID string `yaml:"client_id"`
+	// The secret that it gave us.
+	ClientSecret secret.Value `yaml:"client_secret,omitempty"`
+	// What is asked of it. Defaults to openid, profile and email.
+	Scopes []string `yaml:"scopes,omitempty"`
+}
+
+// AdminProxy configures whom a proxy names.
+type AdminProxy struct {
+	// Addresses that the proxy comes from, like 10.0.0.0/8. Headers of others are
+	// ignored.
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
+	// Header that names the person, like X-Forwarded-User. The proxy must take it
+	// away from what others send.
+	User string `yaml:"user"`
+	// Header that lists the groups of the person, separated by commas, like
+	// X-Forwarded-Groups. Defaults to none.
+	Groups string `yaml:"groups,omitempty"`
+}
+
+// AdminRoles are conditions in CEL over what is claimed of a person. Names in them are
+// claims, like email and groups, of a proxy user, groups, and email where the user is
+// an address; claims["..."] is for other names. The strongest role whose condition
+// holds is the person's, and who has none is refused.
+type AdminRoles struct {
+	// Who reads, like email.endsWith("@example.com").
+	Viewer string `yaml:"viewer,omitempty"`
+	// Who retries, cancels, parks, pauses and verifies again besides.
+	Operator string `yaml:"operator,omitempty"`
+	// Who may do everything, like groups.exists(g, g == "platform").
+	Admin string `yaml:"admin,omitempty"`
+}
+
+// Conditions are those that are given.
+func (r AdminRoles) Conditions() signin.Conditions {
+	return signin.Conditions{signin.Viewer: r.Viewer, signin.Operator: r.Operator, signin.Admin: r.Admin}
 }
 
 // AdminConsole configures the pages.
@@ -75,7 +128,9 @@ type AdminConsole struct {
 }
 
 // Asks reports whether anybody is asked who they are.
-func (a Admin) Asks() bool { return !a.Token.IsZero() || len(a.Tokens) > 0 }
+func (a Admin) Asks() bool {
+	return !a.Token.IsZero() || len(a.Tokens) > 0 || a.Auth.OIDC != nil || a.Auth.Proxy != nil
+}
 
 func (a Admin) check(d *decoder, g Gateway) {
 	var c option.Check
@@ -87,13 +142,87 @@ func (a Admin) check(d *decoder, g Gateway) {
 	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()...)
 	d.faults("admin", c.Err())
 	a.checkTokens(d)
+	a.checkAuth(d)
 	if ok && !loopback.Is(host) && !a.Asks() && !d.reported("admin.token") && !d.reported("admin.token_file") && !d.reported("admin.tokens") {
-		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token, admin.token_file or admin.tokens, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
+		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token, admin.token_file, admin.tokens or admin.auth, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
 	}
 	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
 		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
 	}
 	a.TLS.check(d, "admin.tls")
+}
+
+// checkAuth wants one way to know people, all that it needs, and conditions that can be
+// read.
+func (a Admin) checkAuth(d *decoder) {
+	const at = "admin.auth"
+	oidc, proxy := a.Auth.OIDC, a.Auth.Proxy
+	if oidc != nil && proxy != nil {
+		d.reportf(at, "has oidc and proxy; give one of them")
+	}
+	conditions, given := a.Auth.Roles.Conditions(), 0
+	for _, role := range signin.Roles() {
+		if conditions[role] == "" {
+			continue
+		}
+		given++
+		if _, err := conditions.Compile(role); err != nil {
+			path := at + ".roles." + string(role)
+			d.reportf(path, "%s is not a condition: %s; allowed: CEL over claims, like groups.exists(g, g == \"oncall\")", d.show(path, conditions[role]), err)
+		}
+	}
+	switch {
+	case oidc == nil && proxy == nil && given > 0:
+		d.reportf(at+".roles", "means nothing without oidc or proxy, which name people")
+	case (oidc != nil || proxy != nil) && given == 0 && !d.problems.about(at+".roles"):
+		d.missingf(at, "roles", "has no roles, so that nobody could sign in; give roles with a condition for viewer, operator or admin")
+	}
+	if oidc != nil {
+		oidc.check(d, at+".oidc", d.origin.lines["admin.console_url"] > 0)
+	}
+	if proxy != nil {
+		proxy.check(d, at+".proxy")
+	}
+}
+
+func (o *AdminOIDC) check(d *decoder, at string, hasConsoleURL bool) {
+	var c option.Check
+	if o.Issuer == "" {
+		c.Missing("issuer", "has no issuer, the URL of the provider")
+	} else if u, ok := c.URL("issuer", o.Issuer); ok && u.Scheme != "https" && !loopback.Is(u.Hostname()) {
+		c.Failf("issuer", o.Issuer, "is plain HTTP, on which anybody could answer for it; allowed: https://, or http:// on this machine")
+	}
+	if o.ClientID == "" {
+		c.Missing("client_id", "has no client_id, as which the provider knows us")
+	}
+	if len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid") {
+		c.Failf("scopes", nil, "lacks openid, without which the provider names nobody")
+	}
+	d.faults(at, c.Err())
+	if _, inFile := d.origin.files[at+".client_secret"]; !inFile && o.ClientSecret.IsZero() {
+		d.missingf(at, "client_secret", "has no client_secret; give client_secret or client_secret_file")
+	}
+	if !hasConsoleURL {
+		d.reportf(at, "needs admin.console_url: the provider leads people back there, to /auth/callback below it")
+	}
+}
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+func (p *AdminProxy) check(d *decoder, at string) {
+	var c option.Check
+	if len(p.TrustedProxies) == 0 {
+		c.Missing("trusted_proxies", "has no trusted_proxies: anybody could name anybody; give the addresses that the proxy comes from, like 10.0.0.0/8")
+	}
+	if p.User == "" {
+		c.Missing("user", "has no user, the header that names the person")
+	}
+	for field, name := range map[string]string{"user": p.User, "groups": p.Groups} {
+		if name != "" && !headerName.MatchString(name) {
+			c.Failf(field, name, "is not the name of a header; allowed: letters, digits and hyphens, like X-Forwarded-User")
+		}
+	}
+	d.faults(at, c.Err())
 }
 
 // checkMasks wants pointers into what known sources send: a mask that hides nothing is

@@ -27,6 +27,9 @@ func (c *Config) fillIn() {
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)
 	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
 	c.Admin.Auth.Payloads = cmp.Or(c.Admin.Auth.Payloads, string(signin.Viewer))
+	if oidc := c.Admin.Auth.OIDC; oidc != nil && len(oidc.Scopes) == 0 {
+		oidc.Scopes = []string{"openid", "profile", "email"}
+	}
 	c.Admin.MaxRun = cmp.Or(c.Admin.MaxRun, defaultMaxRun)
 
 	c.Worker = c.Worker.WithDefaults()
