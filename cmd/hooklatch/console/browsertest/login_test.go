@@ -1,14 +1,18 @@
 package browsertest
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/hashicorp/cap/oidc"
 	"github.com/stretchr/testify/require"
 )
 
-const withTokens = `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera}]`
+const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera}]`
 
 // A person signs in with the keyboard, comes to what was asked for, and signs out.
 func TestSigningInWithAToken(t *testing.T) {
@@ -42,4 +46,57 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.at(t, "/login")
 	b.open(t, "/login?next=%2Fhelp", http.StatusOK)
 	b.has(t, "Sign in")
+}
+
+// A person signs in at the provider, in its own form, and comes back to what was asked
+// for; a role that is not given is refused in words.
+func TestSigningInAtAProvider(t *testing.T) {
+	t.Parallel()
+	axe, provider := readAxe(t), oidc.StartTestProvider(t, oidc.WithNoTLS())
+	provider.SetClientCreds("hooklatch", "the-client-secret")
+	provider.SetExpectedExpiry(time.Minute)
+	listener := loopbackListener(t)
+	listen := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	s := startSystemWith(t, fmt.Sprintf(`listen: %q, console_url: "http://%s", auth: {oidc: {issuer: %q, client_id: hooklatch, client_secret: the-client-secret},
+		roles: {operator: 'sub == "alice"'}}`, listen, listen, provider.Addr()))
+	provider.SetAllowedRedirectURIs([]string{s.site + "/auth/callback"})
+	provider.SetSubjectInfo(map[string]*oidc.TestSubject{
+		"alice": {Password: "the-password-of-alice", CustomClaims: map[string]any{"email": "alice@example.com"}},
+		"bob":   {Password: "the-password-of-bob", CustomClaims: map[string]any{"email": "bob@example.com"}},
+	})
+
+	b := openTab(t, s.site)
+	b.also = provider.Addr()
+	signIn := func(name string) {
+		b.open(t, "/help", http.StatusOK)
+		b.at(t, "/login?next=%2Fhelp")
+		axe.accepts(t, b, "html", "light", wide)
+		b.tabTo(t, "Sign in at "+provider.Addr()[len("http://"):], "")
+		b.press(t, kb.Enter)
+		b.until(t, `document.querySelector("#username") !== null`)
+		// The test's provider is told which verifier to expect: it compares no challenge.
+		for _, cookie := range call(t, b, network.GetCookies, network.GetCookiesParams{URLs: []string{s.site}}).Cookies {
+			if cookie.Name == "hooklatch-oidc" {
+				require.True(t, cookie.HTTPOnly)
+				pkce, err := oidc.NewCodeVerifier(oidc.WithVerifier(verifierIn(t, cookie.Value)))
+				require.NoError(t, err)
+				provider.SetPKCEVerifier(pkce)
+			}
+		}
+		b.until(t, `(document.querySelector("#username").focus(), document.activeElement.id === "username")`)
+		b.press(t, name+kb.Tab+"the-password-of-"+name+kb.Enter)
+	}
+	b.refuse(s.site + "/auth/callback")
+	signIn("bob")
+	b.has(t, "You are bob@example.com, and have no role here.")
+	axe.accepts(t, b, "html", "dark", wide)
+	signIn("alice")
+	b.at(t, "/help")
+	b.has(t, "alice@example.com · operator")
+	b.tabTo(t, "alice@example.com · operator", "")
+	b.press(t, kb.Enter)
+	b.tabTo(t, "Sign out everywhere", "")
+	b.press(t, kb.Enter)
+	b.at(t, "/login")
 }

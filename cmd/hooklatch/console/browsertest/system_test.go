@@ -33,7 +33,7 @@ const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
-admin: {listen: "127.0.0.1:0"%s}
+admin: {%s}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
 destinations:
@@ -62,10 +62,13 @@ type system struct {
 
 func startSystem(t *testing.T) *system {
 	t.Helper()
-	return startSystemWith(t, "")
+	return startSystemWith(t, anyPort)
 }
 
-// startSystemWith has settings of the admin listener besides its address.
+// anyPort are the settings of an admin listener for this machine.
+const anyPort = `listen: "127.0.0.1:0"`
+
+// startSystemWith has other settings of the admin listener.
 func startSystemWith(t *testing.T, settings string) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), mail: startMail(t)}

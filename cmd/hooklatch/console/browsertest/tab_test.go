@@ -36,6 +36,7 @@ const tooLate = "InvalidStateError: Transition was aborted because of invalid st
 type tab struct {
 	ctx  context.Context //nolint:containedctx // chromedp keeps a tab in a context
 	site string          // of the console, without a slash at its end
+	also string          // another one that the test leads to. Empty: there is none.
 
 	mu      sync.Mutex // guards the rest
 	wrong   []string
@@ -63,6 +64,9 @@ func openTab(t *testing.T, site string) *tab {
 	return b
 }
 
+// isAlso reports whether a URL is of the other site that the test leads to.
+func (b *tab) isAlso(url string) bool { return b.also != "" && strings.HasPrefix(url, b.also+"/") }
+
 // note takes down what must not happen.
 func (b *tab) note(event any) {
 	b.mu.Lock()
@@ -78,7 +82,7 @@ func (b *tab) note(event any) {
 			complain("exception: %s %s", e.ExceptionDetails.Text, what)
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Source != log.EntrySourceNetwork || !b.refused[e.Entry.URL] {
+		if (e.Entry.Source != log.EntrySourceNetwork || !b.isRefused(e.Entry.URL)) && !b.isAlso(e.Entry.URL) {
 			complain("log: %s %s", e.Entry.Text, e.Entry.URL)
 		}
 	case *audits.EventIssueAdded:
@@ -87,7 +91,7 @@ func (b *tab) note(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		b.asked[e.Request.URL]++
-		if u := e.Request.URL; !strings.HasPrefix(u, b.site+"/") && !strings.HasPrefix(u, "data:") {
+		if u := e.Request.URL; !strings.HasPrefix(u, b.site+"/") && !strings.HasPrefix(u, "data:") && !b.isAlso(u) {
 			complain("request: %s", u)
 		}
 	}
@@ -126,6 +130,19 @@ func (b *tab) expectError(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused[b.site+path] = true
+}
+
+// refuse expects that an address is answered with an error, whatever its query.
+func (b *tab) refuse(url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refused[url] = true
+}
+
+// isRefused reports whether an error is expected. The lock is held.
+func (b *tab) isRefused(url string) bool {
+	path, _, _ := strings.Cut(url, "?")
+	return b.refused[url] || b.refused[path] && strings.HasSuffix(path, "/auth/callback")
 }
 
 // timesAsked is how often a page was asked for.
