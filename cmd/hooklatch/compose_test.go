@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -97,6 +98,9 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Equal(t, cfg.Database.Schema, compose.Services["riverui"].Environment["RIVER_SCHEMA"])
 		require.Equal(t, interpolate(compose.Services["riverui"].Environment["DATABASE_URL"]), cfg.Database.URL.Reveal())
 		require.NotEmpty(t, cfg.Admin.Token.Reveal())
+		ui, err := url.Parse(cfg.Admin.RiverUI)
+		require.NoError(t, err)
+		require.Contains(t, compose.Services["riverui"].Ports[0], ":"+ui.Port()+":", "the console links to it")
 	}
 }
 

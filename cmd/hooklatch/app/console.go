@@ -60,7 +60,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
 		Payloads:     signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask, Reads: reads,
-		URL: cfg.Admin.ConsoleURL, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
+		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
 	})
 }
 

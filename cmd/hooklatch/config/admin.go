@@ -41,6 +41,9 @@ type Admin struct {
 	// forms that come through a proxy. It may have a path, which the proxy may
 	// keep or take away. Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
+	// URL under which people reach River UI, for links from effects to their jobs.
+	// Defaults to no links.
+	RiverUI string `yaml:"river_ui,omitempty"`
 	// How many events or effects one run of an operator may concern. Admins may
 	// order more. Defaults to 10000.
 	MaxRun int64 `yaml:"max_run,omitempty"`
@@ -137,6 +140,9 @@ func (a Admin) check(d *decoder, g Gateway) {
 	host, ok := c.Address("listen", a.Listen)
 	if a.ConsoleURL != "" {
 		c.URL("console_url", a.ConsoleURL)
+	}
+	if a.RiverUI != "" {
+		c.URL("river_ui", a.RiverUI)
 	}
 	c.AtLeast("max_run", a.MaxRun, 1)
 	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()...)

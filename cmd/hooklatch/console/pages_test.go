@@ -231,6 +231,16 @@ func TestThePathOfTheConsole(t *testing.T) {
 	require.Equal(t, base+"/events/stripe/evt_1", b.get(base+"/jump?q=evt_1").Header().Get("Location"))
 }
 
+// Where River UI is, an effect leads to its job.
+func TestEffectsLeadToTheirJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *console.Options) { o.RiverUI = "https://jobs.example.com/ui/" })
+	page := b.page(t, "/effects/"+b.failed(t, "evt_1"))
+	require.Contains(t, wellMade(t, "/effects", page), "https://jobs.example.com/ui/jobs/1")
+	b = setup(t)
+	require.NotContains(t, b.page(t, "/effects/"+b.failed(t, "evt_1")), "/jobs/1")
+}
+
 // River UI shows what jobs are about by links to the console.
 func TestLinksOfJobsAnswer(t *testing.T) {
 	t.Parallel()
