@@ -35,6 +35,8 @@ gateway: {listen: "127.0.0.1:0"}
 admin:
   listen: "127.0.0.1:0"
   tokens: [{name: a, role: viewer, token: token-of-viewer}, {name: b, role: operator, token: token-of-operator}, {name: c, role: admin, token: token-of-admin}]
+  console_url: http://localhost
+  auth: {oidc: {issuer: "http://127.0.0.1:1", client_id: hooklatch, client_secret: the-secret}, roles: {viewer: "true"}}
 sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 `), 0o600))
 	cfg, err := f.load()
@@ -79,6 +81,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 	}
 	require.ElementsMatch(t, []string{
 		"GET /healthz", "GET /readyz", "GET /static/{hash}/{file...}", "GET /login", "POST /login", "POST /logout", "POST /logout-everywhere",
+		"GET /auth/oidc", "GET /auth/callback",
 	}, open, "what is for everybody")
 }
 

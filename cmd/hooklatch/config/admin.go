@@ -34,8 +34,8 @@ type Admin struct {
 	Auth AdminAuth `yaml:"auth,omitempty"`
 	// What the pages show.
 	Console AdminConsole `yaml:"console,omitempty"`
-	// Whether the operator log says who looked at which payload: true or false. Each
-	// look is a row. Defaults to false.
+	// Whether the operator log says who looked at which payload, once an hour for
+	// each: true or false. Defaults to false.
 	AuditReads bool `yaml:"audit_reads,omitempty"`
 	// URL under which people reach the console, for the links in jobs and for
 	// forms that come through a proxy. It may have a path, which the proxy may

@@ -186,6 +186,7 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	now, unclear := c.opts.Quarantine.WouldVerify(r.Context(), d)
 	body := pretty.Of(d.Body, true)
 	if whyNot := c.sightOf(r, d.Source).whyNot(); whyNot != "" {
 		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
@@ -200,8 +201,8 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 			{"retry", "Verify it again", "hooklatch quarantine retry " + d.ID.String()},
 		},
 	}
-	if shown.Now, err = c.opts.Quarantine.WouldVerify(r.Context(), d); err != nil {
-		shown.Unclear = err.Error()
+	if shown.Now = now; unclear != nil {
+		shown.Unclear = unclear.Error()
 	}
 	return c.render(w, http.StatusOK, "refused", shown)
 }

@@ -173,7 +173,7 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	for _, path := range append(shown[:4:4], exact[:2]...) {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
 	}
-	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", key + "/body"}, log())
+	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body"}, log(), "once an hour")
 	require.NotContains(t, b.as(signin.Operator, "/events/stripe/evt_1").Body.String(), "payload.read", "what was ordered is another thing")
 
 	_, err = b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.operator_log RENAME COLUMN target TO other`)
@@ -183,4 +183,23 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 		require.NotEqual(t, http.StatusOK, got.Code)
 		require.NotContains(t, got.Body.String(), "ada@example.com")
 	}
+}
+
+// A refused delivery has a payload too. Whether it would be accepted is said to whoever
+// sees nothing of it.
+func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *console.Options) { o.Payloads = signin.Operator })
+	b.refuse(t, `{"email":"ada@example.com"}`)
+	b.refused.proven = `{"email":"ada@example.com"}`
+	list, err := b.refused.List(t.Context(), quarantine.Filter{}, 1)
+	require.NoError(t, err)
+	path := "/quarantine/" + list[0].ID.String()
+	require.Contains(t, b.as(signin.Operator, path).Body.String(), "ada@example.com")
+	for _, at := range []string{path, "/api" + path} {
+		require.NotContains(t, b.as(signin.Viewer, at).Body.String(), "ada@example.com")
+	}
+	page := b.as(signin.Viewer, path).Body.String()
+	require.Contains(t, page, "Payloads take the role operator. Yours is viewer.")
+	require.Contains(t, page, "It would be accepted now")
 }

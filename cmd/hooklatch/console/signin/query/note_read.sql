@@ -1,3 +1,12 @@
--- Somebody saw what is written down whoever sees it.
+-- Somebody saw what is written down whoever sees it: once an hour, since a page that stays
+-- open is read again and again.
 INSERT INTO hooklatch.operator_log (who, role, via, action, target, affected, request_id)
-VALUES (:who, :role, 'console', 'payload.read', :target, 0, :request_id)
+SELECT :who, :role, 'console', 'payload.read', :target, 0, :request_id
+WHERE NOT EXISTS (
+    SELECT
+    FROM hooklatch.operator_log AS l
+    WHERE l.at > now() - interval '1 hour'
+        AND l.action = 'payload.read'
+        AND l.who = :who
+        AND l.target = :target
+)
