@@ -179,7 +179,7 @@ func (a *Admin) routes() http.Handler {
 func only(needed signin.Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); !person.Role.May(needed) {
-			writeJSON(w, http.StatusForbidden, problem{"this takes the role " + string(needed)})
+			refuse(w, "this takes the role "+string(needed))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 )
 
@@ -48,9 +49,14 @@ func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 		if !reads && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !signin.IsBearer(r) {
-			writeJSON(w, http.StatusForbidden, problem{"say where this comes from with the header Origin, or send the token as a bearer"})
+			refuse(w, "say where this comes from with the header Origin, or send the token as a bearer")
 			return
 		}
 		next.ServeHTTP(w, r)
 	}))
+}
+
+// refuse says why something is forbidden.
+func refuse(w http.ResponseWriter, text string) {
+	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Detail: text}) // texts encode
 }

@@ -52,7 +52,8 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 			}
 			require.Equal(t, http.StatusUnauthorized, got.Code, "%s %d", path, i)
 			require.Contains(t, got.Header().Get("WWW-Authenticate"), "Basic")
-			require.JSONEq(t, `{"error":"unauthorized"}`, got.Body.String())
+			require.JSONEq(t, `{"title":"Unauthorized","status":401,"detail":"send a token as a bearer, or as the password of basic authentication"}`, got.Body.String())
+			require.Equal(t, "application/problem+json", got.Header().Get("Content-Type"))
 		}
 		for _, as := range operator {
 			got := get(t, a, path, as)

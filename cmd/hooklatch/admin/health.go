@@ -19,10 +19,6 @@ import (
 // readyTimeout is how long Options.Ready may take.
 const readyTimeout = 2 * time.Second
 
-type problem struct {
-	Error string `json:"error"`
-}
-
 // ready is the answer of /readyz.
 type ready struct {
 	Ready  bool   `json:"ready"`

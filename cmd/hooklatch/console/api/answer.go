@@ -20,8 +20,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Command looks into it, where there is one.
 	Command string `json:"command,omitzero"`
-	// RequestID is the one in the log.
-	RequestID string `json:"request_id"`
+	// RequestID is the one in the log. The listener has none for what it refuses itself.
+	RequestID string `json:"request_id,omitzero"`
 }
 
 // WriteProblem answers with a problem.

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -239,10 +239,5 @@ func (g *Guard) try(r *http.Request, given string) (known Token, found verdict) 
 
 // refuse answers programs.
 func refuse(w http.ResponseWriter, status int, text string) {
-	body, _ := plainjson.Marshal(struct { // a text never fails
-		Error string `json:"error"`
-	}{text})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n'))
+	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(status), Status: status, Detail: text}) // texts encode
 }

@@ -350,7 +350,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)
 	require.Contains(t, answer.Body.String(), "The database does not answer")
 	_, answer = asks(d.Guard, with(cookie))
-	require.JSONEq(t, `{"error": "the database does not answer, and it alone knows who is signed in; send a token"}`, answer.Body.String())
+	require.Contains(t, answer.Body.String(), "the database does not answer, and it alone knows who is signed in; send a token")
 	require.Equal(t, http.StatusServiceUnavailable, d.submit("/login", url.Values{"token": {"canary-deploy"}}).Code)
 	answer = d.submit("/logout", nil, with(cookie))
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)

@@ -50,7 +50,7 @@ func (g *Guard) notKnown(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.opts.Page == nil || !isBrowser(r):
 		w.Header().Set("WWW-Authenticate", `Basic realm="hooklatch", charset="UTF-8"`)
-		refuse(w, http.StatusUnauthorized, "unauthorized")
+		refuse(w, http.StatusUnauthorized, "send a token as a bearer, or as the password of basic authentication")
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		g.leadToLogin(w, r)
 	default:
