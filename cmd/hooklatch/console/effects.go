@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -39,11 +38,8 @@ func (c *Console) effectFields() []field {
 func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.effectFields(), r.URL.Query())
 	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Command: "effects list", Query: q}
-	if err := c.refuseSearch(r, q); err != nil {
-		return err
-	}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.Effect], error) {
-		filter, err := effectFilter(q, c.opts.Now())
+		filter, err := c.effectFilter(r, q)
 		if err != nil {
 			return browse.Page[ledger.Effect]{}, err
 		}
@@ -55,8 +51,13 @@ func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// effectFilter is what a query asks of effects. Errors: *invalid.
-func effectFilter(q query, now time.Time) (f browse.EffectFilter, err error) {
+// effectFilter is what a query asks of effects, if whoever asks may. Errors: *invalid and
+// *problem.
+func (c *Console) effectFilter(r *http.Request, q query) (f browse.EffectFilter, err error) {
+	if err := c.refuseSearch(r, q); err != nil {
+		return f, err
+	}
+	now := c.opts.Now()
 	f = browse.EffectFilter{
 		Destination: q.Get("destination"), Route: q.Get("route"), Source: identity.Source(q.Get("source")), Type: q.Get("type"),
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -30,11 +29,8 @@ func (c *Console) eventFields() []field {
 func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.eventFields(), r.URL.Query())
 	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Command: "events list", Query: q}
-	if err := c.refuseSearch(r, q); err != nil {
-		return err
-	}
 	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[*inbox.Event], error) {
-		filter, err := eventFilter(q, c.opts.Now())
+		filter, err := c.eventFilter(r, q)
 		if err != nil {
 			return browse.Page[*inbox.Event]{}, err
 		}
@@ -43,8 +39,13 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// eventFilter is what a query asks of events. Errors: *invalid.
-func eventFilter(q query, now time.Time) (f browse.EventFilter, err error) {
+// eventFilter is what a query asks of events, if whoever asks may. Errors: *invalid and
+// *problem.
+func (c *Console) eventFilter(r *http.Request, q query) (f browse.EventFilter, err error) {
+	if err := c.refuseSearch(r, q); err != nil {
+		return f, err
+	}
+	now := c.opts.Now()
 	f = browse.EventFilter{Source: identity.Source(q.Get("source")), Type: q.Get("type"), EventID: identity.EventID(q.Get("id"))}
 	if f.Outcome, err = oneOf(q, "state", "State", outcomes); err != nil {
 		return f, err
