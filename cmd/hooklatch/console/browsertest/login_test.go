@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera}]`
+const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera},
+	{name: somebody-with-a-long-name-somebody-with-a-long-name-of-63-bytes, role: operator, token: the-token-of-a-long-name}]`
 
 // A person signs in with the keyboard, comes to what was asked for, and signs out.
 func TestSigningInWithAToken(t *testing.T) {
@@ -46,6 +47,13 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.at(t, "/login")
 	b.open(t, "/login?next=%2Fhelp", http.StatusOK)
 	b.has(t, "Sign in")
+
+	b.width(t, narrow)
+	b.tabTo(t, "Token", "")
+	b.press(t, "the-token-of-a-long-name"+kb.Enter)
+	b.at(t, "/help")
+	b.has(t, "ong-name-of-63-bytes · operator")
+	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "nothing stands beside the page")
 }
 
 // A person signs in at the provider, in its own form, and comes back to what was asked
