@@ -1,8 +1,11 @@
 package app
 
 import (
+	"net/url"
+
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -50,4 +53,14 @@ func tokensOf(cfg config.Admin) []signin.Token {
 		tokens = append(tokens, signin.Token{Name: one.Name, Role: signin.Role(one.Role), Secret: one.Token})
 	}
 	return tokens
+}
+
+// signInWarnings are for people who sign in where others can read what they send.
+func signInWarnings(cfg *config.Config) []Warning {
+	at, err := url.Parse(cfg.Admin.ConsoleURL)
+	if err != nil || at.Scheme != "http" || loopback.Is(at.Hostname()) || !cfg.Admin.Asks() {
+		return nil
+	}
+	problem := cfg.Problem("admin.console_url", "is plain HTTP: somebody between could read tokens, and the cookies of those who are signed in")
+	return []Warning{{"console", problem.Error(), "put TLS before it, or set admin.tls, and write https://"}}
 }

@@ -30,7 +30,7 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg),
+		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
 		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 	)
 }
