@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,12 +81,11 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	require.NoError(t, err)
 	answered, err := answers.NewReader(pool, "")
 	require.NoError(t, err)
-	looks := time.Duration(0)
+	var looks atomic.Int64
 	b = setup(t, func(o *console.Options) {
 		o.Outbox, o.Minutes, o.Answers = box, counted, answered
 		o.Now = func() time.Time { // so that no page is answered with what another one was told
-			looks += time.Minute
-			return time.Now().Add(looks)
+			return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute)
 		}
 		read := console.NewStatus(pool, status.Options{AllowFsyncOff: true})
 		o.Status = func(ctx context.Context) (*status.Status, error) {

@@ -18,6 +18,7 @@ func LeftOut() map[string]string {
 		"effect.erase":           "what it takes away is finished, or given up as effect.cancel does",
 		"redact":                 "what it takes away is finished",
 		"erase_jobs":             "a job of what is finished changes nothing",
+		"destination.probe":      "it makes a destination's next probe due: claims ask the breaker, as ever",
 		"destination.retire":     "it parks effects, as effect.park does",
 		"keys.import":            "an event that is imported is in no worker's hands",
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",
