@@ -101,7 +101,8 @@ func TestDevOnTheEmbeddedPostgres(t *testing.T) {
 	out := must(t, "send", "github", "--config", config, "--url", d.url(t, "webhooks"), "--times", "10", "--parallel", "4")
 	require.Contains(t, out, "1 accepted, 9 duplicates")
 	require.Contains(t, must(t, "events", "list", "--config", config), "github")
-	require.Contains(t, must(t, "check", "--config", config), "all is well\n")
+	// One of the examples waits for a person: that is a warning, and no more than that.
+	require.Contains(t, must(t, "check", "--config", config), `schema "hooklatch" is up to date`)
 	d.end(t)
 
 	// What was stored is there at the next start.
