@@ -95,7 +95,7 @@ func (b *Browser) loadActions(ctx context.Context, ids []int64) (map[int64]ledge
 	}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.OperatorAction, error) {
 		var a ledger.OperatorAction
-		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID)
+		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID, &a.Run)
 		return a, err
 	})
 	byID := make(map[int64]ledger.OperatorAction, len(found))

@@ -128,11 +128,11 @@ func (i *Inbox) decideMany(ctx context.Context, f HeldFilter, by ledger.Operator
 			return done, err
 		}
 		after = next
-		for _, ref := range page {
+		for _, c := range page {
 			if err := context.Cause(ctx); err != nil {
 				return done, fmt.Errorf("decide about held events: %w", err)
 			}
-			err := decide(ctx, ref, by, f)
+			err := decide(ctx, c.EventRef, by, f)
 			switch {
 			case err == nil:
 				done++

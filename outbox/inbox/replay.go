@@ -21,6 +21,8 @@ type ReplayOptions struct {
 	// Without it the old effects stand: those that did not succeed are tried
 	// again under their old key.
 	NewKeys bool
+	// Run is the run that replays the event. 0: a person named it.
+	Run int64
 }
 
 // Replayed is what a replay set in motion.
@@ -36,7 +38,7 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	var replayed Replayed
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
 	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		r, err := i.replay(ctx, tx, ref, by, opts)
+		r, err := i.ReplayTx(ctx, tx, ref, by, opts)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}
@@ -49,10 +51,12 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	return replayed, nil
 }
 
-func (i *Inbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
+// ReplayTx replays an event in a transaction of the caller's, which records who ordered
+// it. Errors: ErrNotFound and ErrNotReplayable.
+func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
-	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason)}
+	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason), RunID: column.NumberOrNull(opts.Run)}
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -74,6 +78,7 @@ func (i *Inbox) replay(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by
 type EventReplay struct {
 	Generation int       `json:"generation"` // it began
 	NewKeys    bool      `json:"new_keys"`
+	Run        int64     `json:"run,omitzero"` // that replayed it. 0: a person named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
 	At         time.Time `json:"at"`
@@ -93,7 +98,7 @@ func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]Even
 	replays, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventReplay, error) {
 		var r EventReplay
 		var previousAt *time.Time
-		err := row.Scan(&r.Generation, &r.NewKeys, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
+		err := row.Scan(&r.Generation, &r.NewKeys, &r.Run, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
 		r.PreviousAt = column.OrZero(previousAt)
 		return r, err
 	})

@@ -22,7 +22,7 @@ const replaySample = 5
 // waits for its dispatch, or that a replay guard held, is never among them.
 type ReplayFilter struct {
 	Source identity.Source
-	Type   string
+	Type   string    // or a pattern of package wildcard, like invoice.*
 	State  Outcome   // dispatched, skipped or failed
 	From   time.Time // received at or after
 	Until  time.Time // received before

@@ -10,6 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
 
 const (
@@ -22,14 +23,14 @@ const (
 // replayable are the events of a filter, Match aside.
 type replayable struct {
 	Source       identity.Source
-	EventType    string
+	TypeLike     string // see wildcard.Like
 	Outcome      Outcome
 	Since, Until *time.Time
 }
 
 func (f ReplayFilter) replayable() replayable {
 	return replayable{
-		Source: f.Source, EventType: f.Type, Outcome: f.State, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
+		Source: f.Source, TypeLike: wildcard.Like(f.Type), Outcome: f.State, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
 	}
 }
 
@@ -49,8 +50,8 @@ type replayablePage struct {
 // countReplayable counts the events of f up to the last that there is now.
 func (i *Inbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
 	db := pipeline.ByIndex{Sender: i.readPool}
-	if err := i.sql.NewestEvent.QueryRow(ctx, db).Scan(&last); err != nil {
-		return 0, 0, fmt.Errorf("count events to replay: %w", err)
+	if last, err = i.Newest(ctx); err != nil {
+		return 0, 0, err
 	}
 	for slice := (replayableSlice{replayable: f.replayable(), Last: last, Look: replayLook}); slice.After < last; {
 		var found int64
@@ -64,34 +65,58 @@ func (i *Inbox) countReplayable(ctx context.Context, f ReplayFilter) (count, las
 	return count, last, nil
 }
 
-// eachReplayable calls do for the events of f up to last, in the order they were
-// accepted: whether Match says yes, or why it could not say.
-func (i *Inbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
-	for after := int64(0); after < last; {
+// Candidate is an event that a replay looks at.
+type Candidate struct {
+	identity.EventRef
+
+	AcceptSeq int64
+	Yes       bool  // Match says so, or there is none
+	Unclear   error // why Match could not say
+}
+
+// Newest is the place of the event that was accepted last, 0 when there is none.
+func (i *Inbox) Newest(ctx context.Context) (last int64, err error) {
+	if err := i.sql.NewestEvent.QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&last); err != nil {
+		return 0, fmt.Errorf("find the newest event: %w", err)
+	}
+	return last, nil
+}
+
+// EachReplayable calls do for the events of f between two places, in the order they were
+// accepted, and passed after each page of them with the place that it reached to.
+func (i *Inbox) EachReplayable(ctx context.Context, f ReplayFilter, after, last int64, do func(Candidate) error, passed func(place int64) error) error {
+	for after < last {
 		page, next, err := i.replayable(ctx, f, after, last)
 		if err != nil {
 			return err
 		}
 		after = next
-		for _, ref := range page {
-			yes := true
-			var unclear error
-			if f.Match != nil {
-				if yes, unclear, err = i.Matching(f.Match)(ctx, ref); err != nil {
+		for _, c := range page {
+			if c.Yes = true; f.Match != nil {
+				if c.Yes, c.Unclear, err = i.Matching(f.Match)(ctx, c.EventRef); err != nil {
 					return err
 				}
 			}
-			if err := do(ref, yes, unclear); err != nil {
+			if err := do(c); err != nil {
 				return err
 			}
+		}
+		if err := passed(next); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// eachReplayable calls do for all events of f up to last.
+func (i *Inbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
+	return i.EachReplayable(ctx, f, 0, last,
+		func(c Candidate) error { return do(c.EventRef, c.Yes, c.Unclear) }, func(int64) error { return nil })
+}
+
 // replayable returns the next events of f and after which one the next call goes on,
 // which is last at the end.
-func (i *Inbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) (page []identity.EventRef, next int64, err error) {
+func (i *Inbox) replayable(ctx context.Context, f ReplayFilter, after, last int64) (page []Candidate, next int64, err error) {
 	asked := replayablePage{
 		replayableSlice: replayableSlice{replayable: f.replayable(), After: after, Last: last, Look: replayLook}, Limit: replayPage,
 	}
@@ -100,11 +125,11 @@ func (i *Inbox) replayable(ctx context.Context, f ReplayFilter, after, last int6
 		return nil, 0, fmt.Errorf("find events to replay: %w", err)
 	}
 	next = last
-	var ref identity.EventRef
+	var c Candidate
 	var isEnd bool
-	if _, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &next, &isEnd}, func() error {
-		if !isEnd {
-			page = append(page, ref)
+	if _, err := pgx.ForEachRow(rows, []any{&c.Source, &c.EventID, &c.AcceptSeq, &isEnd}, func() error {
+		if next = c.AcceptSeq; !isEnd {
+			page = append(page, c)
 		}
 		return nil
 	}); err != nil {

@@ -50,4 +50,5 @@ type replayEvent struct {
 	NewKeys     bool
 	RequestedBy string
 	Reason      string
+	RunID       *int64
 }

@@ -62,6 +62,7 @@ type logOperator struct {
 	Reason, Result string
 	Affected       int64
 	RequestID      string
+	RunID          *int64
 }
 
 type ofDestination struct{ Destination string }
@@ -88,6 +89,7 @@ type selectEffects struct {
 	Destination   string
 	Route         string
 	Source        identity.Source
+	TypeLike      string // see wildcard.Like
 	Policy        Policy
 }
 

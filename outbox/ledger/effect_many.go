@@ -61,9 +61,9 @@ type EffectsPace struct {
 // changes nothing. Progress may be nil.
 func (l *Ledger) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
 	var seen EffectsProgress
-	err := s.validate(action)
+	err := s.Validate(action)
 	if err == nil {
-		err = l.walk(ctx, action, s, &seen, math.MaxInt, func([]SelectedEffect) error {
+		err = l.EachBatch(ctx, action, s, Place{}, &seen.EffectsPreview, math.MaxInt, func([]SelectedEffect, Place) error {
 			if progress != nil {
 				progress(seen)
 			}
@@ -82,7 +82,7 @@ func (l *Ledger) PreviewEffects(ctx context.Context, action Action, s EffectSele
 // done, and the same call with the same AsOf goes on with the rest.
 func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelection, by Operator, pace EffectsPace) (EffectsProgress, error) {
 	var seen EffectsProgress
-	err := errors.Join(s.validate(action), by.validate())
+	err := errors.Join(s.Validate(action), by.Validate())
 	if err == nil && s.InDoubt && strings.TrimSpace(by.Reason) == "" {
 		err = errors.New("effects that may have been applied are not taken without a reason")
 	}
@@ -92,7 +92,7 @@ func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	if s, err = l.fixed(ctx, s); err != nil {
+	if s, err = l.Fixed(ctx, s); err != nil {
 		return seen, fmt.Errorf("%s: %w", action, err)
 	}
 	size := orderBatch
@@ -101,7 +101,7 @@ func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	}
 	pacer := throttle.New(pace.PerSecond / float64(size))
 	defer pacer.Stop()
-	err = l.walk(ctx, action, s, &seen, size, func(batch []SelectedEffect) error {
+	err = l.EachBatch(ctx, action, s, Place{}, &seen.EffectsPreview, size, func(batch []SelectedEffect, _ Place) error {
 		if len(batch) > 0 {
 			if err := pacer.Wait(ctx); err != nil {
 				return err
@@ -124,15 +124,20 @@ func (l *Ledger) ActOnEffects(ctx context.Context, action Action, s EffectSelect
 	return seen, nil
 }
 
-// walk calls do with the effects an action is to be done to, at most size at a
-// time, and once with none after each slice. It counts into seen before.
-func (l *Ledger) walk(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, size int, do func([]SelectedEffect) error) error {
-	s, err := l.fixed(ctx, s)
+// EachBatch calls do with the effects an action is to be done to, from a place on and in
+// the order they were made: at most size at a time, each batch with the place that it
+// reaches to, and with none after each slice of what was looked at. It counts into seen
+// before; an error of do ends it.
+func (l *Ledger) EachBatch(ctx context.Context, action Action, s EffectSelection, from Place, seen *EffectsPreview, size int, do func([]SelectedEffect, Place) error) error {
+	s, err := l.Fixed(ctx, s)
 	if err != nil {
 		return err
 	}
 	seen.AsOf = s.AsOf
-	at := position{at: s.From}
+	at := from
+	if at.at.Before(s.From) {
+		at = Place{at: s.From}
+	}
 	for more := true; more; {
 		var found []SelectedEffect
 		if found, at, more, err = l.slice(ctx, s, at); err != nil {
@@ -146,11 +151,12 @@ func (l *Ledger) walk(ctx context.Context, action Action, s EffectSelection, see
 			if len(taken) == 0 {
 				continue
 			}
-			if err := do(taken); err != nil {
+			last := batch[len(batch)-1]
+			if err := do(taken, Place{at: last.CreatedAt, key: last.IdempotencyKey}); err != nil {
 				return err
 			}
 		}
-		if err := do(nil); err != nil {
+		if err := do(nil, at); err != nil {
 			return err
 		}
 	}
@@ -158,7 +164,7 @@ func (l *Ledger) walk(ctx context.Context, action Action, s EffectSelection, see
 }
 
 // take counts what was selected, and returns what is left of it.
-func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsProgress, found []SelectedEffect) ([]SelectedEffect, error) {
+func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, seen *EffectsPreview, found []SelectedEffect) ([]SelectedEffect, error) {
 	var taken []SelectedEffect
 	for _, e := range found {
 		if err := context.Cause(ctx); err != nil {
@@ -206,17 +212,13 @@ var errNothingLeft = errors.New("all of them moved on")
 // actOnBatch does an action to effects in one transaction and counts those that
 // were still what they were when they were selected.
 func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
-	chosen := chosenEffects{States: s.States, FinishedUntil: column.TimeOrNull(s.AsOf)}
-	for _, e := range batch {
-		chosen.IdempotencyKeys, chosen.madeIn = append(chosen.IdempotencyKeys, e.IdempotencyKey), chosen.with(e.CreatedAt)
-	}
-	what := Instruction{Action: action, Target: chosen.IdempotencyKeys[0], Filter: s.record()}
+	what := Instruction{Action: action, Target: batch[0].IdempotencyKey, Filter: s.Record()}
 	if len(batch) > 1 {
 		what.Target += fmt.Sprintf(" and the next %d", len(batch)-1)
 	}
 	var changed int64
 	err := l.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (Consequence, error) {
-		came, err := l.change(ctx, tx, action, chosen, s.DoubtSince, by)
+		came, err := l.ActOnTx(ctx, tx, action, s, by, batch)
 		if err == nil && came.Affected == 0 {
 			err = errNothingLeft
 		}
@@ -227,6 +229,17 @@ func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelectio
 		return 0, err
 	}
 	return changed, nil
+}
+
+// ActOnTx does an action to a batch of a selection in a transaction of the caller's, which
+// records who ordered it. What is no longer what it was when it was selected is left
+// alone.
+func (l *Ledger) ActOnTx(ctx context.Context, tx pgx.Tx, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (Consequence, error) {
+	chosen := chosenEffects{States: s.States, FinishedUntil: column.TimeOrNull(s.AsOf)}
+	for _, e := range batch {
+		chosen.IdempotencyKeys, chosen.madeIn = append(chosen.IdempotencyKeys, e.IdempotencyKey), chosen.with(e.CreatedAt)
+	}
+	return l.change(ctx, tx, action, chosen, s.DoubtSince, by)
 }
 
 func wordsOf(states []EffectState) string {

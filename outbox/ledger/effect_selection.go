@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
 
 // selectionSlice is how many effects a selection reads at once, selected or not.
@@ -25,6 +27,7 @@ type EffectSelection struct {
 	Destination string
 	Route       string
 	Source      identity.Source
+	Type        string // of the event that made it, or a pattern of package wildcard
 	Policy      Policy
 	From        time.Time // made at or after
 	Until       time.Time // made before
@@ -47,7 +50,8 @@ type EffectSelection struct {
 	When string
 }
 
-func (s EffectSelection) validate(action Action) error {
+// Validate says what keeps an action from being done to the selection.
+func (s EffectSelection) Validate(action Action) error {
 	allowed := StatesFor(action)
 	if allowed == nil {
 		return fmt.Errorf("%s is no action on effects", action)
@@ -66,22 +70,28 @@ func (s EffectSelection) validate(action Action) error {
 	return nil
 }
 
-// record is the selection as the operator log keeps it.
-func (s EffectSelection) record() json.RawMessage {
-	text, err := json.Marshal(struct {
-		States      []EffectState `json:"states"`
-		Destination string        `json:"destination,omitempty"`
-		Route       string        `json:"route,omitempty"`
-		Source      string        `json:"source,omitempty"`
-		Policy      Policy        `json:"policy,omitempty"`
-		From        *time.Time    `json:"since,omitempty"`
-		Until       *time.Time    `json:"until,omitempty"`
-		AsOf        time.Time     `json:"as_of"`
-		When        string        `json:"when,omitempty"`
-		InDoubt     bool          `json:"in_doubt,omitempty"`
-	}{
-		s.States, safetext.Storable(s.Destination), safetext.Storable(s.Route), safetext.Storable(string(s.Source)), s.Policy,
-		column.TimeOrNull(s.From), column.TimeOrNull(s.Until), s.AsOf, safetext.Storable(s.When), s.InDoubt,
+// selectionRecord is a selection as it is kept.
+type selectionRecord struct {
+	States      []EffectState   `json:"states"`
+	Destination string          `json:"destination,omitempty"`
+	Route       string          `json:"route,omitempty"`
+	Source      identity.Source `json:"source,omitempty"`
+	Type        string          `json:"type,omitempty"`
+	Policy      Policy          `json:"policy,omitempty"`
+	From        time.Time       `json:"since,omitzero"`
+	Until       time.Time       `json:"until,omitzero"`
+	AsOf        time.Time       `json:"as_of"`
+	When        string          `json:"when,omitempty"`
+	InDoubt     bool            `json:"in_doubt,omitempty"`
+}
+
+// Record is the selection as the operator log and a run keep it. Match is not in it, and
+// DoubtSince is not.
+func (s EffectSelection) Record() json.RawMessage {
+	text, err := json.Marshal(selectionRecord{
+		States: s.States, Destination: safetext.Storable(s.Destination), Route: safetext.Storable(s.Route),
+		Source: identity.Source(safetext.Storable(string(s.Source))), Type: safetext.Storable(s.Type), Policy: s.Policy,
+		From: s.From, Until: s.Until, AsOf: s.AsOf, When: safetext.Storable(s.When), InDoubt: s.InDoubt,
 	})
 	if err != nil { // a year beyond 9999
 		return json.RawMessage(`{}`)
@@ -89,8 +99,21 @@ func (s EffectSelection) record() json.RawMessage {
 	return text
 }
 
-// fixed is the selection with its end set.
-func (l *Ledger) fixed(ctx context.Context, s EffectSelection) (EffectSelection, error) {
+// ReadSelection reads what Record wrote.
+func ReadSelection(text json.RawMessage) (EffectSelection, error) {
+	var r selectionRecord
+	if err := json.Unmarshal(text, &r); err != nil {
+		return EffectSelection{}, fmt.Errorf("read a selection of effects: %w", err)
+	}
+	return EffectSelection{
+		States: r.States, Destination: r.Destination, Route: r.Route, Source: r.Source, Type: r.Type, Policy: r.Policy,
+		From: r.From, Until: r.Until, AsOf: r.AsOf, When: r.When, InDoubt: r.InDoubt,
+	}, nil
+}
+
+// Fixed is the selection with its end set: now, by the clock of the database, unless it
+// has one.
+func (l *Ledger) Fixed(ctx context.Context, s EffectSelection) (EffectSelection, error) {
 	if !s.AsOf.IsZero() {
 		return s, nil
 	}
@@ -117,22 +140,44 @@ type SelectedEffect struct {
 	unrendered bool
 }
 
-// position is where a walk over effects stands.
-type position struct {
+// Place is where a walk over effects stands: what was made up to there is behind it. The
+// zero Place is before all of them.
+type Place struct {
 	at  time.Time
 	key string
 }
 
+// String is for ParsePlace. It has the time in microseconds, as the database does.
+func (p Place) String() string {
+	if p == (Place{}) {
+		return ""
+	}
+	return strconv.FormatInt(p.at.UnixMicro(), 10) + "." + p.key
+}
+
+// ParsePlace reads what String wrote.
+func ParsePlace(text string) (Place, error) {
+	if text == "" {
+		return Place{}, nil
+	}
+	micros, key, _ := strings.Cut(text, ".")
+	at, err := strconv.ParseInt(micros, 10, 64)
+	if err != nil {
+		return Place{}, fmt.Errorf("%q is no place among effects", text)
+	}
+	return Place{at: time.UnixMicro(at).UTC(), key: key}, nil
+}
+
 // slice reads the selected ones among the next effects, and where it ended. It
 // reports false when there are no more.
-func (l *Ledger) slice(ctx context.Context, s EffectSelection, after position) ([]SelectedEffect, position, bool, error) {
+func (l *Ledger) slice(ctx context.Context, s EffectSelection, after Place) ([]SelectedEffect, Place, bool, error) {
 	end := s.AsOf
 	if !s.Until.IsZero() && s.Until.Before(end) {
 		end = s.Until.Add(-time.Microsecond) // the database counts in these
 	}
 	rows, err := l.sql.SelectEffects.With(selectEffects{
 		AfterTime: after.at, AfterKey: after.key, Until: end, Limit: selectionSlice,
-		States: s.States, FinishedUntil: s.AsOf, Destination: s.Destination, Route: s.Route, Source: s.Source, Policy: s.Policy,
+		States: s.States, FinishedUntil: s.AsOf, Destination: s.Destination, Route: s.Route, Source: s.Source, TypeLike: wildcard.Like(s.Type), Policy: s.Policy,
 	}).Query(ctx, l.read)
 	if err != nil {
 		return nil, after, false, fmt.Errorf("select effects: %w", err)
@@ -147,7 +192,7 @@ func (l *Ledger) slice(ctx context.Context, s EffectSelection, after position) (
 		&e.State, &e.Attempt, &doubt, &e.unrendered, &e.ResponseStatus, &e.Error,
 	}, func() error {
 		more = true
-		after = position{at: e.CreatedAt, key: e.IdempotencyKey}
+		after = Place{at: e.CreatedAt, key: e.IdempotencyKey}
 		e.inDoubt = doubt != nil
 		if selected {
 			found = append(found, e)

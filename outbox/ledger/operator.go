@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -33,7 +34,8 @@ const (
 	maxRoleLen = 64
 )
 
-func (by Operator) validate() error {
+// Validate says what keeps an order of this person from being recorded.
+func (by Operator) Validate() error {
 	if err := column.ValidateKey(by.Who, maxWhoLen); err != nil {
 		return fmt.Errorf("the operator's name %w", err)
 	}
@@ -78,12 +80,16 @@ type Instruction struct {
 	Action Action
 	Target string
 	Filter any // encoded as JSON; nil when the target was named
+	// Run is the run that the action is about. 0: none.
+	Run int64
 }
 
 // Consequence is what came of it.
 type Consequence struct {
 	Result   string
 	Affected int64
+	// Run is the run that the action began. 0: none.
+	Run int64
 }
 
 // Act runs what by ordered and records both in one transaction, tried again as
@@ -91,7 +97,7 @@ type Consequence struct {
 // never runs after its own effects: it keeps what it found out only once it
 // returns nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
-	if err := by.validate(); err != nil {
+	if err := by.Validate(); err != nil {
 		return err
 	}
 	if by.RequestID == "" {
@@ -127,7 +133,7 @@ func (l *Ledger) logAction(ctx context.Context, tx pgx.Tx, by Operator, what Ins
 	}
 	if _, err := l.sql.LogOperator.With(logOperator{
 		Who: by.Who, Role: by.Role, Via: by.Via, Reason: column.Reason(by.Reason), RequestID: by.RequestID,
-		Action: what.Action, Target: what.Target, Filter: filter, Result: column.Reason(came.Result), Affected: came.Affected,
+		Action: what.Action, Target: what.Target, Filter: filter, Result: column.Reason(came.Result), Affected: came.Affected, RunID: column.NumberOrNull(cmp.Or(came.Run, what.Run)),
 	}).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("record action: %w", err)
 	}

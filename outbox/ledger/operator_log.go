@@ -21,7 +21,8 @@ type OperatorAction struct {
 	Target   string          `json:"target"` // an idempotency key, source/event_id, a destination, or a part of a selection
 	Filter   json.RawMessage `json:"filter"` // what selected the targets; {} when one was named
 	Result   string          `json:"result,omitzero"`
-	Affected int64           `json:"affected"` // effects, events or destinations that were changed
+	Affected int64           `json:"affected"`     // effects, events or destinations that were changed
+	Run      int64           `json:"run,omitzero"` // that it began or was about. 0: none
 }
 
 // OperatorLog lists what people ordered at since or later, the newest first: limit
@@ -34,7 +35,7 @@ func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, ta
 	}
 	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorAction, error) {
 		var a OperatorAction
-		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID)
+		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID, &a.Run)
 		return a, err
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ func exchangesOf(bug Bug) []exchange {
 			"DELETE FROM hooklatch.processed_events AS p\nUSING locked\nWHERE :error::text IS NOT NULL\n    AND ",
 		}}
 	case ReplayUnrecorded:
-		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error\n    FROM replayed\n", "previous_outcome, previous_at, previous_error\n    FROM replayed\n    WHERE false\n"}}
+		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n    WHERE false\n"}}
 	case SettleWithoutFence:
 		return []exchange{
 			{"settle.sql", "        AND ended.now_attempt = ended.attempt\n        AND ended.now_claim_id = ended.claim_id\n", ""},

@@ -9,6 +9,7 @@ import "github.com/hooklatch/hooklatch/outbox/identity"
 const (
 	KindDispatch = "dispatch"
 	KindEffect   = "effect"
+	KindRun      = "upkeep.run"
 )
 
 // MaxDispatchAttempts is how often a dispatch is tried before its event counts
@@ -28,6 +29,14 @@ func (DispatchArgs) Kind() string { return KindDispatch }
 func (a DispatchArgs) Ref() identity.EventRef {
 	return identity.EventRef{Source: a.Source, EventID: a.EventID}
 }
+
+// RunArgs are the arguments of the job of a run.
+type RunArgs struct {
+	Run int64 `json:"run"`
+}
+
+// Kind implements river.JobArgs.
+func (RunArgs) Kind() string { return KindRun }
 
 // EffectArgs are the arguments of an effect job: a reference, never a payload.
 type EffectArgs struct {

@@ -97,6 +97,12 @@ func (in *Inserter) InsertEffects(ctx context.Context, tx pgx.Tx, jobs []EffectJ
 	return in.insert(ctx, tx, rowsOf(jobs, in.effect))
 }
 
+// InsertRuns inserts a job for each run. After an error the transaction must be rolled
+// back.
+func (in *Inserter) InsertRuns(ctx context.Context, tx pgx.Tx, runs []int64) error {
+	return in.insert(ctx, tx, rowsOf(runs, in.run))
+}
+
 type insertJobs struct{ Jobs []jobRow }
 
 func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error {

@@ -3,6 +3,7 @@ package riverjob
 import (
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type metadata struct {
 	EffectURL      string           `json:"effect_url,omitempty"`
 	EventURL       string           `json:"event_url,omitempty"`
 	IdempotencyKey string           `json:"idempotency_key,omitempty"`
+	RunURL         string           `json:"run_url,omitempty"`
 	Traceparent    string           `json:"traceparent,omitempty"`
 }
 
@@ -92,6 +94,16 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	}
 }
 
+// maxRunAttempts bounds how often a run is begun again after an error of the database.
+const maxRunAttempts = 1_000
+
+func (in *Inserter) run(id int64) jobRow {
+	return jobRow{
+		Kind: KindRun, Queue: QueueUpkeep, MaxAttempts: maxRunAttempts, Tags: tags("run-" + strconv.FormatInt(id, 10)),
+		Args: encode(RunArgs{Run: id}), Metadata: encode(metadata{RunURL: in.runURL(id)}),
+	}
+}
+
 // EffectJob is what the job of one effect is made of.
 type EffectJob struct {
 	ID          identity.EffectID
@@ -155,7 +167,14 @@ func (in *Inserter) effectURL(id identity.EffectID) string {
 	return in.consoleURL + "/effects/" + id.IdempotencyKey()
 }
 
-func encode[T DispatchArgs | EffectArgs | metadata](value T) []byte {
+func (in *Inserter) runURL(id int64) string {
+	if in.consoleURL == "" {
+		return ""
+	}
+	return in.consoleURL + "/replays/" + strconv.FormatInt(id, 10)
+}
+
+func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {
 	encoded, err := json.Marshal(value)
 	if err != nil { // strings, numbers and times of this era always encode
 		panic(err)

@@ -29,9 +29,9 @@ WITH before AS (
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error
 ), recorded AS (
     INSERT INTO hooklatch.event_replays (
-        source, event_id, generation, new_keys, requested_by, reason, previous_outcome, previous_at, previous_error
+        source, event_id, generation, new_keys, requested_by, reason, previous_outcome, previous_at, previous_error, run_id
     )
-    SELECT source, event_id, generation, :new_keys, :requested_by, :reason, previous_outcome, previous_at, previous_error
+    SELECT source, event_id, generation, :new_keys, :requested_by, :reason, previous_outcome, previous_at, previous_error, :run_id
     FROM replayed
 )
 SELECT event_type, queue, traceparent, generation

@@ -22,6 +22,14 @@ func TimeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
+// NumberOrNull is NULL for 0.
+func NumberOrNull(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // KnownTime is nil for a time that says nothing: zero, or one that RFC 3339 cannot
 // write. Postgres refuses some of those, and every delivery of the event with
 // them, and stores others as something else.

@@ -21,6 +21,7 @@ WITH slice AS (
             AND (:destination = '' OR s.destination = :destination)
             AND (:route = '' OR s.route = :route)
             AND (:source = '' OR s.source = :source)
+            AND (:type_like = '' OR s.event_type LIKE :type_like)
             AND (:policy = '' OR s.policy = :policy) AS selected
     FROM slice AS s
 )

@@ -4,6 +4,6 @@
     AND p.erased_at IS NULL
     AND p.redacted_at IS NULL
     AND (:source = '' OR p.source = :source)
-    AND (:event_type = '' OR p.event_type = :event_type)
+    AND (:type_like = '' OR p.event_type LIKE :type_like)
     AND (:since::timestamptz IS NULL OR p.received_at >= :since)
     AND (:until::timestamptz IS NULL OR p.received_at < :until)
