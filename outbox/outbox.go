@@ -21,6 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -214,6 +215,13 @@ func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
 // Erasure takes away what senders wrote, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
+
+// Runs are orders about many, in the same schema. condition reads what they select by.
+func (o *Outbox) Runs(condition runs.Condition) (*runs.Runs, error) {
+	return runs.New(runs.Options{
+		DB: o.db, ReadPool: o.readPool, Schema: o.schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Condition: condition,
+	})
+}
 
 // Repair is for a database that is not what its workers left, in the same schema.
 func (o *Outbox) Repair() *repair.Repairer { return o.repairer }

@@ -28,8 +28,8 @@ const (
 )
 
 // pauseKeeper makes River's queues agree with the destinations and with the
-// running processes, has every open breaker probed, and says so while at_most_once
-// effects are withheld. It is no job: one every
+// running processes, has every open breaker probed and every run worked off, and says so
+// while at_most_once effects are withheld. It is no job: one every
 // ten seconds would be all that can be seen among the completed jobs. Every
 // process does it, because it changes nothing where all agree.
 type pauseKeeper struct {
@@ -79,7 +79,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
 	// Each on its own: one that fails must not keep the others from running.
-	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx)}
+	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx), w.runs.Enqueue(ctx)}
 	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
 		return errors.Join(append(errs, err)...)

@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -31,6 +32,7 @@ type Worker struct {
 	outbox    *outbox.Outbox // events
 	ledger    *ledger.Ledger
 	fleet     *fleet.Fleet
+	runs      *runs.Runs
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
@@ -93,6 +95,9 @@ func New(opts Options) (*Worker, error) {
 	}
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = newLane(d, w.fleet.TakeTokens)
+	}
+	if w.runs, err = w.outbox.Runs(route.CompileCondition); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
 	}
 	w.routes.Store(table)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}

@@ -44,7 +44,8 @@ const (
 	Server       = "server"        // system identifier and timeline of the database's server
 	Source       = "source"        // name in the configuration
 	Stack        = "stack"         // of a panic
-	State        = "state"         // of an effect
+	Run          = "run"           // an order about many
+	State        = "state"         // of an effect, or of a run
 	Status       = "status"        // HTTP status, or that of an acceptance
 	Subject      = "subject"       // what an alert is about: a source, a destination
 	TraceID      = "trace_id"      // of the trace the line belongs to

@@ -60,6 +60,13 @@ func LeftOut() map[string]string {
 		"repair.enqueue":         "it records who ordered what reconcile did",
 		"repair.promoted":        oneServer,
 		"repair.restored":        oneServer,
+		"run.end":                noEffect,
+		"run.enqueue":            noEffect,
+		"run.pace":               noEffect,
+		"run.pause":              noEffect,
+		"run.resume":             noEffect,
+		"run.step":               "it does to each what an order about one does, and what it sets going is like it",
+		"run.stop":               noEffect,
 		"sync_pause":             "claims ask the destination, not the queue that is paused with it",
 	}
 }

@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+// ManyError means that an order selects more than it may.
+type ManyError struct{ Most int64 }
+
+func (e *ManyError) Error() string {
+	return fmt.Sprintf("it selects more than %d: narrow the selection, or have somebody order it whose role has no bound", e.Most)
+}
+
+// ErrNoReason means that what may have been applied is not taken without a reason.
+var ErrNoReason = errors.New("effects that may have been applied are not taken without a reason")
+
+// Begin writes a run down, with who ordered it. It is worked off from then on: by the
+// workers of the database, or by Work. An order with Most is counted before, and refused
+// when it selects more. Errors: *ManyError, ErrNoReason, ErrUnavailable.
+func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
+	run, err := r.begin(ctx, o, by)
+	if err != nil {
+		return Run{}, fmt.Errorf("begin a run: %w", err)
+	}
+	return run, nil
+}
+
+func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
+	o, _, err := r.fixed(ctx, o)
+	if err := errors.Join(err, by.Validate()); err != nil {
+		return Run{}, err
+	}
+	if !o.OfEvents() && o.Effects.InDoubt && strings.TrimSpace(by.Reason) == "" {
+		return Run{}, ErrNoReason
+	}
+	var total int64
+	if o.Most > 0 {
+		counted, err := r.Preview(ctx, o, Bite{Most: o.Most})
+		if err != nil {
+			return Run{}, err
+		}
+		if counted.Selected > o.Most {
+			return Run{}, &ManyError{o.Most}
+		}
+		total = counted.Selected
+	}
+	if by.RequestID == "" {
+		by.RequestID = uuid.NewString()
+	}
+	filter, err := o.record()
+	if err != nil {
+		return Run{}, err
+	}
+	o.Name = safetext.Storable(o.Name)
+	first := begin{
+		Name: o.Name, Action: o.Action, Filter: filter, Most: o.Most, PerSecond: o.PerSecond, Who: by.Who, Role: by.Role, Via: by.Via,
+		Reason: column.Reason(by.Reason), RequestID: by.RequestID, Total: column.NumberOrNull(total), State: Running,
+	}
+	var id int64
+	err = r.opts.Ledger.Act(ctx, by, ledger.Instruction{Action: o.Action, Target: o.Words(), Filter: filter},
+		func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+			var made int64
+			if err := r.sql.Begin.With(first).QueryRow(ctx, tx).Scan(&made); err != nil {
+				return ledger.Consequence{}, fmt.Errorf("write it down: %w", err)
+			}
+			if err := r.opts.Jobs.InsertRuns(ctx, tx, []int64{made}); err != nil {
+				return ledger.Consequence{}, err
+			}
+			id = made
+			return ledger.Consequence{Result: fmt.Sprintf("run %d begins", made), Run: made}, nil
+		})
+	if err != nil {
+		return Run{}, err
+	}
+	return r.Get(ctx, id)
+}

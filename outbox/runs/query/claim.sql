@@ -1,0 +1,9 @@
+-- Takes a run that nobody works off into the hands of a worker, or once more into its own.
+UPDATE hooklatch.replay_runs
+SET
+    worker = :worker,
+    leased_until = now() + :lease_seconds * interval '1 second'
+WHERE id = :id
+    AND state = 'running'
+    AND (leased_until < now() OR worker = :worker)
+RETURNING id

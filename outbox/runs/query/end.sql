@@ -1,0 +1,11 @@
+-- Ends a run that a worker has in its hands.
+UPDATE hooklatch.replay_runs
+SET
+    state = :state,
+    error = :error,
+    since = now(),
+    worker = NULL,
+    leased_until = '-infinity'
+WHERE id = :id
+    AND worker = :worker
+    AND state = 'running'

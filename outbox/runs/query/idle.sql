@@ -1,0 +1,8 @@
+-- Whether a run is to go on that no process is at, and that was given no job just now.
+SELECT EXISTS (
+    SELECT
+    FROM hooklatch.replay_runs
+    WHERE state = 'running'
+        AND leased_until < now()
+        AND enqueued_at < now() - interval '15 seconds'
+)

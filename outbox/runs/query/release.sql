@@ -1,0 +1,7 @@
+-- Lets another worker go on at once.
+UPDATE hooklatch.replay_runs
+SET
+    worker = NULL,
+    leased_until = '-infinity'
+WHERE id = :id
+    AND worker = :worker

@@ -1,0 +1,10 @@
+-- Runs, the newest first.
+SELECT
+    id, name, action, filter, most, per_second, who, role, via, reason, request_id, created_at, state, since, error, place,
+    selected, changed, reopened, in_doubt, unrendered, unclear, COALESCE(total, 0),
+    state = 'running' AND leased_until > now() AS worked
+FROM hooklatch.replay_runs
+WHERE id < :before
+    AND (:id = 0 OR id = :id)
+ORDER BY id DESC
+LIMIT :limit

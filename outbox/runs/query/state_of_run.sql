@@ -1,0 +1,3 @@
+SELECT state
+FROM hooklatch.replay_runs
+WHERE id = :id

@@ -1,0 +1,12 @@
+-- Brings a run to another state, by a person's word.
+UPDATE hooklatch.replay_runs
+SET
+    state = :to,
+    since = now(),
+    error = '',
+    worker = NULL,
+    leased_until = '-infinity',
+    enqueued_at = now()
+WHERE id = :id
+    AND state = ANY (:from::text[])
+RETURNING selected, changed

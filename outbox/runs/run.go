@@ -1,0 +1,113 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+// State is what a run does.
+type State string
+
+// The states of a run.
+const (
+	Running State = "running"
+	Paused  State = "paused"
+	Stopped State = "stopped" // by a person, or because it selected more than it may
+	Done    State = "done"
+	Failed  State = "failed" // it cannot go on
+)
+
+// Ended tells whether nothing more is done.
+func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
+
+// ErrNoRun means that there is no such run.
+var ErrNoRun = errors.New("no such run")
+
+// Counts are how far a run has come. What was selected and not changed had moved on.
+type Counts struct {
+	Selected int64 `json:"selected"`
+	Changed  int64 `json:"changed"`
+	Reopened int64 `json:"reopened"` // effects that replays of events opened again
+	// InDoubt may have been applied: among Selected where the order takes them, and left out
+	// where not.
+	InDoubt    int64  `json:"in_doubt"`
+	Unrendered int64  `json:"unrendered"`           // left out: there is nothing to send
+	Unclear    int64  `json:"unclear"`              // left out: the condition failed, the first time with WhyUnclear
+	WhyUnclear string `json:"why_unclear,omitzero"` // of a preview; it is not kept
+}
+
+// Run is an order about many, and how far it has come.
+type Run struct {
+	Order
+	Counts
+
+	ID        int64
+	By        ledger.Operator
+	CreatedAt time.Time
+	State     State
+	Since     time.Time // it is in this state
+	Error     string    // why it failed, or stopped by itself
+	Total     int64     // what was counted before. 0: nobody counted to the end.
+	Worked    bool      // a process is at it now
+
+	place string // what lies up to there is behind it
+}
+
+// Moved are those that had moved on when their turn came.
+func (r Run) Moved() int64 { return r.Selected - r.Changed }
+
+// Get reads a run. Errors: ErrNoRun.
+func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
+	found, err := r.list(ctx, askedRuns{ID: id, Before: maxID, Limit: 1})
+	if err == nil && len(found) == 0 {
+		err = ErrNoRun
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("run %d: %w", id, err)
+	}
+	return found[0], nil
+}
+
+// maxID is behind every run.
+const maxID = 1<<63 - 1
+
+// List lists runs, the newest first: limit of them before a run, or from the newest on
+// when before is 0.
+func (r *Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
+	if before <= 0 {
+		before = maxID
+	}
+	found, err := r.list(ctx, askedRuns{Before: before, Limit: column.Limit(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return found, nil
+}
+
+func (r *Runs) list(ctx context.Context, asked askedRuns) ([]Run, error) {
+	rows, err := r.sql.Runs.With(asked).Query(ctx, pipeline.ByIndex{Sender: r.read})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanRun)
+}
+
+func scanRun(row pgx.CollectableRow) (Run, error) {
+	var r Run
+	var filter []byte
+	err := row.Scan(&r.ID, &r.Name, &r.Action, &filter, &r.Most, &r.PerSecond,
+		&r.By.Who, &r.By.Role, &r.By.Via, &r.By.Reason, &r.By.RequestID, &r.CreatedAt, &r.State, &r.Since, &r.Error, &r.place,
+		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Worked)
+	if err == nil {
+		err = r.read(filter)
+	}
+	return r, err
+}

@@ -1,0 +1,59 @@
+// Package runs is responsible for orders about many events or effects: they stand in
+// Postgres, are worked off in the background by whichever process is there, and can be
+// watched, slowed, paused and stopped while that goes on.
+//
+// A run changes a batch and moves its place in one transaction, so that whoever goes on
+// after a process that was killed begins exactly where that one ended, and what was
+// counted adds up. Who works it off has a lease; a batch of somebody whose lease another
+// took changes nothing. What a person orders about a run is recorded in the transaction
+// that does it, and what the run changes names it (I11).
+package runs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Condition reads an expression about events, like those of routes.
+type Condition func(text string) (func(*inbox.Event) (bool, error), error)
+
+// Options configure Runs. All but Schema are required.
+type Options struct {
+	DB       *commit.DB    // where runs are committed
+	ReadPool *pgxpool.Pool // what selections read, on the same database
+	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
+	Jobs     *riverjob.Inserter
+	Inbox    *inbox.Inbox
+	Ledger   *ledger.Ledger
+	// Condition reads what a run selects by.
+	Condition Condition
+}
+
+// Runs begins runs, works them off, and tells how far they have come. It is safe for
+// concurrent use.
+type Runs struct {
+	opts Options
+	db   *commit.DB
+	read *pgxpool.Pool
+	sql  statements
+}
+
+// New returns Runs on a migrated database. It starts nothing.
+func New(opts Options) (*Runs, error) {
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Condition == nil {
+		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger and Condition are required")
+	}
+	sql, err := loadStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	return &Runs{opts: opts, db: opts.DB, read: opts.ReadPool, sql: sql}, nil
+}

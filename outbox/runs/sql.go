@@ -1,0 +1,99 @@
+package runs
+
+import (
+	"embed"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	Advance    statement.Of[advance]
+	Begin      statement.Of[begin]
+	Claim      statement.Of[claim]
+	End        statement.Of[end]
+	Enqueue    statement.Bound
+	Idle       statement.Bound
+	LockRun    statement.Of[leased]
+	Release    statement.Of[leased]
+	Runs       statement.Of[askedRuns]
+	SetPace    statement.Of[setPace]
+	StateOfRun statement.Of[ofRun]
+	Steer      statement.Of[steer]
+}
+
+func loadStatements(name schema.Name) (statements, error) {
+	var s statements
+	err := statement.Load(&s, queries, "query", name.SQL)
+	return s, err
+}
+
+// What statements take.
+
+type ofRun struct{ ID int64 }
+
+type askedRuns struct {
+	ID     int64 // 0: any
+	Before int64
+	Limit  int
+}
+
+type begin struct {
+	Name           string
+	Action         ledger.Action
+	Filter         json.RawMessage
+	Most           int64
+	PerSecond      float64
+	Who, Role, Via string
+	Reason         string
+	RequestID      string
+	Total          *int64
+	State          State
+}
+
+// leased is a run in the hands of who holds the lease.
+type leased struct {
+	ID     int64
+	Worker uuid.UUID
+}
+
+type claim struct {
+	leased
+
+	LeaseSeconds float64
+}
+
+type advance struct {
+	leased
+
+	LeaseSeconds                 float64
+	Place                        string
+	Selected, Changed, Reopened  int64
+	InDoubt, Unrendered, Unclear int64
+}
+
+type end struct {
+	leased
+
+	State State
+	Error string
+}
+
+type steer struct {
+	ID   int64
+	From []State
+	To   State
+}
+
+type setPace struct {
+	ID        int64
+	PerSecond float64
+}

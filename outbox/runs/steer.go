@@ -1,0 +1,100 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// The actions that a person orders about a run.
+const (
+	ActionPause  ledger.Action = "run.pause"
+	ActionResume ledger.Action = "run.resume"
+	ActionStop   ledger.Action = "run.stop"
+	ActionPace   ledger.Action = "run.pace"
+)
+
+// StateError means that an order about a run cannot be carried out in its state.
+type StateError struct {
+	Action ledger.Action
+	State  State
+}
+
+func (e *StateError) Error() string {
+	switch {
+	case e.State.Ended():
+		return fmt.Sprintf("the run is %s: nothing more is done", e.State)
+	case e.Action == ActionPause:
+		return "the run is paused already"
+	}
+	return "the run is running already"
+}
+
+// Pause lets a run rest after the batch at hand, until it is resumed. Errors: ErrNoRun,
+// *StateError, ErrUnavailable.
+func (r *Runs) Pause(ctx context.Context, id int64, by ledger.Operator) error {
+	return r.steer(ctx, ActionPause, by, steer{ID: id, From: []State{Running}, To: Paused})
+}
+
+// Resume lets a paused run go on. Errors: ErrNoRun, *StateError, ErrUnavailable.
+func (r *Runs) Resume(ctx context.Context, id int64, by ledger.Operator) error {
+	return r.steer(ctx, ActionResume, by, steer{ID: id, From: []State{Paused}, To: Running})
+}
+
+// Stop ends a run after the batch at hand, for good. What was done stays done. Errors:
+// ErrNoRun, *StateError, ErrUnavailable.
+func (r *Runs) Stop(ctx context.Context, id int64, by ledger.Operator) error {
+	return r.steer(ctx, ActionStop, by, steer{ID: id, From: []State{Running, Paused}, To: Stopped})
+}
+
+func (r *Runs) steer(ctx context.Context, action ledger.Action, by ledger.Operator, to steer) error {
+	return r.act(ctx, action, to.ID, by, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		came, err := r.counted(ctx, tx, action, to.ID, r.sql.Steer.With(to).QueryRow(ctx, tx))
+		if err == nil && to.To == Running {
+			err = r.opts.Jobs.InsertRuns(ctx, tx, []int64{to.ID})
+		}
+		return came, err
+	})
+}
+
+// SetPace bounds how many a run changes in a second from now on; 0 is as fast as it goes.
+// Errors: ErrNoRun, *StateError, ErrUnavailable.
+func (r *Runs) SetPace(ctx context.Context, id int64, perSecond float64, by ledger.Operator) error {
+	if perSecond < 0 {
+		return errors.New("a pace is above 0, or 0 for as fast as it goes")
+	}
+	return r.act(ctx, ActionPace, id, by, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		return r.counted(ctx, tx, ActionPace, id, r.sql.SetPace.With(setPace{ID: id, PerSecond: perSecond}).QueryRow(ctx, tx))
+	})
+}
+
+func (r *Runs) act(ctx context.Context, action ledger.Action, id int64, by ledger.Operator, do func(context.Context, pgx.Tx) (ledger.Consequence, error)) error {
+	what := ledger.Instruction{Action: action, Target: fmt.Sprintf("run %d", id), Run: id}
+	if err := r.opts.Ledger.Act(ctx, by, what, do); err != nil {
+		return fmt.Errorf("%s %d: %w", action, id, err)
+	}
+	return nil
+}
+
+// counted is how far the run had come then, or why nothing was done.
+func (r *Runs) counted(ctx context.Context, tx pgx.Tx, action ledger.Action, id int64, row pgx.Row) (ledger.Consequence, error) {
+	var selected, changed int64
+	err := row.Scan(&selected, &changed)
+	if err == nil {
+		return ledger.Consequence{Result: fmt.Sprintf("after %d selected, %d changed", selected, changed)}, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return ledger.Consequence{}, err
+	}
+	var state State
+	if err := r.sql.StateOfRun.With(ofRun{ID: id}).QueryRow(ctx, tx).Scan(&state); errors.Is(err, pgx.ErrNoRows) {
+		return ledger.Consequence{}, ErrNoRun
+	} else if err != nil {
+		return ledger.Consequence{}, err
+	}
+	return ledger.Consequence{}, &StateError{action, state}
+}

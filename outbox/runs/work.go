@@ -1,0 +1,239 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+const (
+	// lease is how long a run stays in the hands of a worker that says nothing. Each batch
+	// prolongs it.
+	lease = 30 * time.Second
+	// stepsApart is how long a place is not written down while nothing is found.
+	stepsApart = time.Second
+)
+
+var (
+	// errTaken: the run is no longer in our hands.
+	errTaken = errors.New("a person steered the run, or another worker took it over")
+	// errOver: the time of this worker is.
+	errOver = errors.New("the time is over")
+)
+
+// Enqueue gives a job to every run that is to go on and has none that is alive.
+func (r *Runs) Enqueue(ctx context.Context) error {
+	var idle bool
+	err := r.db.Statement("run.idle", func(db pipeline.ByIndex) error { return r.sql.Idle.QueryRow(ctx, db).Scan(&idle) })
+	if err == nil && idle {
+		err = r.db.Do(ctx, "run.enqueue", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			rows, err := r.sql.Enqueue.Query(ctx, tx)
+			if err != nil {
+				return err
+			}
+			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+			if err != nil {
+				return err
+			}
+			return r.opts.Jobs.InsertRuns(ctx, tx, ids)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("look for runs: %w", err)
+	}
+	return nil
+}
+
+// Work works a run off until it ends, until its time is over, or until ctx is done, and
+// returns it as it is then. While another worker is at it, it does nothing. progress is
+// called after each step; it may be nil.
+func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
+	mine := leased{ID: id, Worker: uuid.New()}
+	held := false
+	err := r.db.Statement("run.claim", func(db pipeline.ByIndex) error {
+		err := r.sql.Claim.With(claim{leased: mine, LeaseSeconds: lease.Seconds()}).QueryRow(ctx, db).Scan(&id)
+		if held = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return Run{}, fmt.Errorf("take run %d: %w", id, err)
+	}
+	if held {
+		err = r.work(ctx, mine, until, progress)
+	}
+	run, readErr := r.Get(context.WithoutCancel(ctx), id)
+	return run, errors.Join(err, readErr)
+}
+
+func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress func(Run)) error {
+	run, err := r.Get(ctx, mine.ID)
+	if err != nil {
+		return err
+	}
+	s := &shift{Runs: r, leased: mine, run: run, until: until, progress: progress}
+	order, match, err := r.compiled(run.Order)
+	if err != nil { // it was right when it was ordered
+		return s.end(ctx, Failed, err.Error())
+	}
+	if s.run.Order = order; order.OfEvents() {
+		err = s.events(ctx, match)
+	} else {
+		err = s.effects(ctx)
+	}
+	many, tooMany := errors.AsType[*ManyError](err)
+	switch {
+	case err == nil:
+		return s.end(ctx, Done, "")
+	case tooMany:
+		return s.end(ctx, Stopped, many.Error())
+	case errors.Is(err, errTaken):
+		return nil
+	case errors.Is(err, errOver) || ctx.Err() != nil:
+		err = nil
+	default:
+		err = fmt.Errorf("run %d: %w", mine.ID, err)
+	}
+	// What is lost with it is time: the lease ends by itself.
+	released := r.db.Statement("run.release", func(db pipeline.ByIndex) error {
+		_, err := r.sql.Release.With(mine).Exec(context.WithoutCancel(ctx), db)
+		return err
+	})
+	return errors.Join(err, released)
+}
+
+// shift is a worker at a run.
+type shift struct {
+	*Runs
+	leased
+
+	run      Run
+	until    time.Time
+	progress func(Run)
+	next     time.Time // the next batch begins no sooner
+	stepped  time.Time // the place was written down last
+}
+
+// step changes a batch and moves the place of the run behind it, in one transaction.
+// do returns how many it changed and reopened.
+func (s *shift) step(ctx context.Context, place string, do func(ctx context.Context, tx pgx.Tx) (changed, reopened int64, err error)) error {
+	var changed, reopened int64
+	var pace float64
+	err := s.db.Do(ctx, "run.step", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		var at string
+		err := s.sql.LockRun.With(s.leased).QueryRow(ctx, tx).Scan(&at, &pace)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errTaken
+		}
+		if err != nil {
+			return fmt.Errorf("lock the run: %w", err)
+		}
+		if repeated && at == place {
+			return nil // the try before was committed: changed is what it made it
+		}
+		if at != s.run.place {
+			return errTaken
+		}
+		changed, reopened = 0, 0
+		if do != nil {
+			if changed, reopened, err = do(ctx, tx); err != nil {
+				return err
+			}
+		}
+		c := s.run.Counts
+		_, err = s.sql.Advance.With(advance{
+			leased: s.leased, LeaseSeconds: lease.Seconds(), Place: place, Selected: c.Selected, Changed: c.Changed + changed, Reopened: c.Reopened + reopened,
+			InDoubt: c.InDoubt, Unrendered: c.Unrendered, Unclear: c.Unclear,
+		}).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.run.place, s.run.PerSecond, s.stepped = place, pace, time.Now()
+	s.run.Changed += changed
+	s.run.Reopened += reopened
+	if s.progress != nil {
+		s.progress(s.run)
+	}
+	return nil
+}
+
+// passed writes a place down that nothing was found before, now and then.
+func (s *shift) passed(ctx context.Context, place string) error {
+	if err := s.over(ctx); err != nil {
+		return errors.Join(s.step(ctx, place, nil), err)
+	}
+	if place == s.run.place || time.Since(s.stepped) < stepsApart {
+		return nil
+	}
+	return s.step(ctx, place, nil)
+}
+
+// over says why nothing more is to be begun.
+func (s *shift) over(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if !time.Now().Before(s.until) {
+		return errOver
+	}
+	return nil
+}
+
+// mayNot tells that a number is more than the run may select.
+func (s *shift) mayNot(selected int64) error {
+	if s.run.Most > 0 && selected > s.run.Most {
+		return &ManyError{s.run.Most}
+	}
+	return nil
+}
+
+// wait waits for the turn of the next batch, which is of this many.
+func (s *shift) wait(ctx context.Context, many int) error {
+	if err := s.over(ctx); err != nil {
+		return err
+	}
+	if pause := time.Until(s.next); pause > 0 {
+		if s.next.After(s.until) {
+			pause = time.Until(s.until)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		if err := s.over(ctx); err != nil {
+			return err
+		}
+	}
+	if s.next = time.Now(); s.run.PerSecond > 0 {
+		s.next = s.next.Add(time.Duration(float64(many) / s.run.PerSecond * float64(time.Second)))
+	}
+	return nil
+}
+
+// end ends the run, with what was counted.
+func (s *shift) end(ctx context.Context, state State, why string) error {
+	err := s.step(ctx, s.run.place, nil)
+	if err == nil {
+		err = s.db.Do(ctx, "run.end", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			_, err := s.sql.End.With(end{leased: s.leased, State: state, Error: why}).Exec(ctx, tx)
+			return err
+		})
+	}
+	if errors.Is(err, errTaken) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("end run %d: %w", s.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// runsOf reads conditions that are the id of an event, or "odd", which fails for one.
+func (b *bundle) runsOf(t *testing.T) *runs.Runs {
+	t.Helper()
+	r, err := b.Runs(func(text string) (func(*inbox.Event) (bool, error), error) {
+		if text == "wrong" {
+			return nil, errors.New("no such name")
+		}
+		return func(e *inbox.Event) (bool, error) {
+			if e.EventID == "evt_003" {
+				return false, errors.New("no such key")
+			}
+			n, err := strconv.Atoi(string(e.EventID[len("evt_"):]))
+			return n%2 == 1, err
+		}, nil
+	})
+	require.NoError(t, err)
+	return r
+}
+
+func retryAt(destination string) runs.Order {
+	return runs.Order{Action: ledger.ActionRetryEffect, Effects: failedAt(destination)}
+}
+
+const whenever = 365 * 24 * time.Hour
+
+func (b *bundle) workOff(t *testing.T, r *runs.Runs, id int64, progress func(runs.Run)) runs.Run {
+	t.Helper()
+	run, err := r.Work(t.Context(), id, time.Now().Add(whenever), progress)
+	require.NoError(t, err)
+	return run
+}
+
+func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	const n = 2*batchSize + 50
+	b.manyFailed(t, n, "app")
+	b.manyFailed(t, 3, "crm")
+	preview, err := r.Preview(t.Context(), retryAt("app"), runs.Bite{})
+	require.NoError(t, err)
+	require.Equal(t, int64(n), preview.Selected)
+	require.False(t, preview.More)
+	require.Len(t, preview.Sample, 10)
+	require.Empty(t, b.actions(t), "a preview changes nothing")
+	b.manyFailed(t, 0, "app")
+
+	order := preview.Order
+	order.Name = "after the fix"
+	run, err := r.Begin(t.Context(), order, because("the route is deployed"))
+	require.NoError(t, err)
+	require.Equal(t, runs.Running, run.State)
+	require.Equal(t, "retry effects: state failed, destination app", run.Words())
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`), "workers are told at once")
+	var steps []int64
+	run = b.workOff(t, r, run.ID, func(at runs.Run) { steps = append(steps, at.Changed) })
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
+	require.Equal(t, []int64{200, 400, 450, 450}, steps)
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`))
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`))
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: the route is deployed (run 1)'`))
+	log := b.actions(t)
+	require.Len(t, log, 1, "one order, one row")
+	require.Equal(t, run.ID, log[0].Run)
+	require.Equal(t, ledger.ActionRetryEffect, log[0].Action)
+
+	require.Equal(t, run, b.workOff(t, r, run.ID, nil), "what is done is not done again")
+	_, err = r.Get(t.Context(), 99)
+	require.ErrorIs(t, err, runs.ErrNoRun)
+	listed, err := r.List(t.Context(), 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, []runs.Run{run}, listed)
+}
+
+// A preview answers in time and goes on where it ended.
+func TestAPreviewCountsInBites(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.manyFailed(t, 4500, "app")
+	order, bite, answers := retryAt("app"), runs.Bite{For: time.Nanosecond}, 0
+	for more := true; more; answers++ {
+		v, err := r.Preview(t.Context(), order, bite)
+		require.NoError(t, err)
+		order, bite.After, bite.Counts, more = v.Order, v.Place, v.Counts, v.More
+	}
+	require.Equal(t, int64(4500), bite.Selected)
+	require.Greater(t, answers, 2)
+	v, err := r.Preview(t.Context(), order, runs.Bite{Most: 10})
+	require.NoError(t, err)
+	require.Greater(t, v.Selected, int64(10))
+	require.Less(t, v.Selected, int64(4500))
+}
+
+func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.manyFailed(t, 30, "app")
+	order := retryAt("app")
+	order.Most = 29
+	_, err := r.Begin(t.Context(), order, ann)
+	many, is := errors.AsType[*runs.ManyError](err)
+	require.True(t, is, err)
+	require.Equal(t, int64(29), many.Most)
+	order.Most = 30
+	run, err := r.Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	require.Equal(t, int64(30), run.Total)
+
+	// It may have grown since it was counted.
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET most = 5`)
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, nil)
+	require.Equal(t, runs.Stopped, run.State)
+	require.Contains(t, run.Error, "more than 5")
+	require.Zero(t, run.Changed)
+	require.Zero(t, run.Selected)
+
+	doubtful := retryAt("app")
+	doubtful.Effects.InDoubt = true
+	_, err = r.Begin(t.Context(), doubtful, ann)
+	require.ErrorIs(t, err, runs.ErrNoReason)
+}
+
+// Whoever goes on begins where the one before ended, and what is counted adds up.
+func TestARunGoesOnInOtherHands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	const n = 5 * batchSize
+	b.manyFailed(t, n, "app")
+	run, err := r.Begin(t.Context(), retryAt("app"), ann)
+	require.NoError(t, err)
+	for range 4 { // each is cut off after a batch
+		ctx, cut := context.WithCancel(t.Context())
+		run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(runs.Run) { cut() })
+		require.NoError(t, err)
+		require.Equal(t, runs.Running, run.State)
+		require.False(t, run.Worked, "another may go on at once")
+	}
+	require.Equal(t, int64(4*batchSize), run.Changed)
+
+	// One that stood still for longer than its lease comes back, and changes nothing more.
+	b.manyFailed(t, 0, "app")
+	first := true
+	run, err = r.Work(t.Context(), run.ID, time.Now().Add(whenever), func(runs.Run) {
+		if !first {
+			return
+		}
+		first = false
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET leased_until = now() - interval '1 second'`)
+		require.NoError(t, err)
+		other := b.workOff(t, r, run.ID, nil)
+		require.Equal(t, runs.Done, other.State)
+	})
+	require.NoError(t, err)
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
+	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
+
+	// While one is at it, another does nothing.
+	b.manyFailed(t, 10, "crm")
+	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
+	require.NoError(t, err)
+	b.workOff(t, r, run.ID, func(runs.Run) {
+		meanwhile := b.workOff(t, r, run.ID, nil)
+		if meanwhile.State == runs.Running {
+			require.True(t, meanwhile.Worked)
+		}
+	})
+}
+
+// A run whose process was killed gets another job.
+func TestARunThatNobodyIsAtIsEnqueued(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	run, err := r.Begin(t.Context(), retryAt("app"), ann)
+	require.NoError(t, err)
+	jobs := func() int { return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`) }
+	require.NoError(t, r.Enqueue(t.Context()))
+	require.Equal(t, 1, jobs(), "it was given one just now")
+	set := func(what string) {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET `+what)
+		require.NoError(t, err)
+	}
+	set(`enqueued_at = now() - interval '1 hour', leased_until = now() + interval '1 minute'`)
+	require.NoError(t, r.Enqueue(t.Context()))
+	require.Equal(t, 1, jobs(), "somebody is at it")
+	set(`leased_until = now() - interval '1 second'`)
+	require.NoError(t, r.Enqueue(t.Context()))
+	require.NoError(t, r.Enqueue(t.Context()))
+	require.Equal(t, 2, jobs())
+	require.NoError(t, r.Stop(t.Context(), run.ID, ann))
+	set(`enqueued_at = now() - interval '1 hour', leased_until = now() - interval '1 second'`)
+	require.NoError(t, r.Enqueue(t.Context()))
+	require.Equal(t, 2, jobs())
+}
+
+func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	const n = 5 * batchSize
+	b.manyFailed(t, n, "app")
+	run, err := r.Begin(t.Context(), retryAt("app"), ann)
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, func(at runs.Run) {
+		require.Equal(t, int64(batchSize), at.Changed, "nothing is done after the order to pause")
+		require.NoError(t, r.Pause(t.Context(), run.ID, because("too fast")))
+	})
+	require.Equal(t, runs.Paused, run.State)
+	require.Equal(t, runs.Counts{Selected: batchSize, Changed: batchSize}, run.Counts)
+	require.Equal(t, run, b.workOff(t, r, run.ID, nil))
+	var wrong *runs.StateError
+	require.ErrorAs(t, r.Pause(t.Context(), run.ID, ann), &wrong)
+	require.NoError(t, r.SetPace(t.Context(), run.ID, 1000, ann))
+
+	require.NoError(t, r.Resume(t.Context(), run.ID, ann))
+	began := time.Now()
+	run = b.workOff(t, r, run.ID, func(at runs.Run) {
+		if at.Changed == 4*batchSize {
+			require.NoError(t, r.Stop(t.Context(), run.ID, ann))
+		}
+	})
+	require.Equal(t, runs.Stopped, run.State)
+	require.Equal(t, int64(4*batchSize), run.Changed)
+	require.GreaterOrEqual(t, time.Since(began), 2*batchSize*time.Second/1000, "200 of 1,000 a second, three times")
+	require.ErrorAs(t, r.Resume(t.Context(), run.ID, ann), &wrong)
+	require.ErrorContains(t, wrong, "the run is stopped: nothing more is done")
+	require.ErrorIs(t, r.Stop(t.Context(), 99, ann), runs.ErrNoRun)
+	var words []string
+	for _, a := range b.actions(t) {
+		require.Equal(t, run.ID, a.Run)
+		words = append(words, string(a.Action)+" "+a.Result)
+	}
+	require.Equal(t, []string{
+		"run.stop after 800 selected, 800 changed", "run.resume after 200 selected, 200 changed", "run.pace after 200 selected, 200 changed",
+		"run.pause after 200 selected, 200 changed", "effect.retry run 1 begins",
+	}, words)
+}
+
+func TestARunReplaysEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.skipped(t, "stripe", 10)
+	b.skipped(t, "github", 2)
+	order := runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "stripe", Type: "invoice.*", State: inbox.Skipped, When: "odd"}}
+	preview, err := r.Preview(t.Context(), order, runs.Bite{})
+	require.NoError(t, err)
+	require.Equal(t, runs.Counts{Selected: 4, Unclear: 1, WhyUnclear: "no such key"}, preview.Counts)
+	require.Equal(t, identity.EventID("evt_001"), preview.Sample[0].Event.EventID)
+	run, err := r.Begin(t.Context(), preview.Order, because("the route is deployed"))
+	require.NoError(t, err)
+	b.skipped(t, "later", 3)
+	_, err = b.Inbox.Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_005"}, ann, inbox.ReplayOptions{})
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, nil)
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, runs.Counts{Selected: 3, Changed: 3, Unclear: 1}, run.Counts)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE run_id = 1 AND requested_by = 'ann'`), "recorded, and linked to what it replays (I11)")
+	replays, err := b.EventReplays(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_001"})
+	require.NoError(t, err)
+	require.Equal(t, run.ID, replays[0].Run)
+
+	// An inbox without events has nothing to replay, and what comes later is no part of it.
+	empty := setup(t)
+	none, err := empty.runsOf(t).Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent}, ann)
+	require.NoError(t, err)
+	empty.skipped(t, "stripe", 1)
+	none = empty.workOff(t, empty.runsOf(t), none.ID, nil)
+	require.Equal(t, runs.Done, none.State)
+	require.Zero(t, none.Counts)
+}
+
+func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{When: "wrong"}}, ann)
+	require.ErrorContains(t, err, "no such name")
+	run, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent}, ann)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET filter = filter || '{"when": "wrong"}'`) // by another version
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, nil)
+	require.Equal(t, runs.Failed, run.State)
+	require.Contains(t, run.Error, "no such name")
+}
+
+// A step whose COMMIT answer is lost is neither done nor counted again.
+func TestAStepOfARunSurvivesALostCommit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			sound.manyFailed(t, 2*batchSize, "app")
+			run, err := sound.runsOf(t).Begin(t.Context(), retryAt("app"), ann)
+			require.NoError(t, err)
+			f.Arm(mode, 1)
+			run = b.workOff(t, b.runsOf(t), run.ID, nil)
+			require.Equal(t, 1, f.Count(), "the fault did not happen")
+			require.Equal(t, runs.Done, run.State)
+			require.Equal(t, runs.Counts{Selected: 2 * batchSize, Changed: 2 * batchSize}, run.Counts)
+			require.Equal(t, 2*batchSize, sound.count(t, `SELECT count(*) FROM hooklatch.effect_transitions`))
+		})
+	}
+}

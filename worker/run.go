@@ -1,0 +1,39 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// runFor is how long one job works a run off; the next one goes on. It lies below the
+// time-out of any job.
+const runFor = 20 * time.Second
+
+// runWorker works off what a person ordered about many.
+type runWorker struct {
+	river.WorkerDefaults[riverjob.RunArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *runWorker) Work(ctx context.Context, job *river.Job[riverjob.RunArgs]) error {
+	run, err := w.runs.Work(ctx, job.Args.Run, time.Now().Add(runFor), nil)
+	if err != nil {
+		return err
+	}
+	switch {
+	case run.State == runs.Running && !run.Worked:
+		return river.JobSnooze(0)
+	case run.State.Ended():
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "a run has ended", slog.Int64(logkey.Run, run.ID), slog.String(logkey.State, string(run.State)),
+			slog.Int64(logkey.Count, run.Changed))
+	}
+	return nil
+}
