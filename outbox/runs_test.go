@@ -63,11 +63,14 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Empty(t, b.actions(t), "a preview changes nothing")
 	b.manyFailed(t, 0, "app")
 
+	require.Equal(t, 404, preview.Sample[0].ResponseStatus)
+	require.Equal(t, "app", preview.Sample[0].Destination)
 	order := preview.Order
-	order.Name = "after the fix"
+	order.Name, order.Counted = "after the fix", preview.Selected
 	run, err := r.Begin(t.Context(), order, because("the route is deployed"))
 	require.NoError(t, err)
 	require.Equal(t, runs.Running, run.State)
+	require.Equal(t, int64(n), run.Total)
 	require.Equal(t, "retry effects: state failed, destination app", run.Words())
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`), "workers are told at once")
 	var steps []int64

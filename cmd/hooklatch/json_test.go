@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // What --json prints is an interface: programs read it.
@@ -75,8 +77,24 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		Breaker: fleet.BreakerHalfOpen, BreakerReason: "10 attempts failed", OpenedAt: at, ProbeAt: at, Epoch: 4, QueuePaused: true,
 		ServedBy: 2, ServedAt: at,
 	}
+	run := runs.Run{
+		Order: runs.Order{
+			Action: ledger.ActionRetryEffect, Name: "after the fix", PerSecond: 20, Most: 1000, Effects: ledger.EffectSelection{
+				States: []ledger.EffectState{ledger.EffectFailed, ledger.EffectParked}, Destination: "app", Route: "receipts", Source: "stripe",
+				Type: "invoice.*", Policy: ledger.AtMostOnce, From: at, Until: at.Add(time.Hour), AsOf: at, When: "body.a > 1 && true", InDoubt: true,
+			},
+		},
+		Counts: runs.Counts{Selected: 9, Changed: 8, InDoubt: 1, Unrendered: 2, Unclear: 3},
+		ID:     17, By: ledger.Operator{Who: "ann", Role: "operator", Via: "console", Reason: "it is up", RequestID: "canary"},
+		CreatedAt: at, State: runs.Failed, Since: at, Error: "no such name", Total: 10, Worked: true,
+	}
+	replay := runs.Run{
+		Order:  runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{State: inbox.Skipped, Last: 7}},
+		Counts: runs.Counts{Selected: 2, Changed: 2, Reopened: 1},
+		ID:     18, By: ledger.Operator{Who: "ann", Via: "cli"}, CreatedAt: at, State: runs.Done, Since: at,
+	}
 	for name, value := range map[string]any{
-		"effect_full": detail.Data(), "effect_empty": life.Effect{}.Data(), "effect_done": plain,
+		"run_full": life.OfRun(run), "run_events": life.OfRun(replay), "effect_full": detail.Data(), "effect_empty": life.Effect{}.Data(), "effect_done": plain,
 		"event_full": event, "event_empty": &inbox.Event{Body: []byte{}},
 		"destination_full":  plainjson.Joined{destination, fleet.Unsuccessful{Failed: 1, Parked: 2}},
 		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
@@ -102,7 +120,7 @@ var varying = []struct {
 // matchesGolden compares JSON with testdata/json, whatever the order of members is.
 func matchesGolden(t *testing.T, name, got string) {
 	t.Helper()
-	if name == "effect_full" || name == "event_full" || name == "destination_full" {
+	if strings.HasSuffix(name, "_full") {
 		require.NotContains(t, got, "canary")
 	} else {
 		for _, p := range varying {

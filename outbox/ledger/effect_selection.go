@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
@@ -88,7 +89,7 @@ type selectionRecord struct {
 // Record is the selection as the operator log and a run keep it. Match is not in it, and
 // DoubtSince is not.
 func (s EffectSelection) Record() json.RawMessage {
-	text, err := json.Marshal(selectionRecord{
+	text, err := plainjson.Marshal(selectionRecord{
 		States: s.States, Destination: safetext.Storable(s.Destination), Route: safetext.Storable(s.Route),
 		Source: identity.Source(safetext.Storable(string(s.Source))), Type: safetext.Storable(s.Type), Policy: s.Policy,
 		From: s.From, Until: s.Until, AsOf: s.AsOf, When: safetext.Storable(s.When), InDoubt: s.InDoubt,

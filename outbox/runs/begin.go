@@ -43,7 +43,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	if !o.OfEvents() && o.Effects.InDoubt && strings.TrimSpace(by.Reason) == "" {
 		return Run{}, ErrNoReason
 	}
-	var total int64
+	total := max(o.Counted, 0)
 	if o.Most > 0 {
 		counted, err := r.Preview(ctx, o, Bite{Most: o.Most})
 		if err != nil {
@@ -57,7 +57,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
-	filter, err := o.record()
+	filter, err := o.Record()
 	if err != nil {
 		return Run{}, err
 	}

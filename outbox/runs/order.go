@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -29,6 +30,8 @@ type Order struct {
 	PerSecond float64
 	// Most is how many it may select: more are refused. 0: any number.
 	Most int64
+	// Counted is what a preview has counted to the end, for Run.Total. 0: nobody did.
+	Counted int64
 }
 
 // EventSelection selects the events of a run. Empty fields take all that can be replayed.
@@ -87,13 +90,14 @@ type eventsRecord struct {
 	NewKeys bool            `json:"new_keys,omitempty"`
 }
 
-// record is the selection as it is kept.
-func (o Order) record() (json.RawMessage, error) {
+// Record is the selection as a run and the operator log keep it, and as programs are shown
+// it.
+func (o Order) Record() (json.RawMessage, error) {
 	if !o.OfEvents() {
 		return o.Effects.Record(), nil
 	}
 	e := o.Events
-	text, err := json.Marshal(eventsRecord{
+	text, err := plainjson.Marshal(eventsRecord{
 		Source: identity.Source(safetext.Storable(string(e.Source))), Type: safetext.Storable(e.Type), State: e.State,
 		From: e.From, Until: e.Until, When: safetext.Storable(e.When), Last: e.Last, NewKeys: e.NewKeys,
 	})
@@ -103,7 +107,7 @@ func (o Order) record() (json.RawMessage, error) {
 	return text, nil
 }
 
-// read fills the selection in from what record wrote.
+// read fills the selection in from what Record wrote.
 func (o *Order) read(text json.RawMessage) (err error) {
 	if !o.OfEvents() {
 		o.Effects, err = ledger.ReadSelection(text)

@@ -42,6 +42,20 @@ type Sampled struct {
 	EventType string
 	State     string
 	At        time.Time // made, or received
+
+	// Of an effect.
+	Destination    string
+	Route          string
+	Attempt        int
+	ResponseStatus int
+	Error          string
+}
+
+func sampledEffect(e ledger.SelectedEffect) Sampled {
+	return Sampled{
+		Effect: e.IdempotencyKey, Event: e.Event, EventType: e.EventType, State: string(e.State), At: e.CreatedAt,
+		Destination: e.Destination, Route: e.Route, Attempt: e.Attempt, ResponseStatus: e.ResponseStatus, Error: e.Error,
+	}
 }
 
 // errEnough ends a walk that has counted as much as it should.
@@ -82,7 +96,7 @@ func (r *Runs) previewEffects(ctx context.Context, v *Preview, enough func() err
 	seen := seenOf(v.Counts)
 	return r.opts.Ledger.EachBatch(ctx, v.Order.Action, v.Order.Effects, from, &seen, math.MaxInt, func(batch []ledger.SelectedEffect, at ledger.Place) error {
 		for _, e := range batch[:min(len(batch), sampleSize-len(v.Sample))] {
-			v.Sample = append(v.Sample, Sampled{Effect: e.IdempotencyKey, Event: e.Event, EventType: e.EventType, State: string(e.State), At: e.CreatedAt})
+			v.Sample = append(v.Sample, sampledEffect(e))
 		}
 		v.saw(seen)
 		if len(batch) == 0 && at.String() == v.Place {
