@@ -48,6 +48,9 @@ func actionFilter(q query, now time.Time) (f browse.ActionFilter, err error) {
 // targetPath is where the thing is that something was ordered of, below the path of the
 // console. Empty: it is a selection, or has no page.
 func targetPath(a ledger.OperatorAction) string {
+	if a.Run > 0 {
+		return runPath(a.Run)
+	}
 	kind, _, _ := strings.Cut(string(a.Action), ".")
 	switch kind {
 	case "effect":

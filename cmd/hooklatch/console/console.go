@@ -31,6 +31,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -101,6 +102,7 @@ type Console struct {
 	browser   *browse.Browser
 	inbox     *inbox.Inbox
 	ledger    *ledger.Ledger
+	runs      *runs.Runs
 	assets    asset.Assets
 	document  *api.Document
 	templates map[string]*template.Template
@@ -127,6 +129,9 @@ func New(opts Options) (*Console, error) {
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
 		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+	}
+	if c.runs, err = opts.Outbox.Runs(route.CompileCondition); err != nil {
+		return nil, err
 	}
 	c.status.Ask, c.status.Now = opts.Status, opts.Now
 	if c.assets, err = asset.Read(files); err != nil {
@@ -159,11 +164,19 @@ func (c *Console) entries() []entry {
 		{"GET /events", signin.Viewer, c.events},
 		{"GET /events/{source}/{id}", signin.Viewer, c.event},
 		{"GET /events/{source}/{id}/raw", signin.Viewer, c.raw},
+		{"GET /events/{source}/{id}/replay", signin.Operator, c.askReplay},
+		{"POST /events/{source}/{id}/replay", signin.Operator, c.orderReplay},
 		{"GET /effects", signin.Viewer, c.effects},
 		{"GET /effects/{key}", signin.Viewer, c.effect},
 		{"GET /effects/{key}/body", signin.Viewer, c.effectBody},
 		{"GET /effects/{key}/{action}", signin.Operator, c.askEffect},
 		{"POST /effects/{key}/{action}", signin.Operator, c.orderEffect},
+		{"GET /replays", signin.Viewer, c.replays},
+		{"GET /replays/new", signin.Operator, c.preview},
+		{"POST /replays/new", signin.Operator, c.beginRun},
+		{"GET /replays/{id}", signin.Viewer, c.replay},
+		{"GET /replays/{id}/{action}", signin.Operator, c.askRun},
+		{"POST /replays/{id}/{action}", signin.Operator, c.orderRun},
 		{"GET /destinations", signin.Viewer, c.destinations},
 		{"GET /destinations/{name}", signin.Viewer, c.destination},
 		{"GET /destinations/{name}/{action}", signin.Operator, c.askDestination},

@@ -20,7 +20,10 @@ type eventPage struct {
 	view
 	*life.Event
 
-	TraceID  string
+	TraceID string
+	// ReplayPath is where it is replayed, below the path of the console.
+	ReplayPath string
+
 	WhyNone  string // why there are no effects
 	RawPath  string // empty: whoever looks may not have them
 	Payload  pretty.Payload
@@ -93,7 +96,7 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
 	}
 	return c.render(w, http.StatusOK, "event", eventPage{
 		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
-		RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
+		ReplayPath: eventPart(e.EventRef, "/replay"), RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
 	})
 }
 

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // rowsOnPage is how many a list shows.
@@ -25,6 +30,41 @@ type listing[Row any] struct {
 
 // Older is the query of the page that goes on from here.
 func (l listing[Row]) Older() string { return l.Query.Encode(l.Next) }
+
+// manyLink leads to the order about all that a list shows.
+type manyLink struct{ Path, Words string }
+
+// Many are the orders about all that the list was asked for, of whoever may give them.
+func (l listing[Row]) Many() (links []manyLink) {
+	if l.Wrong != nil || len(l.Rows) == 0 || !l.May(signin.Operator) {
+		return nil
+	}
+	for _, v := range runVerbs {
+		if v.Of != l.What || v.action == ledger.ActionCancelEffect {
+			continue
+		}
+		asked := url.Values{"of": {v.Of}, "action": {v.Name}}
+		for _, g := range l.Query.Given() {
+			asked.Set(g.Name, g.Value)
+		}
+		if possible(v.action, l.Query) {
+			links = append(links, manyLink{"/replays/new?" + asked.Encode(), v.Button + " these…"})
+		}
+	}
+	return links
+}
+
+// possible tells whether a run can be about what a list was asked for.
+func possible(action ledger.Action, q query) bool {
+	if q.Get("event") != "" || q.Get("id") != "" || q.Get("has") != "" {
+		return false
+	}
+	state := q.Get("state")
+	if action == ledger.ActionReplayEvent {
+		return state == "" || state == string(inbox.Dispatched) || state == string(inbox.Skipped) || state == string(inbox.Failed)
+	}
+	return state == "" || state == string(browse.Attention) || slices.Contains(texts(ledger.StatesFor(action)), state)
+}
 
 // Newest is the query of the same list from its beginning.
 func (l listing[Row]) Newest() string { return l.Query.Encode(browse.Beginning) }

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // maxForm bounds what a form may bring.
@@ -36,12 +37,20 @@ type asked struct {
 	Of      string // what the thing is, in words
 	Back    string // path of its page
 	Query   string // of the order. Empty: it needs none.
+	At      string // where it is ordered, where that is not below Back
+	Pace    string // that can be changed. Empty: there is none.
+	NewKeys bool   // new keys can be asked for
 	Doubt   string // why it has to be looked at elsewhere first. Empty: it has not.
 	noSuch  func(target string) *problem
 }
 
 // Action is where it is ordered, below the path of the console.
-func (a asked) Action() string { return a.Back + "/" + a.Name + a.Query }
+func (a asked) Action() string {
+	if a.At != "" {
+		return a.At
+	}
+	return a.Back + "/" + a.Name + a.Query
+}
 
 type confirmPage struct {
 	view
@@ -76,7 +85,7 @@ func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section strin
 		})
 	}
 	if err := what.do(c, r.Context(), what.Target, operatorOf(r, reason)); err != nil {
-		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
+		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, runs.ErrNoRun) {
 			return what.noSuch(what.Target)
 		}
 		return err
@@ -91,7 +100,11 @@ func (c *Console) seeOther(w http.ResponseWriter, r *http.Request, path, done st
 		_ = api.Write(w, http.StatusOK, carriedOut{Done: doneOf(done), At: c.base + "/api" + path, RequestID: requestID(r.Context())}) // strings encode
 		return
 	}
-	http.Redirect(w, r, c.base+path+"?"+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
+	and := "?"
+	if strings.Contains(path, "?") {
+		and = "&"
+	}
+	http.Redirect(w, r, c.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
 func unreadableForm() *problem {
@@ -115,6 +128,11 @@ func doneOf(name string) string {
 		}
 	}
 	for _, o := range destinationOrders {
+		if o.Name == name {
+			return o.Done
+		}
+	}
+	for _, o := range append([]order{replayOrder, {Name: "begun", Done: "It has begun and is recorded. It goes on when this page is closed."}}, runOrders...) {
 		if o.Name == name {
 			return o.Done
 		}

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
@@ -84,6 +87,13 @@ func (c *Console) tell(err error) *problem {
 	}
 	if wrong, ok := errors.AsType[*ledger.StateError](err); ok {
 		return &problem{status: http.StatusConflict, heading: "This cannot be done now", text: sentence(wrong.Error())}
+	}
+	if wrong, ok := errors.AsType[*runs.StateError](err); ok {
+		return &problem{status: http.StatusConflict, heading: "This cannot be done now", text: sentence(wrong.Error())}
+	}
+	if errors.Is(err, inbox.ErrNotReplayable) {
+		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotReplayable.Error()+": ")
+		return &problem{status: http.StatusConflict, heading: "This event is not replayed", text: sentence(why)}
 	}
 	if errors.Is(err, commit.ErrUnavailable) || sqlstate.Away(err) {
 		return c.away(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // State is how one is shown: by an icon, a word and a colour.
@@ -17,6 +18,8 @@ func StateOf(of any) State {
 		return outcome(of)
 	case ledger.EffectState:
 		return Effect(of)
+	case runs.State:
+		return Run(of)
 	}
 	return State{}
 }
@@ -38,6 +41,24 @@ func outcome(o inbox.Outcome) State {
 		shown.Icon, shown.Class = "ban", "muted"
 	case inbox.Imported:
 		shown.Icon, shown.Class = "inbox", "muted"
+	}
+	return shown
+}
+
+// Run shows the state of one.
+func Run(s runs.State) State {
+	shown := State{Word: string(s)}
+	switch s {
+	case runs.Running:
+		shown.Icon, shown.Class = "play", "running"
+	case runs.Paused:
+		shown.Icon, shown.Class = "circle-pause", "parked"
+	case runs.Stopped:
+		shown.Icon, shown.Class = "ban", "muted"
+	case runs.Done:
+		shown.Icon, shown.Class = "circle-check", "good"
+	case runs.Failed:
+		shown.Icon, shown.Class = "octagon-x", "failed"
 	}
 	return shown
 }

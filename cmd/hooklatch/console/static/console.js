@@ -3,6 +3,7 @@
 //   data-key="g e"     a shortcut of a link, a field or a button
 //   data-copy="#id"    copies the text of an element
 //   data-more          a link that a list goes on with: followed until there are 50 rows
+//   data-onward        a link that a count goes on with: followed in the region around it
 //   data-dialog        a link to a page that asks: its form in a dialog
 //   data-live          a region that is read again every five seconds
 //   data-zone          a button that fills in the time zone of this browser
@@ -134,6 +135,23 @@ async function more() {
   }
 }
 void more();
+
+// A count that goes on by itself until it is whole.
+async function count() {
+  for (;;) {
+    const counted = document.getElementById("counted");
+    const link = /** @type {HTMLAnchorElement | null} */ (counted?.querySelector("a[data-onward]"));
+    if (!counted || !link) return;
+    try {
+      const fresh = (await fetched(link.href)).getElementById("counted");
+      if (!fresh) return;
+      counted.replaceWith(fresh);
+    } catch {
+      return; // the link stays
+    }
+  }
+}
+void count();
 
 // A region that is read again: only while it is seen, never twice at once, less often
 // after an error. Nothing changes under what has the focus, is pointed at or selected.

@@ -1,0 +1,192 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// runVerb is what a run does to each, in the words of the URL and of the page.
+type runVerb struct {
+	Name, Of, Button string
+	action           ledger.Action
+	// Means is what it does in the world.
+	Means string
+}
+
+// runVerbs are all of them: the first of events, and the first of effects, are the usual
+// ones.
+var runVerbs = []runVerb{
+	{"replay", "events", "Replay", ledger.ActionReplayEvent, "Each is dispatched once more, by the routes of today."},
+	{"retry", "effects", "Retry", ledger.ActionRetryEffect, "Each is attempted again, with the same key and the same body. A receiver that knows the key applies it no second time."},
+	{"park", "effects", "Park", ledger.ActionParkEffect, "Each is put aside until a person retries or cancels it. Attempts that run may still be applied."},
+	{"cancel", "effects", "Cancel", ledger.ActionCancelEffect, "Each is given up, and not attempted any more. Attempts that run may still be applied. They can be retried later."},
+}
+
+func verbOf(action ledger.Action) runVerb {
+	at := slices.IndexFunc(runVerbs, func(v runVerb) bool { return v.action == action })
+	return runVerbs[max(at, 0)]
+}
+
+// runQuery is the order that a query describes: that of a list, with of=events or
+// of=effects, and action=park or cancel. Errors: *invalid and *problem.
+func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
+	values := r.URL.Query()
+	of, name := values.Get("of"), values.Get("action")
+	at := slices.IndexFunc(runVerbs, func(v runVerb) bool { return v.Of == of && (name == "" || v.Name == name) })
+	if at < 0 {
+		return o, q, &invalid{"Run", of + " " + name, "it is of=events, or of=effects with action=retry, park or cancel"}
+	}
+	o.Action = runVerbs[at].action
+	if of == "events" {
+		q = readQuery(c.eventFields(), values)
+		o.Events, err = c.runOfEvents(r, q)
+	} else {
+		q = readQuery(c.effectFields(), values)
+		o.Effects, err = c.runOfEffects(r, q, o.Action)
+	}
+	if !signin.PersonOf(r.Context()).Role.May(signin.Admin) {
+		o.Most = c.opts.MaxRun
+	}
+	return o, q, err
+}
+
+func (c *Console) runOfEvents(r *http.Request, q query) (s runs.EventSelection, err error) {
+	for _, name := range []string{"id", "has"} {
+		if value := q.Get(name); value != "" {
+			return s, &invalid{"Selection", value, "a run is not narrowed by " + name + ": leave it out, or write a condition"}
+		}
+	}
+	f, err := c.eventFilter(r, q)
+	if err != nil {
+		return s, err
+	}
+	if f.Outcome != "" && !slices.Contains([]inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed}, f.Outcome) {
+		return s, &invalid{"State", string(f.Outcome), "events are replayed that are dispatched, skipped or failed"}
+	}
+	s = runs.EventSelection{Source: f.Source, Type: f.Type, State: f.Outcome, From: f.Since, Until: f.Until, When: q.Get("when")}
+	if last := r.URL.Query().Get("last"); last != "" {
+		if s.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
+			return s, &invalid{"Last", last, "it is the number of the last event that is taken"}
+		}
+	}
+	return s, nil
+}
+
+func (c *Console) runOfEffects(r *http.Request, q query, action ledger.Action) (s ledger.EffectSelection, err error) {
+	if event := q.Get("event"); event != "" {
+		return s, &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
+	}
+	f, err := c.effectFilter(r, q)
+	if err != nil {
+		return s, err
+	}
+	allowed := ledger.StatesFor(action)
+	s = ledger.EffectSelection{Destination: f.Destination, Route: f.Route, Source: f.Source, Type: f.Type, From: f.Since, Until: f.Until, When: q.Get("when")}
+	switch {
+	case f.State != "" && !slices.Contains(allowed, f.State):
+		return s, &invalid{"State", string(f.State), "this is done to effects that are " + strings.Join(texts(allowed), ", ")}
+	case f.State != "":
+		s.States = []ledger.EffectState{f.State}
+	default: // what was given up by a person stays given up, unless somebody asks for it
+		s.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool {
+			return state == ledger.EffectCancelled || f.Attention && !needsAPerson(state)
+		})
+	}
+	if text := r.URL.Query().Get("as_of"); text != "" {
+		if s.AsOf, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return s, &invalid{"As of", text, "it is a time like 2026-11-21T08:00:00.123456Z"}
+		}
+	}
+	return s, nil
+}
+
+func needsAPerson(state ledger.EffectState) bool {
+	return state == ledger.EffectInDoubt || state == ledger.EffectParked || state == ledger.EffectFailed
+}
+
+// fixedQuery is the query of the same order with its times standing still.
+func fixedQuery(o runs.Order, q query) url.Values {
+	values := url.Values{"of": {verbOf(o.Action).Of}, "action": {verbOf(o.Action).Name}}
+	for _, g := range q.Given() {
+		values.Set(g.Name, g.Value)
+	}
+	still := func(name string, at time.Time) {
+		if !at.IsZero() {
+			values.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if o.OfEvents() {
+		still("from", o.Events.From)
+		still("to", o.Events.Until)
+		values.Set("last", strconv.FormatInt(o.Events.Last, 10))
+		return values
+	}
+	still("from", o.Effects.From)
+	still("to", o.Effects.Until)
+	still("as_of", o.Effects.AsOf)
+	return values
+}
+
+// commandOfRun orders the same on a terminal.
+func commandOfRun(o runs.Order, q query) string {
+	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
+	for _, g := range q.Given() {
+		if g.Value != string(browse.Attention) {
+			words = append(words, g.Flag, quoted(strings.TrimPrefix(g.Value, "-")))
+		}
+	}
+	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(browse.Attention)) {
+		words = append(words, "--state", strings.Join(texts(o.Effects.States), ","))
+	}
+	return strings.Join(words, " ")
+}
+
+// moreThan is from how many on a person has to type what is done.
+const moreThan = 1_000
+
+// paceOf reads how many are changed in a second; nothing is as fast as it goes.
+func paceOf(form url.Values) (float64, error) {
+	text := strings.TrimSpace(form.Get("pace"))
+	if text == "" {
+		return 0, nil
+	}
+	pace, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(pace >= 0 && pace <= 1_000_000) {
+		return 0, &invalid{"Pace", text, "it is a number of changes in a second, above 0, or 0 for as fast as it goes"}
+	}
+	return pace, nil
+}
+
+// countsOf reads what a preview had counted so far, as the link that goes on has it.
+func countsOf(text string) (c runs.Counts) {
+	parts := strings.Split(text, ".")
+	for i, into := range []*int64{&c.Selected, &c.InDoubt, &c.Unrendered, &c.Unclear} {
+		if i < len(parts) {
+			n, _ := strconv.ParseInt(parts[i], 10, 64) // it is of ours, and only shown
+			*into = max(n, 0)
+		}
+	}
+	return c
+}
+
+func countsText(c runs.Counts) string {
+	var parts []string
+	for _, n := range []int64{c.Selected, c.InDoubt, c.Unrendered, c.Unclear} {
+		parts = append(parts, strconv.FormatInt(n, 10))
+	}
+	return strings.Join(parts, ".")
+}
+
+// nameOfRun is what a run is called.
+func nameOfRun(r runs.Run) string { return cmp.Or(r.Name, r.Words()) }

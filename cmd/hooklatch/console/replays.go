@@ -1,0 +1,225 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+type replaysPage struct {
+	view
+
+	List     []runs.Run
+	Older    string // query of the page that goes on. Empty: that is all.
+	Commands []command
+}
+
+func (p replaysPage) data() (any, error) {
+	shown := struct {
+		rows[any]
+
+		More bool   `json:"more"`
+		Next string `json:"next,omitzero"`
+	}{rows: rows[any]{Rows: []any{}}, More: p.Older != ""}
+	for _, run := range p.List {
+		shown.Rows = append(shown.Rows, life.OfRun(run))
+	}
+	if shown.More {
+		shown.Next = strconv.FormatInt(p.List[len(p.List)-1].ID, 10)
+	}
+	return shown, nil
+}
+
+// Name is what a run is called.
+func (replaysPage) Name(r runs.Run) string { return nameOfRun(r) }
+
+// replays lists orders about many, the newest first.
+func (c *Console) replays(w http.ResponseWriter, r *http.Request) error {
+	var before int64
+	if text := r.URL.Query().Get("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return &invalid{"Place", text, "it is the number of a run"}
+		}
+	}
+	list, err := c.runs.List(r.Context(), before, rowsOnPage+1)
+	if err != nil {
+		return err
+	}
+	shown := replaysPage{
+		view: c.view(r, "replays", "Replays"), List: list[:min(len(list), rowsOnPage)],
+		Commands: []command{{"list", "The same list", "hooklatch replays list"}},
+	}
+	if len(list) > rowsOnPage {
+		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
+	}
+	return c.render(w, http.StatusOK, "replays", shown)
+}
+
+// replayPage is a run.
+type replayPage struct {
+	view
+	runs.Run
+
+	Verb     runVerb
+	Listed   string // path of the list that it was ordered from
+	Commands []command
+}
+
+func (p replayPage) data() (any, error) { return life.OfRun(p.Run), nil }
+
+// Orders are what can be ordered now.
+func (p replayPage) Orders() []order {
+	switch p.Run.State {
+	case runs.Running:
+		return []order{runOrders[runPause], runOrders[runPace], runOrders[runStop]}
+	case runs.Paused:
+		return []order{runOrders[runResume], runOrders[runPace], runOrders[runStop]}
+	case runs.Stopped, runs.Done, runs.Failed:
+	}
+	return nil
+}
+
+// Percent is how much of what was counted is behind it, and -1 when nobody counted.
+func (p replayPage) Percent() int64 {
+	switch {
+	case p.Run.State == runs.Done:
+		return 100
+	case p.Total <= 0:
+		return -1
+	}
+	return min(99, p.Selected*100/p.Total)
+}
+
+// Ends is when it will be done at its pace. Zero: nobody knows.
+func (p replayPage) Ends() time.Time {
+	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
+		return time.Time{}
+	}
+	return p.Now.Add(time.Duration(float64(p.Total-p.Selected) / p.PerSecond * float64(time.Second)))
+}
+
+// Path is where its page is, below the path of the console.
+func (p replayPage) Path() string { return runPath(p.ID) }
+
+func noSuchRun(id string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such run",
+		text: fmt.Sprintf("Nobody has ordered a run %s. Those that were are listed under Replays.", id),
+	}
+}
+
+// readRun reads the one that a URL names.
+func (c *Console) readRun(r *http.Request) (runs.Run, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return runs.Run{}, noSuchRun(r.PathValue("id"))
+	}
+	run, err := c.runs.Get(r.Context(), id)
+	if errors.Is(err, runs.ErrNoRun) {
+		err = noSuchRun(r.PathValue("id"))
+	}
+	return run, err
+}
+
+// replay shows how far a run has come.
+func (c *Console) replay(w http.ResponseWriter, r *http.Request) error {
+	run, err := c.readRun(r)
+	if err != nil {
+		return err
+	}
+	id := strconv.FormatInt(run.ID, 10)
+	shown := replayPage{view: c.view(r, "replays", "Run "+id), Run: run, Verb: verbOf(run.Action), Listed: listOfRun(run)}
+	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch replays show " + id}}
+	for _, o := range shown.Orders() {
+		if o.Name != runOrders[runPace].Name {
+			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch replays " + o.Name + " " + id})
+		}
+	}
+	return c.render(w, http.StatusOK, "replay", shown)
+}
+
+// listOfRun is the list of what a run was ordered for, as it is now: what it has changed
+// is in another state.
+func listOfRun(run runs.Run) string {
+	values := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	still := func(name string, at time.Time) {
+		if !at.IsZero() {
+			set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	path := "/effects"
+	if run.OfEvents() {
+		path = "/events"
+		set("source", string(run.Events.Source))
+		set("type", run.Events.Type)
+		set("when", run.Events.When)
+		still("from", run.Events.From)
+		still("to", run.Events.Until)
+	} else {
+		set("destination", run.Effects.Destination)
+		set("route", run.Effects.Route)
+		set("source", string(run.Effects.Source))
+		set("type", run.Effects.Type)
+		set("when", run.Effects.When)
+		still("from", run.Effects.From)
+		still("to", run.Effects.Until)
+	}
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	return path
+}
+
+// The orders on runs.
+const (
+	runPause = iota
+	runResume
+	runPace
+	runStop
+)
+
+var runOrders = []order{
+	{
+		Name: "pause", Button: "Pause", Done: "Paused and recorded.",
+		Means: "Nothing more is done after the batch at hand, until it is resumed. What was done stays done.",
+		do:    onRun((*runs.Runs).Pause),
+	},
+	{
+		Name: "resume", Button: "Resume", Done: "Resumed and recorded.",
+		Means: "It goes on where it ended.",
+		do:    onRun((*runs.Runs).Resume),
+	},
+	{
+		Name: "pace", Button: "Change the pace", Done: "The pace is changed and recorded.",
+		Means: "It goes on at this pace from its next batch on.",
+	},
+	{
+		Name: "stop", Button: "Stop", Done: "Stopped and recorded.",
+		Means: "It ends after the batch at hand, for good. What was done stays done. The rest can be ordered anew.",
+		do:    onRun((*runs.Runs).Stop),
+	},
+}
+
+func onRun(do func(*runs.Runs, context.Context, int64, ledger.Operator) error) func(*Console, context.Context, string, ledger.Operator) error {
+	return func(c *Console, ctx context.Context, target string, by ledger.Operator) error {
+		id, err := strconv.ParseInt(target, 10, 64)
+		if err != nil {
+			return noSuchRun(target)
+		}
+		return do(c.runs, ctx, id, by)
+	}
+}
