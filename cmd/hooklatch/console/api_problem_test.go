@@ -75,7 +75,11 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	b.refuse(t, "forged")
 	var refused string
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT rejection_id FROM hooklatch.rejected_deliveries`).Scan(&refused))
+	runs := begun(t, b, 1)
 	right := map[string]asking{
+		"POST /api/events/{source}/{id}/replay": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/replays": {path: "/replays"},
+		"GET /api/replays/new": {path: "/replays/new?of=events"}, "POST /api/replays/new": {"/replays/new?of=effects", `{}`},
+		"GET /api/replays/{id}": {path: "/replays/" + runs[0]}, "POST /api/replays/{id}/{action}": {"/replays/" + runs[0] + "/pause", `{}`},
 		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},
 		"GET /api/events/{source}/{id}": {path: "/events/stripe/evt_1"}, "GET /api/events/{source}/{id}/raw": {path: "/events/stripe/evt_1/raw"},
 		"GET /api/effects/{key}": {path: "/effects/" + late}, "GET /api/effects/{key}/body": {path: "/effects/" + late + "/body"},
@@ -87,15 +91,16 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
 	}
 	wrong := map[string][]asking{
-		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}},
+		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/replays?before=x"}, {path: "/replays/new?of=sources"}, {"/replays/new?of=effects&state=done", `{}`}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
 			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"},
+			{path: "/replays/99"}, {"/replays/99/stop", `{}`}, {"/replays/" + runs[0] + "/explode", `{}`}, {"/events/stripe/none/replay", `{}`},
 			{path: "/quarantine/" + uuid.Nil.String()}, {"/quarantine/none/verify", `{}`},
 		},
-		"409": {{"/effects/" + doubtful + "/park", `{}`}},
+		"409": {{"/effects/" + doubtful + "/park", `{}`}, {"/events/stripe/evt_gone/replay", `{}`}, {"/replays/" + runs[0] + "/resume", `{}`}},
 		"410": {{path: "/events/stripe/evt_gone/raw"}, {path: "/effects/" + late + "/body"}},
-		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}},
+		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}, {"/replays/new?of=effects", `{"looked": true}`}, {"/replays/new?of=effects", `{"pace": -1}`}},
 	}
 	for name := range d.operations {
 		one, is := right[name]

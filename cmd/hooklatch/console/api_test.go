@@ -179,6 +179,7 @@ func filledAPI(t *testing.T) *bundle {
 	_, err := b.box.Inbox().Replay(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"}, ledger.Operator{Who: "ada", Via: "cli"}, inbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	require.NoError(t, b.box.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ada", Via: "cli", Reason: "they move"}))
+	begun(t, b, 2)
 	b.refuse(t, "one", "two")
 	b.seen(t, "accepted")
 	b.seen(t, "secret:2")

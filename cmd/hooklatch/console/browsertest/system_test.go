@@ -143,7 +143,13 @@ func (s *system) forge(t *testing.T) {
 // order has a program of the same site order something.
 func (s *system) order(t *testing.T, path string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.site+"/api"+path, bytes.NewBufferString(`{"reason": "they move to another house"}`))
+	s.orderWith(t, path, `{"reason": "they move to another house"}`)
+}
+
+// orderWith gives an order with more than a reason.
+func (s *system) orderWith(t *testing.T, path, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.site+"/api"+path, bytes.NewBufferString(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Origin", s.site)
