@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -43,16 +44,9 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	if !o.OfEvents() && o.Effects.InDoubt && strings.TrimSpace(by.Reason) == "" {
 		return Run{}, ErrNoReason
 	}
-	total := max(o.Counted, 0)
-	if o.Most > 0 {
-		counted, err := r.Preview(ctx, o, Bite{Most: o.Most})
-		if err != nil {
-			return Run{}, err
-		}
-		if counted.Selected > o.Most {
-			return Run{}, &ManyError{o.Most}
-		}
-		total = counted.Selected
+	total, err := r.count(ctx, o)
+	if err != nil {
+		return Run{}, err
 	}
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
@@ -83,4 +77,30 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 		return Run{}, err
 	}
 	return r.Get(ctx, id)
+}
+
+// countFor is how long an order without a bound is counted, so that a person sees how far
+// it is.
+const countFor = time.Second
+
+// count is how many an order selects, and 0 when that is not soon known. Errors:
+// *ManyError.
+func (r *Runs) count(ctx context.Context, o Order) (int64, error) {
+	bite := Bite{Most: o.Most}
+	if o.Most == 0 {
+		if o.Counted > 0 {
+			return o.Counted, nil
+		}
+		bite.For = countFor
+	}
+	counted, err := r.Preview(ctx, o, bite)
+	switch {
+	case err != nil:
+		return 0, err
+	case o.Most > 0 && counted.Selected > o.Most:
+		return 0, &ManyError{o.Most}
+	case counted.More:
+		return 0, nil
+	}
+	return counted.Selected, nil
 }
