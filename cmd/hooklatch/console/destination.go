@@ -82,7 +82,7 @@ func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
 	shown := destinationPage{
 		view: c.view(r, "destinations", d.Name), shownDestination: d,
 		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
-		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --destination " + name}},
+		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
 	}
 	for _, o := range d.Orders() {
 		if o.Name != destinationOrders[orderProbe].Name {

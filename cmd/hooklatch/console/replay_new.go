@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -51,9 +52,13 @@ func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
 // Typed tells that it is so many that a person has to type what is done.
 func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
 
-// Took is how long it takes at a pace of 50 a second.
+// Slowly is how long it takes at a pace of 50 a second. Empty: hardly any time.
 func (p newRunPage) Slowly() string {
-	return (time.Duration(p.Selected) * time.Second / 50).Round(time.Second).String()
+	took := time.Duration(p.Selected) * time.Second / 50
+	if took < 2*time.Second {
+		return ""
+	}
+	return clock.Roughly(took)
 }
 
 func (p newRunPage) data() (any, error) {

@@ -67,7 +67,7 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.at(t, "/replays/1?done=resume")
 	b.tabTo(t, "Overview", "") // what has the focus is not changed
 	b.until(t, runState+` === "done"`)
-	b.has(t, "6 so far")
+	b.has(t, "6 so far of 6")
 	require.Eventually(t, func() bool { return s.mail.taken.Load() == 6 }, patience, tick)
 	orders, err := s.ledger.OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)

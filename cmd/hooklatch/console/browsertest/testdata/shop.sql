@@ -208,5 +208,18 @@ FROM (VALUES
     (2, '6 days', 'ada', 'operator', 'console', 'destination.probe', 'crm', 'they restarted it', 'due now', 1)
 ) AS ordered (n, ago, who, role, via, action, target, reason, result, affected);
 
+INSERT INTO hooklatch.replay_runs (
+    id, name, action, filter, per_second, who, role, via, reason, request_id, created_at, state, since, selected, changed, reopened, in_doubt, total, leased_until
+)
+OVERRIDING SYSTEM VALUE
+SELECT
+    n, name, action, filter::jsonb, pace, who, role, via, reason, md5('run' || n)::uuid::text, now() - began::interval, state, now() - since::interval,
+    selected, selected - moved, reopened, in_doubt, total, now() + lease::interval
+FROM (VALUES
+    (12, 'after the crm fix', 'effect.retry', '{"states": ["failed", "parked"], "destination": "crm", "as_of": "2026-11-20T14:11:31Z"}', 50, 'ada', 'admin', 'console', 'the crm is back', '16 seconds', 'running', '16 seconds', 812, 3, 0, 6, 1198, '20 seconds'),
+    (11, '', 'event.replay', '{"source": "stripe", "type": "invoice.*", "state": "skipped", "since": "2026-11-19T14:00:00Z", "last": 9812004}', 20, 'grace', 'operator', 'console', 'the dunning route was missing', '3 hours', 'done', '174 minutes', 340, 0, 2, 0, 340, '-1 hour'),
+    (10, 'release 412', 'effect.park', '{"states": ["pending"], "destination": "app", "as_of": "2026-11-19T14:08:00Z"}', 0, 'deploy', 'admin', 'api', 'release 412', '1 day 4 minutes', 'stopped', '1 day 3 minutes', 2600, 11, 0, 0, 4110, '-1 day')
+) AS begun (n, name, action, filter, pace, who, role, via, reason, began, state, since, selected, moved, reopened, in_doubt, total, lease);
+
 RESET session_replication_role;
 ANALYZE;
