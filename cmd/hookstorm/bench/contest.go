@@ -18,6 +18,9 @@ type contestant struct {
 	name   string
 	stage  *stage
 	client *load.Client
+	// beside begins what goes on while it takes events, and returns what ends it. Nil:
+	// nothing does.
+	beside func(ctx context.Context) (end func() error)
 }
 
 // contest starts a subject and has it take some events, so that everything is warm.
@@ -63,8 +66,13 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	for burst := range bursts {
 		for turn := range all {
 			i := (turn + burst) % len(all) // each is the first, and comes behind each other
+			end := func() error { return nil }
+			if all[i].beside != nil {
+				end = all[i].beside(ctx)
+			}
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
+			err = errors.Join(err, end())
 			if err != nil {
 				return fmt.Errorf("%s: %w", all[i].name, err)
 			}

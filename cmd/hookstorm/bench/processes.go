@@ -53,6 +53,7 @@ type process struct {
 
 	role   string
 	events string // address that takes events; empty for a worker
+	admin  string // URL of its admin listener; empty for a server that is no Hooklatch
 }
 
 // Roles of processes.
@@ -150,7 +151,7 @@ func (b *bench) launchHooklatch(ctx context.Context, who subject, role, database
 	if err != nil {
 		return nil, err
 	}
-	return b.launch(ctx, &process{role: role, events: free[0]}, programs.Options{
+	return b.launch(ctx, &process{role: role, events: free[0], admin: "http://" + free[1]}, programs.Options{
 		Binary: b.binaryOf(who), Args: []string{role, "--config", path}, ReadyURL: "http://" + free[1] + "/readyz",
 	})
 }

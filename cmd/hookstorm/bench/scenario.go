@@ -31,6 +31,7 @@ func Scenarios() []Scenario {
 		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, nil, connectionsTurn},
 		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, nil, bodiesTurn},
 		{"collection", "Hooklatch accepts, in turn with --previous: one that counts by the minute and reads what waits, and one of before", false, nil, collectionTurn},
+		{"watched", "Hooklatch accepts, in turn with the same beside twenty people who keep the overview of the console open", false, nil, watchedTurn},
 		{"cold", "whole lives on tables that were never analysed, autovacuum off, beside an analysed copy", false, nil, coldTurn},
 		{"growth", "Hooklatch accepts beside 10,000,000 dedup rows, of random and of time-ordered ids", false, nil, growthTurn},
 		{"years", "WAL of lives right after a checkpoint, 10,000,000 events and effects behind them, beside --previous", false, nil, yearsTurn},

@@ -193,6 +193,13 @@ func Goals() []Goal {
 			},
 		},
 		{
+			Name: "twenty open overviews: CPU of gateway and Postgres, of that without",
+			Unit: "x", Want: 1.05, Loose: 2, From: "server + Postgres, twenty overviews are open / nobody looks",
+			of: func(r *Report) []float64 {
+				return ratio(r.sum(SectionWatched, Watched, CPUServer, CPUPostgres), r.sum(SectionWatched, Unwatched, CPUServer, CPUPostgres))
+			},
+		},
+		{
 			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",
 			of: func(r *Report) []float64 { return r.values(SectionBodies, Hooklatch, MemoryPeak) },
 		},
