@@ -204,7 +204,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // which gateway and worker import as well.
 var parts = []string{
 	"outbox", "outbox/alert", "outbox/answers", "outbox/browse", "outbox/commit", "outbox/erasure", "outbox/fleet", "outbox/gauges", "outbox/inbox",
-	"outbox/ledger", "outbox/minutes", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob",
+	"outbox/ledger", "outbox/minutes", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob", "outbox/runs",
 }
 
 func TestLeavesImportLeavesOnly(t *testing.T) {
