@@ -1,0 +1,167 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+func (c *cli) newReplays() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replays",
+		Short: "List, show, pause, resume, slow and stop what was ordered about many",
+		Long: `What effects retry, cancel and park and events replay are to do to a selection is a
+run: it stands in the database, and whichever process is there works it off.`,
+		Args: cobra.NoArgs,
+		RunE: needsCommand,
+	}
+	c.database.register(cmd.PersistentFlags())
+	cmd.AddCommand(c.newReplaysList(), c.newReplaysShow(), c.newReplaysPause(), c.newReplaysResume(), c.newReplaysStop(), c.newReplaysPace())
+	return cmd
+}
+
+func (c *cli) runsOf(o *outbox.Outbox) (*runs.Runs, error) { return o.Runs(route.CompileCondition) }
+
+func (c *cli) withRuns(ctx context.Context, f func(*runs.Runs) error) error {
+	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
+		r, err := c.runsOf(o)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	})
+}
+
+func (c *cli) newReplaysList() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, the newest first",
+		Long: `List runs, the newest first: what each does to what, how many it has changed of
+those that were counted before or selected so far, and who ordered it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkLimit(limit); err != nil {
+				return err
+			}
+			return c.withRuns(cmd.Context(), func(r *runs.Runs) error {
+				found, err := r.List(cmd.Context(), 0, limit)
+				if err != nil {
+					return err
+				}
+				return c.printRuns(found)
+			})
+		},
+	}
+	limitFlag(cmd, &limit)
+	c.jsonFlag(cmd)
+	return cmd
+}
+
+func (c *cli) printRuns(found []runs.Run) error {
+	if c.asJSON {
+		views := make([]life.Run, len(found))
+		for i, run := range found {
+			views[i] = life.OfRun(run)
+		}
+		return printJSON(c.stdout, views)
+	}
+	header := []string{"RUN", "BEGAN", "STATE", "WHAT", "DONE", "BY", "NAME"}
+	return printList(c, found, "no runs", header, func(r runs.Run) []string {
+		return []string{strconv.FormatInt(r.ID, 10), shown(r.CreatedAt), string(r.State), r.Words(), changedOf(r), r.By.Who, cmp.Or(r.Name, "-")}
+	})
+}
+
+// changedOf is "20 of 450".
+func changedOf(r runs.Run) string {
+	return fmt.Sprintf("%d of %d", r.Changed, cmp.Or(r.Total, r.Selected))
+}
+
+func (c *cli) newReplaysShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run and how far it has come",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			return c.withRuns(cmd.Context(), func(r *runs.Runs) error {
+				run, err := r.Get(cmd.Context(), id)
+				if err != nil {
+					return c.ofRun(id, err)
+				}
+				if c.asJSON {
+					return printJSON(c.stdout, life.OfRun(run))
+				}
+				c.printRun(run)
+				return nil
+			})
+		},
+	}
+	c.jsonFlag(cmd)
+	return cmd
+}
+
+func (c *cli) printRun(r runs.Run) {
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(c.stdout, "%-7s  %s\n", name, safetext.Shown(value))
+		}
+	}
+	state := string(r.State) + " since " + shown(r.Since) + life.ReasonSuffix(r.Error)
+	if r.State == runs.Running && !r.Worked {
+		state += ", waits for a process"
+	}
+	field("run", strconv.FormatInt(r.ID, 10))
+	field("name", r.Name)
+	field("what", r.Words())
+	field("ordered", fmt.Sprintf("%s by %s, %s%s", shown(r.CreatedAt), r.By.Who, r.By.Via, life.ReasonSuffix(r.By.Reason)))
+	field("state", state)
+	field("pace", paceInWords(r.PerSecond))
+	field("done", howFar(r))
+	c.printOutcome(r)
+}
+
+// paceInWords is how many a run changes in a second.
+func paceInWords(perSecond float64) string {
+	if perSecond == 0 {
+		return "as fast as it goes"
+	}
+	return fmt.Sprintf("at most %g in a second", perSecond)
+}
+
+// runID reads the id of a run.
+func runID(given string) (int64, error) {
+	id, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || id < 1 {
+		return 0, misused("%q is no run: give its number, like 17", given)
+	}
+	return id, nil
+}
+
+// ofRun is why an order about a run failed, for a person.
+func (c *cli) ofRun(id int64, err error) error {
+	if errors.Is(err, runs.ErrNoRun) {
+		return c.noSuchRun(id)
+	}
+	if state, is := errors.AsType[*runs.StateError](err); is {
+		return state
+	}
+	return err
+}
+
+func (c *cli) noSuchRun(id int64) error {
+	return fmt.Errorf("there is no run %d; see them with: %s replays list", id, c.name)
+}

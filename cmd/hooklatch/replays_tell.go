@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+// thing is what an order is about.
+func thing(o runs.Order) string {
+	if o.OfEvents() {
+		return "event"
+	}
+	return "effect"
+}
+
+// tell says what came of a run, to the person who looked on.
+func (s *shift) tell(run runs.Run) error {
+	if run.State != runs.Done {
+		_, err := fmt.Fprintln(s.stdout, howFar(run))
+		return err
+	}
+	fmt.Fprintln(s.stdout, changed(run, counted(int(run.Changed), thing(run.Order))))
+	run.WhyUnclear = cmp.Or(run.WhyUnclear, s.whyUnclear)
+	s.printOutcome(run)
+	return nil
+}
+
+// printOutcome says what a run came to and did not change.
+func (c *cli) printOutcome(run runs.Run) {
+	if moved := run.Moved(); moved > 0 {
+		fmt.Fprintf(c.stdout, "%d left alone: something else happened to them meanwhile\n", moved)
+	}
+	c.printLeftOut(run.Order, run.Counts)
+}
+
+// howFar is "20 of 450 effects tried again".
+func howFar(run runs.Run) string {
+	what := counted(int(run.Changed), thing(run.Order))
+	if run.Total > 0 {
+		what = fmt.Sprintf("%d of %s", run.Changed, counted(int(run.Total), thing(run.Order)))
+	}
+	return changed(run, what)
+}
+
+// changed says what was done to so many.
+func changed(run runs.Run, what string) string {
+	switch run.Action {
+	case ledger.ActionReplayEvent:
+		return fmt.Sprintf("%s replayed, %s tried again", what, counted(int(run.Reopened), "effect"))
+	case ledger.ActionRetryEffect:
+		return what + " tried again"
+	case ledger.ActionCancelEffect:
+		return what + " cancelled"
+	case ledger.ActionParkEffect:
+		return what + " parked"
+	}
+	return what + " changed"
+}
+
+// printLeftOut says what a selection has to do with and does not take.
+func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
+	switch {
+	case n.InDoubt > 0 && o.Effects.InDoubt:
+		fmt.Fprintf(c.stdout, "%d of them may have been applied already\n", n.InDoubt)
+	case n.InDoubt > 0:
+		fmt.Fprintf(c.stdout, "%d more may have been applied already and left out: --in-doubt with --reason takes them\n", n.InDoubt)
+	}
+	if n.Unrendered > 0 {
+		fmt.Fprintf(c.stdout, "%d more left out: their requests could not be rendered, so replay their events instead\n", n.Unrendered)
+	}
+	if n.Unclear > 0 {
+		whose := "their events"
+		if o.OfEvents() {
+			whose = "them"
+		}
+		why := ""
+		if n.WhyUnclear != "" { // known while it is counted
+			why = "; the first time: " + safetext.Shown(n.WhyUnclear)
+		}
+		fmt.Fprintf(c.stdout, "%d more left out: --when failed for %s%s\n", n.Unclear, whose, why)
+	}
+}

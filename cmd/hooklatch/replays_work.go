@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+const (
+	// shiftLen is how long a command works at a run before it looks at it anew.
+	shiftLen = time.Hour
+	// lookAgain is how often it looks while another process works the run off.
+	lookAgain = 500 * time.Millisecond
+	// pauseWithin bounds how long an interrupted command tries to pause its run.
+	pauseWithin = 10 * time.Second
+)
+
+// shift is a command that works a run off while a person looks on.
+type shift struct {
+	*cli
+
+	runs       *runs.Runs
+	by         ledger.Operator
+	whyUnclear string // which a run does not keep
+}
+
+// work works a run off in this process, or waits for another one that does, until it is
+// neither running nor ours. An interrupt pauses it. The error says why it is not done.
+func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
+	fmt.Fprintf(s.stderr, "run %d: %s\n", run.ID, safetext.Shown(run.Words()))
+	progress := s.eachSecond()
+	tell := func(at runs.Run) {
+		s.whyUnclear = cmp.Or(s.whyUnclear, at.WhyUnclear)
+		progress("%s\n", howFar(at))
+	}
+	var err error
+	for err == nil && run.State == runs.Running && ctx.Err() == nil {
+		var at runs.Run
+		if at, err = s.runs.Work(ctx, run.ID, time.Now().Add(shiftLen), tell); at.ID == 0 {
+			break // not even read
+		}
+		if run = at; run.State == runs.Running && run.Worked {
+			tell(run)
+			select {
+			case <-time.After(lookAgain):
+			case <-ctx.Done():
+			}
+		}
+	}
+	if ctx.Err() != nil && run.State == runs.Running {
+		return s.interrupted(ctx, run)
+	}
+	switch {
+	case err != nil:
+	case run.State == runs.Paused:
+		err = fmt.Errorf("run %d was paused meanwhile", run.ID)
+	case run.State == runs.Stopped:
+		err = fmt.Errorf("run %d was stopped%s", run.ID, life.ReasonSuffix(run.Error))
+	case run.State == runs.Failed:
+		err = fmt.Errorf("run %d failed%s", run.ID, life.ReasonSuffix(run.Error))
+	}
+	s.sayRest(run)
+	return run, err
+}
+
+// interrupted pauses a run: who ended the command did not mean it to go on behind his back.
+func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error) {
+	err := context.Cause(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseWithin)
+	defer cancel()
+	by := s.by
+	if by.Reason != "" {
+		by.Reason += "; "
+	}
+	by.Reason += "interrupted"
+	pauseErr := s.runs.Pause(ctx, run.ID, by)
+	at, readErr := s.runs.Get(ctx, run.ID)
+	if readErr == nil {
+		run = at
+	}
+	if _, moved := errors.AsType[*runs.StateError](pauseErr); moved { // it ended, or somebody else paused it
+		pauseErr = nil
+	}
+	if run.State == runs.Done {
+		return run, nil
+	}
+	s.sayRest(run)
+	return run, cmp.Or(errors.Join(pauseErr, readErr), err)
+}
+
+// sayRest says how a run goes on that this command does not work at any longer.
+func (s *shift) sayRest(run runs.Run) {
+	switch run.State {
+	case runs.Paused:
+		fmt.Fprintf(s.stderr, "stopped; go on with the rest:\n  %s\n", s.restOf(run))
+	case runs.Running:
+		fmt.Fprintf(s.stderr, "the workers of the database go on with it; look at it with:\n  %s\n", s.restOf(run))
+	case runs.Stopped, runs.Done, runs.Failed:
+	}
+}
+
+// restOf is the command for what a run has not come to: none when nothing more is done.
+func (c *cli) restOf(run runs.Run) string {
+	switch run.State {
+	case runs.Paused:
+		return fmt.Sprintf("%s replays resume %d", c.name, run.ID)
+	case runs.Running:
+		return fmt.Sprintf("%s replays show %d", c.name, run.ID)
+	case runs.Stopped, runs.Done, runs.Failed:
+	}
+	return ""
+}
