@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -66,9 +67,10 @@ func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 
 A selection names at least the states it takes. Without --yes it is only counted,
 with a sample, and the command is printed that does it: its --as-of leaves out
-whatever is made or changes later, so that repeating the command after an
-interrupt goes on with the rest. It is done in batches, the oldest first, each in
-a transaction with its row of the operator log.
+whatever is made or changes later. With --yes it is a run, which this command
+works off, the oldest first. An interrupt pauses it, and replays resume goes on
+with the rest. With --detach, or when the command is killed, the workers of the
+database go on.
 
 Effects that may have been applied are counted and left out. --in-doubt takes
 them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
@@ -100,16 +102,7 @@ func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by 
 	if err != nil {
 		return err
 	}
-	return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-		if f.match != nil {
-			s.Match = o.Inbox().Matching(f.match)
-		}
-		run := effectsRun{cli: c, cmd: cmd, action: a, selection: s}
-		if !f.yes {
-			return run.preview(cmd.Context(), o)
-		}
-		return run.do(cmd.Context(), o, by, f.rate)
-	})
+	return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: by, order: runs.Order{Action: a.action, Effects: s}})
 }
 
 func toEffect(do func(*ledger.Ledger, context.Context, string, ledger.Operator) error) func(*outbox.Outbox, context.Context, string, ledger.Operator) error {

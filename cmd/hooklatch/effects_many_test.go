@@ -82,7 +82,7 @@ routes:
 }
 
 // What failed together is retried together by the real program: counted first,
-// with progress, interrupted, and ended by repeating the command.
+// with progress, interrupted, and ended by resuming its run.
 func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	t.Parallel()
 	n := 500
@@ -95,7 +95,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	}
 	preview := must(t, args()...)
 	require.Contains(t, preview, fmt.Sprintf("%d effects selected\n", n))
-	require.Contains(t, preview, fmt.Sprintf("and %d more\n", n-5))
+	require.Contains(t, preview, fmt.Sprintf("and %d more\n", n-10))
 	require.Regexp(t, `retry them with:\n  hooklatch effects retry --config \S+ --destination app --state failed --since \S+Z --as-of \S+Z --yes\n`, preview)
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
 
@@ -105,21 +105,22 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	p.signal(t, syscall.SIGINT)
 	require.Error(t, p.cmd.Wait())
 	require.Contains(t, p.stderr.String(), "interrupted")
-	done := s.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`)
+	require.Contains(t, p.stderr.String(), "run 1: retry effects: state failed, destination app\n")
+	require.Regexp(t, `stopped; go on with the rest:\n  .+ replays resume 1\n`, p.stderr.String())
+	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
+	done := s.count(t, `SELECT changed FROM hooklatch.replay_runs`)
 	require.Less(t, done, n)
 	require.Contains(t, p.stdout.String(), fmt.Sprintf("%d of %d effects tried again\n", done, n))
-	_, rest, found := strings.Cut(p.stderr.String(), "stopped; go on with the rest:\n  ")
-	require.True(t, found, p.stderr.String())
-	rest, _, _ = strings.Cut(rest, "\n")
-	require.Contains(t, rest, " --as alice ")
+	require.Equal(t, done, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by alice: it is up (run 1)'`))
 
-	// As a shell would take it, without the brake.
-	_, rest, _ = strings.Cut(strings.NewReplacer("'it is up'", "it_is_up", " --rate 50", "").Replace(rest), " effects ")
-	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n-done), must(t, append([]string{"effects"}, strings.Fields(rest)...)...))
+	order := func(args ...string) string { return must(t, append(args, "--config", path)...) }
+	require.Equal(t, "run 1 is let go as fast as it goes\n", order("replays", "pace", "1", "0"))
+	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n), order("replays", "resume", "1", "--here", "--as", "bob"))
 	require.Eventually(t, func() bool {
 		return s.counts(t, n, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	}, 4*patience, 5*tick)
-	require.Equal(t, n, s.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE action = 'effect.retry' AND who = 'alice'`))
+	require.Equal(t, "effect.retry alice it is up, run.pause alice it is up; interrupted, run.pace, run.resume bob",
+		s.text(t, `SELECT string_agg(rtrim(concat_ws(' ', action, CASE WHEN action <> 'run.pace' THEN who END, reason)), ', ' ORDER BY id) FROM hooklatch.operator_log`))
 	receiver.mu.Lock()
 	defer receiver.mu.Unlock()
 	require.Len(t, receiver.taken, n)
@@ -152,6 +153,7 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 	v = run("effects", "cancel", "--state", "failed", "--yes")
 	require.False(t, v.Preview || v.Stopped)
 	require.Equal(t, int64(3), v.Changed)
+	require.Equal(t, int64(1), v.Run)
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled'`))
 
 	var one orderView

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -17,13 +16,11 @@ import (
 // effectsFlags select effects for an order about many.
 type effectsFlags struct {
 	span
+	runFlags
 
 	states                                 []string
 	destination, route, source, when, asOf string
-	rate                                   float64
-	inDoubt, yes                           bool
-
-	match func(*inbox.Event) (bool, error) // what when says; nil without it
+	inDoubt                                bool
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
@@ -37,12 +34,11 @@ func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
 	flags.StringVar(&f.when, "when", "", "select those for whose event this CEL `expression` is true, as in a route")
 	flags.StringVar(&f.asOf, "as-of", "", "leave out what was made or came to its state after this `time`, as a preview prints it (default now)")
 	flags.BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; needs --reason")
-	flags.Float64Var(&f.rate, "rate", 0, "at most this many `effects` of the selection in a second (default no limit)")
-	flags.BoolVar(&f.yes, "yes", false, "do it; without it the selection is only counted")
+	f.runFlags.register(cmd, "effects")
 }
 
 func (f *effectsFlags) given() bool {
-	return len(f.states) > 0 || f.destination+f.route+f.source+f.since+f.until+f.when+f.asOf != "" || f.rate != 0 || f.inDoubt || f.yes
+	return len(f.states) > 0 || f.destination+f.route+f.source+f.since+f.until+f.when+f.asOf != "" || f.inDoubt || f.runFlags.given()
 }
 
 func statesInWords(a effectAction) string {
@@ -82,15 +78,15 @@ func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Ti
 		return s, err
 	}
 	if f.when != "" {
-		if f.match, err = route.CompileCondition(f.when); err != nil {
+		if _, err = route.CompileCondition(f.when); err != nil {
 			return s, misused("--when: %s", err)
 		}
 	}
 	return s, nil
 }
 
-// commandFor is the command line that does what a preview counted, or the rest
-// of it: as it was given, with times that stand still.
+// commandFor is the command line that does what a preview counted: as it was given, with
+// times that stand still.
 func commandFor(cmd *cobra.Command, s ledger.EffectSelection) string {
 	still := map[string]time.Time{"since": s.From, "until": s.Until, "as-of": s.AsOf}
 	words := []string{cmd.CommandPath()}
@@ -100,8 +96,8 @@ func commandFor(cmd *cobra.Command, s ledger.EffectSelection) string {
 		case "since", "until", "as-of", "yes", "json":
 		case "database-url": // it may hold a password
 			words = append(words, "--database-url ...")
-		case "in-doubt":
-			words = append(words, "--in-doubt")
+		case "in-doubt", "detach":
+			words = append(words, "--"+f.Name)
 		case "state":
 			flag(f.Name, strings.Trim(f.Value.String(), "[]"))
 		default:

@@ -81,7 +81,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "there is no event stripe/evt_none")
 }
 
-// An interrupt ends a replay between two events and says how far it came.
+// An interrupt pauses a replay between two events and says how far it came.
 func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes = nil }})
@@ -106,7 +106,9 @@ func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	}, patience, tick)
 	interrupt()
 	require.Equal(t, exitFailed, <-ended)
-	require.Equal(t, "1 event replayed, 0 effects tried again\n", c.stdout.String())
-	require.Equal(t, "stopped after 1 of 3\nhooklatch: interrupted\n", c.stderr.String())
+	require.Equal(t, "1 of 3 events replayed, 0 effects tried again\n", c.stdout.String())
+	require.Contains(t, c.stderr.String(), "run 1: replay events\n")
+	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch replays resume 1\nhooklatch: interrupted\n")
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+	require.Equal(t, "interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause'`))
 }

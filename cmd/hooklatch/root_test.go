@@ -76,7 +76,8 @@ func TestMisuseIsExitCode2(t *testing.T) {
 	for _, args := range []string{
 		"", "bogus", "events", "events bogus", "events list --state odd", "events list --limit 0", "events show one",
 		"events show a b --raw --json", "events replay", "events replay --state received", "events replay a b --state failed",
-		"events replay --since soon", "events replay --state failed --rate -1", "events replay a b --rate 2",
+		"events replay --since soon", "events replay --state failed --rate -1", "events replay a b --rate 2", "events replay a b --detach", "events replay a b --name x",
+		"replays", "replays show", "replays show x", "replays resume 0", "replays pause 1 2", "replays pace 1", "replays pace 1 fast", "replays pace 1 NaN", "replays list --limit 0",
 		"events replay --since 1h --until 2h", "effects list --state odd", "effects list --event odd", "effects show", "effects retry", "effects park", "destinations", "destinations pause", "destinations resume a b", "migrate", "migrate down",
 		"migrate down --all", "migrate down --steps 0 --yes", "migrate down --all --steps 1 --yes", "migrate up extra",
 		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send a b c",

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// sampled is how many of a selection are shown.
+const sampled = 10
+
+// count walks the selection once. The end of its order is fixed from then on.
+func (m manyOrder) count(ctx context.Context, r *runs.Runs) (runs.Preview, error) {
+	progress := m.eachSecond()
+	order, bite := m.order, runs.Bite{For: progressInterval}
+	var sample []runs.Sampled
+	for {
+		v, err := r.Preview(ctx, order, bite)
+		if err != nil {
+			return v, err
+		}
+		sample = append(sample, v.Sample...)
+		if !v.More {
+			v.Sample = sample[:min(len(sample), sampled)]
+			return v, nil
+		}
+		progress("counting: %s so far\n", counted(int(v.Selected), thing(order)))
+		order, bite.After, bite.Counts = v.Order, v.Place, v.Counts
+	}
+}
+
+func (m manyOrder) preview(ctx context.Context, r *runs.Runs) error {
+	v, err := m.count(ctx, r)
+	if err != nil {
+		return err
+	}
+	if m.asJSON {
+		return printJSON(m.stdout, m.viewOfPreview(v))
+	}
+	fmt.Fprintf(m.stdout, "%s selected\n", counted(int(v.Selected), thing(v.Order)))
+	m.printLeftOut(v.Order, v.Counts)
+	if v.Selected == 0 {
+		return nil
+	}
+	fmt.Fprintln(m.stdout)
+	if err := m.printSample(v); err != nil {
+		return err
+	}
+	if more := v.Selected - int64(len(v.Sample)); more > 0 {
+		fmt.Fprintf(m.stdout, "and %d more\n", more)
+	}
+	if v.Order.OfEvents() {
+		_, err = fmt.Fprintln(m.stdout, "\nreplay them with the same command and --yes")
+	} else {
+		_, err = fmt.Fprintf(m.stdout, "\n%s them with:\n  %s\n", m.cmd.Name(), commandFor(m.cmd, v.Order.Effects))
+	}
+	return err
+}
+
+func (m manyOrder) printSample(v runs.Preview) error {
+	if v.Order.OfEvents() {
+		t := newTable(m.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
+		for _, e := range v.Sample {
+			t.row(shown(e.At), e.Event.String(), e.EventType, e.State)
+		}
+		return t.flush()
+	}
+	t := newTable(m.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "LAST")
+	for _, e := range v.Sample {
+		t.row(shown(e.At), e.Effect, e.Destination, causeOf(e.Event), e.State,
+			lastOf(ledger.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
+	}
+	return t.flush()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// manyView is an order about many effects as --json prints it.
+type manyView struct {
+	Action     ledger.Action `json:"action"`
+	Preview    bool          `json:"preview"` // nothing was done
+	Run        int64         `json:"run,omitempty"`
+	AsOf       time.Time     `json:"as_of"`
+	Selected   int64         `json:"selected"`
+	Changed    int64         `json:"changed"`
+	InDoubt    int64         `json:"in_doubt"`   // among the selected with --in-doubt, left out without
+	Unrendered int64         `json:"unrendered"` // left out
+	Unclear    int64         `json:"unclear"`    // left out: --when failed for their events
+	WhyUnclear string        `json:"why_unclear,omitempty"`
+	Stopped    bool          `json:"stopped"`
+	Command    string        `json:"command,omitempty"` // does it, or the rest of it
+	Sample     []sampleView  `json:"sample,omitempty"`
+}
+
+type sampleView struct {
+	IdempotencyKey string    `json:"idempotency_key"`
+	Destination    string    `json:"destination"`
+	Route          string    `json:"route,omitempty"`
+	Source         string    `json:"source,omitempty"`
+	EventID        string    `json:"event_id,omitempty"`
+	State          string    `json:"state"`
+	Attempt        int       `json:"attempt"`
+	CreatedAt      time.Time `json:"created_at"`
+	ResponseStatus int       `json:"response_status,omitempty"`
+	Error          string    `json:"error,omitempty"`
+}
+
+// replayView is a replay as --json prints it.
+type replayView struct {
+	Action     ledger.Action `json:"action"`
+	Target     string        `json:"target,omitempty"`     // the event, unless many were selected
+	Generation int           `json:"generation,omitempty"` // of the event
+	Preview    bool          `json:"preview"`              // nothing was done
+	Run        int64         `json:"run,omitempty"`
+	Selected   int64         `json:"selected"`
+	Replayed   int64         `json:"replayed"`
+	Reopened   int64         `json:"reopened"` // effects that are tried again
+	Unclear    int64         `json:"unclear"`  // left out: --when failed for them
+	WhyUnclear string        `json:"why_unclear,omitempty"`
+	Stopped    bool          `json:"stopped"`
+	Command    string        `json:"command,omitempty"` // does the rest of it
+	Sample     []string      `json:"sample,omitempty"`
+}
+
+// viewOfPreview is what was counted.
+func (m manyOrder) viewOfPreview(v runs.Preview) any {
+	if v.Order.OfEvents() {
+		view := replayOf(v)
+		view.Preview = true
+		for _, e := range v.Sample {
+			view.Sample = append(view.Sample, e.Event.String())
+		}
+		return view
+	}
+	view := effectsOf(v)
+	view.Preview, view.Command = true, commandFor(m.cmd, v.Order.Effects)
+	for _, e := range v.Sample {
+		view.Sample = append(view.Sample, sampleView{
+			IdempotencyKey: e.Effect, Destination: e.Destination, Route: e.Route, Source: string(e.Event.Source), EventID: string(e.Event.EventID),
+			State: e.State, Attempt: e.Attempt, CreatedAt: e.At, ResponseStatus: e.ResponseStatus, Error: e.Error,
+		})
+	}
+	return view
+}
+
+// viewOfRun is what was counted, and what came of it.
+func (m manyOrder) viewOfRun(counted runs.Preview, run runs.Run) any {
+	if run.OfEvents() {
+		view := replayOf(counted)
+		view.Run, view.Replayed, view.Reopened, view.Stopped, view.Command = run.ID, run.Changed, run.Reopened, run.State != runs.Done, m.restOf(run)
+		return view
+	}
+	view := effectsOf(counted)
+	view.Run, view.Changed, view.Stopped, view.Command = run.ID, run.Changed, run.State != runs.Done, m.restOf(run)
+	return view
+}
+
+func effectsOf(v runs.Preview) manyView {
+	return manyView{
+		Action: v.Order.Action, AsOf: v.Order.Effects.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered,
+		Unclear: v.Unclear, WhyUnclear: v.WhyUnclear,
+	}
+}
+
+func replayOf(v runs.Preview) replayView {
+	return replayView{Action: v.Order.Action, Selected: v.Selected, Unclear: v.Unclear, WhyUnclear: v.WhyUnclear}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// text is what a query finds.
+func (s *system) text(t *testing.T, query string, args ...any) string {
+	t.Helper()
+	var text string
+	require.NoError(t, s.pool.QueryRow(t.Context(), query, args...).Scan(&text))
+	return text
+}
+
+// alone is a database with n failed effects, and no process at it.
+func alone(t *testing.T, n int) *system {
+	t.Helper()
+	s := &system{pool: pgtest.New(t), configPath: filepath.Join(t.TempDir(), "hooklatch.yaml")}
+	require.NoError(t, os.WriteFile(s.configPath, fmt.Appendf(nil, "database: {url: %s}\n", scalar(pgtest.URL(t, s.pool))), 0o600))
+	_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`
+		SET session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, generation, idempotency_key, route, destination, queue, policy, request_type, request_body,
+			state, first_attempt_at, attempt, last_attempt_at, response_status, finished_at, error)
+		SELECT 'enqueue:app', 'k' || i, 1, hooklatch.idempotency_key('enqueue:app', 'k' || i, 1), '', 'app', 'dst_app',
+			'at_least_once', 'application/json', '{}', 'failed', at, 1, at, 404, at, 'HTTP 404 Not Found'
+		FROM generate_series(1, %d) AS i, now() AS at;
+		RESET session_replication_role`, n))
+	require.NoError(t, err)
+	return s
+}
+
+func (s *system) retryAll(more ...string) []string {
+	return s.args(append([]string{"effects", "retry", "--state", "failed", "--as", "ann"}, more...)...)
+}
+
+func (s *system) changes(t *testing.T, n int) func() bool {
+	return func() bool { return s.counts(t, n, `SELECT COALESCE(sum(changed), 0) FROM hooklatch.replay_runs`) }
+}
+
+// A command works its run off where no worker runs. An interrupt pauses it, and what was
+// counted adds up when another command goes on.
+func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	s := alone(t, n)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var c command
+	ended := make(chan int)
+	go func() {
+		ended <- c.run(ctx, s.retryAll("--rate", "20", "--yes", "--name", "after the fix", "--reason", "it is up")...)
+	}()
+	require.Eventually(t, s.changes(t, 20), patience, tick)
+	interrupt()
+	require.Equal(t, exitFailed, <-ended)
+	require.Equal(t, "20 of 50 effects tried again\n", c.stdout.String())
+	require.Contains(t, c.stderr.String(), "run 1: retry effects: state failed\n")
+	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch replays resume 1\nhooklatch: interrupted\n")
+	require.Equal(t, "it is up; interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause' AND who = 'ann'`))
+
+	listed := must(t, s.args("replays", "list")...)
+	require.Regexp(t, `(?m)^RUN +BEGAN +STATE +WHAT +DONE +BY +NAME$`, listed)
+	require.Regexp(t, `(?m)^1 +20\S+ \S+ +paused +retry effects: state failed +20 of 50 +ann +after the fix$`, listed)
+	show := must(t, s.args("replays", "show", "1")...)
+	for _, line := range []string{
+		`name +after the fix`, `what +retry effects: state failed`, `ordered +20.* by ann, cli: it is up`, `state +paused since 20.*Z`,
+		`pace +at most 20 in a second`, `done +20 of 50 effects tried again`,
+	} {
+		require.Regexp(t, "(?m)^"+line+"$", show)
+	}
+
+	require.Equal(t, "run 1 is let go as fast as it goes\n", must(t, s.args("replays", "pace", "1", "0")...))
+	require.Equal(t, "50 effects tried again\n", must(t, s.args("replays", "resume", "1", "--here")...))
+	require.Equal(t, n, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: it is up (run 1)'`))
+	var run life.Run
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("replays", "show", "1", "--json")...)), &run))
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
+	require.Equal(t, int64(n), run.Total)
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.retry'`), "one order, one row")
+}
+
+func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
+	t.Parallel()
+	s := alone(t, 5)
+	require.Equal(t, "run 1: retry effects: state failed\nlook at it with:\n  hooklatch replays show 1\n", must(t, s.retryAll("--yes", "--detach")...))
+	require.True(t, s.changes(t, 0)())
+	require.Contains(t, must(t, s.args("replays", "show", "1")...), ", waits for a process\n")
+
+	// Another process has it in its hands: the command waits, and an interrupt pauses it all
+	// the same.
+	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET worker = gen_random_uuid(), leased_until = now() + interval '1 hour'`)
+	require.NoError(t, err)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var c command
+	ended := make(chan int)
+	go func() { ended <- c.run(ctx, s.args("replays", "resume", "1", "--here")...) }()
+	require.Eventually(t, func() bool { return c.stderr.String() == "run 1: retry effects: state failed\n" }, patience, tick)
+	interrupt()
+	require.Equal(t, exitFailed, <-ended)
+	require.Equal(t, "0 effects tried again\n", c.stdout.String())
+	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
+
+	var run life.Run
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("replays", "resume", "1", "--here", "--json")...)), &run))
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, int64(5), run.Changed)
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "replay", "--state", "skipped", "--yes", "--detach", "--json")...)), &run))
+	require.Equal(t, int64(2), run.ID)
+	require.Equal(t, runs.Running, run.State)
+	require.JSONEq(t, `{"state": "skipped", "last": -1}`, string(run.Filter))
+}
+
+// Who looks on is told that somebody else ended it.
+func TestARunIsStoppedBehindItsCommand(t *testing.T) {
+	t.Parallel()
+	for done, said := range map[string]string{"pause": "hooklatch: run 1 was paused meanwhile\n", "stop": "hooklatch: run 1 was stopped\n"} {
+		t.Run(done, func(t *testing.T) {
+			t.Parallel()
+			s := alone(t, 9)
+			var c command
+			ended := make(chan int)
+			go func() { ended <- c.run(t.Context(), s.retryAll("--rate", "3", "--yes", "--json")...) }()
+			require.Eventually(t, s.changes(t, 3), patience, tick)
+			must(t, s.args("replays", done, "1", "--as", "bob")...)
+			require.Equal(t, exitFailed, <-ended)
+			require.Contains(t, c.stderr.String(), said)
+			var v manyView
+			require.NoError(t, json.Unmarshal([]byte(c.stdout.String()), &v))
+			require.True(t, v.Stopped)
+			require.Equal(t, int64(9), v.Selected)
+			require.Equal(t, int64(s.count(t, `SELECT changed FROM hooklatch.replay_runs`)), v.Changed)
+			require.Equal(t, map[string]string{"pause": "hooklatch replays resume 1"}[done], v.Command)
+		})
+	}
+}
+
+func TestRunsAreSteeredByCommands(t *testing.T) {
+	t.Parallel()
+	s := alone(t, 1)
+	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...))
+	require.JSONEq(t, `[]`, must(t, s.args("replays", "list", "--json")...))
+	must(t, s.retryAll("--yes", "--detach")...)
+	must(t, s.retryAll("--yes", "--detach")...)
+	order := func(args ...string) string { return must(t, s.args(append([]string{"replays"}, args...)...)...) }
+	refused := func(said string, args ...string) {
+		t.Helper()
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"replays"}, args...)...)...))
+		require.Equal(t, "hooklatch: "+said+"\n", c.stderr.String())
+	}
+	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
+	refused("the run is paused already", "pause", "1")
+	require.Equal(t, "run 1 is bound to 2.5 in a second\n", order("pace", "1", "2.5"))
+	require.JSONEq(t, `{"action": "run.resume", "target": "run 1", "result": "resumed"}`, order("resume", "1", "--json"))
+	refused("the run is running already", "resume", "1")
+	require.Equal(t, "run 1 is stopped\n", order("stop", "1"))
+	refused("the run is stopped: nothing more is done", "resume", "1", "--here")
+	for _, args := range [][]string{{"show", "99"}, {"pause", "99"}, {"resume", "99"}, {"resume", "99", "--here"}, {"stop", "99"}, {"pace", "99", "1"}} {
+		refused("there is no run 99; see them with: hooklatch replays list", args...)
+	}
+	require.Equal(t, "run.pause bob too fast (run 1)", s.text(t,
+		`SELECT concat_ws(' ', action, who, reason) || ' (run ' || run_id || ')' FROM hooklatch.operator_log WHERE action = 'run.pause'`))
+
+	var listed []life.Run
+	require.NoError(t, json.Unmarshal([]byte(order("list", "--json", "--limit", "1")), &listed))
+	require.Len(t, listed, 1)
+	require.Equal(t, int64(2), listed[0].ID, "the newest first")
+	matchesGolden(t, "replays_list", order("list", "--json"))
+}
