@@ -29,8 +29,8 @@ func (b *bundle) traced() *tracetest.InMemoryExporter {
 	return exporter
 }
 
-// runs are the ended spans of the name, in order.
-func runs(exporter *tracetest.InMemoryExporter, name string) []tracetest.SpanStub {
+// spansOf are the ended spans of the name, in order.
+func spansOf(exporter *tracetest.InMemoryExporter, name string) []tracetest.SpanStub {
 	var found []tracetest.SpanStub
 	for _, span := range exporter.GetSpans() {
 		if span.Name == name {
@@ -93,13 +93,13 @@ func TestDispatchAndFirstAttemptContinueTheTraceOfTheDelivery(t *testing.T) {
 	next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 
-	dispatch := runs(spans, "process dispatch")[0]
+	dispatch := spansOf(spans, "process dispatch")[0]
 	requireChild(t, dispatch, received(t))
-	attempts := runs(spans, "process effect")
+	attempts := spansOf(spans, "process effect")
 	require.Len(t, attempts, 2)
 	requireChild(t, attempts[0], dispatch.SpanContext)
 	requireRoot(t, attempts[1], dispatch.SpanContext)
-	calls := runs(spans, "POST app")
+	calls := spansOf(spans, "POST app")
 	require.Len(t, calls, 2)
 	requireChild(t, calls[0], attempts[0].SpanContext)
 	requireChild(t, calls[1], attempts[1].SpanContext)
@@ -150,9 +150,9 @@ func TestReplayBeginsATraceOfItsOwn(t *testing.T) {
 		ledger.Operator{Who: "ann", Via: "test"}, inbox.ReplayOptions{NewKeys: true})
 	require.NoError(t, err)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
-	dispatch := runs(spans, "process dispatch")[0]
+	dispatch := spansOf(spans, "process dispatch")[0]
 	requireRoot(t, dispatch, received(t))
-	requireChild(t, runs(spans, "process effect")[0], dispatch.SpanContext)
+	requireChild(t, spansOf(spans, "process effect")[0], dispatch.SpanContext)
 }
 
 func TestWorkAnHourLaterBeginsATraceOfItsOwn(t *testing.T) {
@@ -169,12 +169,12 @@ func TestWorkAnHourLaterBeginsATraceOfItsOwn(t *testing.T) {
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 
 	dispatches := map[string]tracetest.SpanStub{}
-	for _, span := range runs(spans, "process dispatch") {
+	for _, span := range spansOf(spans, "process dispatch") {
 		dispatches[eventOf(span)] = span
 	}
 	requireRoot(t, dispatches["evt_1"], received(t))
 	requireChild(t, dispatches["evt_2"], received(t))
-	attempts := runs(spans, "process effect")
+	attempts := spansOf(spans, "process effect")
 	require.Len(t, attempts, 2)
 	for _, attempt := range attempts {
 		if eventOf(attempt) == "evt_1" {
@@ -232,8 +232,8 @@ func TestStatementIsASpanOfItsAttempt(t *testing.T) {
 	events := b.start(t, b.worker(t))
 	next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 
-	call := runs(spans, "SQL books")[0]
-	attempt := runs(spans, "process effect")[0]
+	call := spansOf(spans, "SQL books")[0]
+	attempt := spansOf(spans, "process effect")[0]
 	requireChild(t, call, attempt.SpanContext)
 	require.Subset(t, call.Attributes, []attribute.KeyValue{
 		attribute.String("db.system.name", "postgresql"),
@@ -258,5 +258,5 @@ func TestEnqueuedEffectIsLinkedToTheTraceOfTheApplication(t *testing.T) {
 	}))
 	span.End()
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
-	requireRoot(t, runs(spans, "process effect")[0], span.SpanContext())
+	requireRoot(t, spansOf(spans, "process effect")[0], span.SpanContext())
 }

@@ -107,18 +107,19 @@ func (o Order) Record() (json.RawMessage, error) {
 	return text, nil
 }
 
-// read fills the selection in from what Record wrote.
-func (o *Order) read(text json.RawMessage) (err error) {
+// selecting is the order with the selection that Record wrote.
+func (o Order) selecting(text json.RawMessage) (Order, error) {
 	if !o.OfEvents() {
+		var err error
 		o.Effects, err = ledger.ReadSelection(text)
-		return err
+		return o, err
 	}
 	var e eventsRecord
 	if err := json.Unmarshal(text, &e); err != nil {
-		return fmt.Errorf("read a selection of events: %w", err)
+		return o, fmt.Errorf("read a selection of events: %w", err)
 	}
 	o.Events = EventSelection(e)
-	return nil
+	return o, nil
 }
 
 // Words say what the order selects, and what it does to it.

@@ -107,7 +107,7 @@ func scanRun(row pgx.CollectableRow) (Run, error) {
 		&r.By.Who, &r.By.Role, &r.By.Via, &r.By.Reason, &r.By.RequestID, &r.CreatedAt, &r.State, &r.Since, &r.Error, &r.place,
 		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Worked)
 	if err == nil {
-		err = r.read(filter)
+		r.Order, err = r.selecting(filter)
 	}
 	return r, err
 }

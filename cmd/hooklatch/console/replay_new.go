@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -40,9 +41,7 @@ func (p newRunPage) Action() string { return "/replays/new?" + p.Query.Encode() 
 // Onward is the query that counts on from here.
 func (p newRunPage) Onward() string {
 	next := url.Values{"after": {p.Place}, "counted": {countsText(p.Counts)}}
-	for name, values := range p.Query {
-		next[name] = values
-	}
+	maps.Copy(next, p.Query)
 	return "?" + next.Encode()
 }
 
