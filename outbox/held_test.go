@@ -8,6 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
@@ -42,9 +43,10 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "a replay guard holds it until it is released or dropped")
-	all, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{Source: "github"}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{})
+	r := b.runsOf(t)
+	all, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "github"}}, ann)
 	require.NoError(t, err)
-	require.Zero(t, all.Seen)
+	require.Zero(t, b.workOff(t, r, all.ID, nil).Counts)
 	held, err = b.Event(t.Context(), ref)
 	require.NoError(t, err)
 	require.Equal(t, inbox.Held, held.Outcome)
@@ -59,7 +61,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, inbox.Received, released.Outcome)
 	require.Empty(t, released.Error)
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind <> 'upkeep.run'`))
 	done, err = b.Dispatch(t.Context(), Dispatch{Event: released})
 	require.NoError(t, err)
 	require.True(t, done.Fenced)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // skipped stores events that no route wanted.
@@ -22,85 +23,107 @@ func (b *bundle) skipped(t *testing.T, source string, n int) {
 	}
 }
 
-func TestReplayManyByFilter(t *testing.T) {
+func replayOf(s runs.EventSelection) runs.Order {
+	return runs.Order{Action: ledger.ActionReplayEvent, Events: s}
+}
+
+func TestAReplayTakesWhatAllItsFieldsName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	r := b.runsOf(t)
 	b.skipped(t, "stripe", 5)
 	b.skipped(t, "github", 2)
 	b.accepted(t, "stripe", "evt_waiting")
 	b.dispatched(t, "evt_done", ledger.AtLeastOnce)
 	for name, c := range map[string]struct {
-		filter inbox.ReplayFilter
-		want   int64
+		s    runs.EventSelection
+		want int64
 	}{
-		"all":     {inbox.ReplayFilter{}, 8},
-		"source":  {inbox.ReplayFilter{Source: "github"}, 2},
-		"type":    {inbox.ReplayFilter{Type: "invoice.paid"}, 8},
-		"no type": {inbox.ReplayFilter{Type: "other"}, 0},
-		"state":   {inbox.ReplayFilter{State: inbox.Skipped}, 7},
-		"from":    {inbox.ReplayFilter{From: time.Now().Add(time.Hour)}, 0},
-		"until":   {inbox.ReplayFilter{Until: time.Now().Add(-time.Hour)}, 0},
-		"between": {inbox.ReplayFilter{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
+		"all":     {runs.EventSelection{}, 8},
+		"source":  {runs.EventSelection{Source: "github"}, 2},
+		"type":    {runs.EventSelection{Type: "invoice.paid"}, 8},
+		"no type": {runs.EventSelection{Type: "other"}, 0},
+		"state":   {runs.EventSelection{State: inbox.Skipped}, 7},
+		"from":    {runs.EventSelection{From: time.Now().Add(time.Hour)}, 0},
+		"until":   {runs.EventSelection{Until: time.Now().Add(-time.Hour)}, 0},
+		"between": {runs.EventSelection{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
 	} {
-		preview, err := b.PreviewReplay(t.Context(), c.filter, nil)
+		preview, err := r.Preview(t.Context(), replayOf(c.s), runs.Bite{})
 		require.NoError(t, err)
 		require.Equal(t, c.want, preview.Selected, name)
-		require.Len(t, preview.Sample, int(min(c.want, 5)), name)
+		require.Len(t, preview.Sample, int(c.want), name)
 	}
-	var seen []inbox.ReplayProgress
-	filter := inbox.ReplayFilter{Source: "stripe", State: inbox.Skipped, Match: func(e *inbox.Event) (bool, error) {
-		require.NotEmpty(t, e.Body)
-		if e.EventID == "evt_003" {
-			return false, errors.New("no such key")
-		}
-		return e.EventID != "evt_002", nil
-	}}
-	preview, err := b.PreviewReplay(t.Context(), filter, nil)
-	require.NoError(t, err)
-	require.Equal(t, int64(3), preview.Selected, "the condition is evaluated")
-	require.Equal(t, int64(1), preview.Unclear)
-	require.ErrorContains(t, preview.WhyUnclear, "no such key")
-	require.EqualValues(t, "evt_000", preview.Sample[0].EventID)
-	done, err := b.ReplayMany(t.Context(), filter, ann, inbox.ReplayOptions{}, inbox.ReplayPace{Progress: func(p inbox.ReplayProgress) { seen = append(seen, p) }})
-	require.NoError(t, err)
-	require.Equal(t, int64(5), done.Total)
-	require.Equal(t, int64(5), done.Seen)
-	require.Equal(t, int64(3), done.Replayed)
-	require.Equal(t, int64(1), done.Unclear)
-	require.Len(t, seen, 5)
-	require.EqualValues(t, "evt_004", seen[4].Last.EventID, "in the order they were accepted")
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by = 'ann'`), "recorded (I11)")
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'stripe' AND outcome = 'received' AND generation = 2`))
-	log := b.actions(t)
-	require.Len(t, log, 3)
-	require.Equal(t, log[0].RequestID, log[2].RequestID, "one order")
+	for wrong, s := range map[string]runs.EventSelection{
+		"are not replayed, only those":        {State: inbox.Received},
+		"the selection ends before it begins": {From: time.Now(), Until: time.Now().Add(-time.Hour)},
+	} {
+		_, err := r.Begin(t.Context(), replayOf(s), ann)
+		require.ErrorContains(t, err, wrong)
+	}
 }
 
-// More than one page, and somebody changes his mind.
-func TestReplayManyIsCancelled(t *testing.T) {
+// A condition may ask for what is in the body, and events are replayed in the order they
+// were accepted.
+func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.skipped(t, "stripe", 5)
+	r, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) {
+		return func(e *inbox.Event) (bool, error) { return len(e.Body) > 0 && e.EventID != "evt_002", nil }, nil
+	})
+	require.NoError(t, err)
+	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{When: "its body"}), ann)
+	require.NoError(t, err)
+	require.Equal(t, int64(4), b.workOff(t, r, run.ID, nil).Changed)
+	rows, err := b.pool.Query(t.Context(), `SELECT event_id FROM hooklatch.event_replays ORDER BY requested_at, event_id`)
+	require.NoError(t, err)
+	var order []string
+	for rows.Next() {
+		var id string
+		require.NoError(t, rows.Scan(&id))
+		order = append(order, id)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, []string{"evt_000", "evt_001", "evt_003", "evt_004"}, order)
+	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received' AND generation = 2`))
+	require.Len(t, b.actions(t), 1, "one order")
+}
+
+// More than one page, and somebody changes his mind twice.
+func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
 	const pageful = 200 // more than one page
-	_, err := b.Accept(t.Context(), delivery("stripe", manyIDs(pageful+50)...))
+	ids := make([]string, pageful+50)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("evt_%05d", i)
+	}
+	_, err := b.Accept(t.Context(), delivery("stripe", ids...))
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'skipped'`)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	enough := errors.New("enough")
-	done, err := b.ReplayMany(ctx, inbox.ReplayFilter{}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{Progress: func(p inbox.ReplayProgress) {
-		if p.Seen == pageful+10 {
-			cancel(enough)
+	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{}), ann)
+	require.NoError(t, err)
+	ctx, cut := context.WithCancelCause(t.Context())
+	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
+		if at.Changed == pageful+10 {
+			cut(errors.New("enough"))
 		}
-	}})
-	require.Error(t, err)
-	require.Equal(t, int64(pageful+10), done.Replayed)
+	})
+	require.NoError(t, err)
+	require.Equal(t, runs.Running, run.State)
+	require.Equal(t, int64(pageful+10), run.Changed)
 	require.Equal(t, pageful+10, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+	require.Equal(t, runs.Counts{Selected: pageful + 50, Changed: pageful + 50}, b.workOff(t, r, run.ID, nil).Counts)
+	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
 // More events lie between two of a replay than one statement looks at.
-func TestReplayManyFindsWhatIsFarApart(t *testing.T) {
+func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	r := b.runsOf(t)
 	b.skipped(t, "stripe", 1)
 	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
 		INSERT INTO hooklatch.processed_events (
@@ -112,34 +135,25 @@ func TestReplayManyFindsWhatIsFarApart(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Dispatch(t.Context(), Dispatch{Event: b.accepted(t, "stripe", "evt_last")})
 	require.NoError(t, err)
-	preview, err := b.PreviewReplay(t.Context(), inbox.ReplayFilter{Source: "stripe"}, nil)
-	require.NoError(t, err)
-	require.Equal(t, int64(2), preview.Selected)
-	require.Len(t, preview.Sample, 2)
-	everything, err := b.PreviewReplay(t.Context(), inbox.ReplayFilter{}, nil)
+	everything, err := r.Preview(t.Context(), replayOf(runs.EventSelection{}), runs.Bite{})
 	require.NoError(t, err)
 	require.Equal(t, int64(41_002), everything.Selected)
-	done, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{Source: "stripe"}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{})
+	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{Source: "stripe"}), ann)
 	require.NoError(t, err)
-	require.Equal(t, int64(2), done.Replayed)
-	require.EqualValues(t, "evt_last", done.Last.EventID)
+	require.Equal(t, runs.Counts{Selected: 2, Changed: 2}, b.workOff(t, r, run.ID, nil).Counts)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE event_id = 'evt_last'`))
 }
 
-func TestReplayManyKeepsItsPace(t *testing.T) {
+func TestAReplayKeepsItsPace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	r := b.runsOf(t)
 	b.skipped(t, "stripe", 6)
-	began := time.Now()
-	done, err := b.ReplayMany(t.Context(), inbox.ReplayFilter{}, ann, inbox.ReplayOptions{}, inbox.ReplayPace{PerSecond: 50})
+	order := replayOf(runs.EventSelection{})
+	order.PerSecond = 50
+	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
-	require.Equal(t, int64(6), done.Replayed)
+	began := time.Now()
+	require.Equal(t, int64(6), b.workOff(t, r, run.ID, nil).Changed)
 	require.GreaterOrEqual(t, time.Since(began), 95*time.Millisecond)
-}
-
-func manyIDs(n int) []string {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("evt_%05d", i)
-	}
-	return ids
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // An erased event is known again, and nothing of it is done any more.
@@ -35,9 +36,7 @@ func TestErasedEventsStayDuplicates(t *testing.T) {
 	_, err := b.Inbox().Replay(t.Context(), ref("evt_1"), ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "its content was erased on ")
-	preview, err := b.Inbox().PreviewReplay(t.Context(), inbox.ReplayFilter{Source: "shop"}, nil)
-	require.NoError(t, err)
-	require.Zero(t, preview.Selected)
+	require.Zero(t, b.selected(t, runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "shop"}}))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase' AND target = 'shop/evt_1' AND who = 'ann'`))
 
 	_, err = b.Erasure().Event(t.Context(), ref("evt_9"), ann, erasure.Order{})
@@ -53,9 +52,19 @@ func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	b.erase(t, "evt_1")
 	err := b.Ledger().Retry(t.Context(), effect.IdempotencyKey(), ann)
 	require.ErrorContains(t, err, "the request of the effect is erased by ann: there is nothing to send")
-	preview, err := b.Ledger().PreviewEffects(t.Context(), ledger.ActionRetryEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}}, nil)
+	require.Zero(t, b.selected(t, runs.Order{
+		Action: ledger.ActionRetryEffect, Effects: ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}},
+	}))
+}
+
+// selected is how many an order would be done to.
+func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
+	t.Helper()
+	r, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) { return nil, nil }) // no order has one
 	require.NoError(t, err)
-	require.Zero(t, preview.Selected)
+	v, err := r.Preview(t.Context(), order, runs.Bite{})
+	require.NoError(t, err)
+	return v.Selected
 }
 
 // Of a body that others need only the event's own part goes.

@@ -20,6 +20,19 @@ const (
 	replayLook = 20_000
 )
 
+// ReplayFilter selects events to replay. Empty fields take all. An event that
+// waits for its dispatch, or that a replay guard held, is never among them.
+type ReplayFilter struct {
+	Source identity.Source
+	Type   string    // or a pattern of package wildcard, like invoice.*
+	State  Outcome   // dispatched, skipped or failed
+	From   time.Time // received at or after
+	Until  time.Time // received before
+	// Match decides by what is in the event, its body included. An event for
+	// which it fails is left out.
+	Match func(*Event) (bool, error)
+}
+
 // replayable are the events of a filter, Match aside.
 type replayable struct {
 	Source       identity.Source
@@ -106,12 +119,6 @@ func (i *Inbox) EachReplayable(ctx context.Context, f ReplayFilter, after, last 
 		}
 	}
 	return nil
-}
-
-// eachReplayable calls do for all events of f up to last.
-func (i *Inbox) eachReplayable(ctx context.Context, f ReplayFilter, last int64, do func(ref identity.EventRef, yes bool, unclear error) error) error {
-	return i.EachReplayable(ctx, f, 0, last,
-		func(c Candidate) error { return do(c.EventRef, c.Yes, c.Unclear) }, func(int64) error { return nil })
 }
 
 // replayable returns the next events of f and after which one the next call goes on,

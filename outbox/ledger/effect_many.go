@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/throttle"
 )
 
-const (
-	// orderBatch is how many effects share a transaction of an order about many.
-	orderBatch = 200
-	// sampleSize is how many effects a preview shows.
-	sampleSize = 5
-)
+// orderBatch is how many effects share a transaction of an order about many.
+const orderBatch = 200
 
 // EffectsPreview is what an order about many effects would be done to.
 type EffectsPreview struct {
@@ -39,7 +34,6 @@ type EffectsPreview struct {
 	// WhyUnclear.
 	Unclear    int64
 	WhyUnclear error
-	Sample     []SelectedEffect // the first of Selected
 }
 
 // EffectsProgress is how far an order about many effects has come.
@@ -55,25 +49,6 @@ type EffectsPace struct {
 	PerSecond float64 // effects per second; 0: as fast as it goes
 	// Progress is called after each batch, and while none is found. Nil: nobody.
 	Progress func(EffectsProgress)
-}
-
-// PreviewEffects counts what an order would be done to, and shows some of it. It
-// changes nothing. Progress may be nil.
-func (l *Ledger) PreviewEffects(ctx context.Context, action Action, s EffectSelection, progress func(EffectsProgress)) (EffectsPreview, error) {
-	var seen EffectsProgress
-	err := s.Validate(action)
-	if err == nil {
-		err = l.EachBatch(ctx, action, s, Place{}, &seen.EffectsPreview, math.MaxInt, func([]SelectedEffect, Place) error {
-			if progress != nil {
-				progress(seen)
-			}
-			return nil
-		})
-	}
-	if err != nil {
-		return seen.EffectsPreview, fmt.Errorf("preview of %s: %w", action, err)
-	}
-	return seen.EffectsPreview, nil
 }
 
 // ActOnEffects does an action to the effects of a selection, in the order they
@@ -198,9 +173,6 @@ func (l *Ledger) take(ctx context.Context, action Action, s EffectSelection, see
 			}
 		}
 		seen.Selected++
-		if len(seen.Sample) < sampleSize {
-			seen.Sample = append(seen.Sample, e)
-		}
 		taken = append(taken, e)
 	}
 	return taken, nil
