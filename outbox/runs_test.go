@@ -264,6 +264,42 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	}, words)
 }
 
+// A pace holds from one worker to the next, and one that waits for its turn learns that it
+// was paused.
+func TestAPaceHoldsInOtherHands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.manyFailed(t, 10, "app")
+	order := retryAt("app")
+	order.PerSecond = 0.001
+	run, err := r.Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	for range 3 { // each has less time than that
+		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
+		require.NoError(t, err)
+		require.Equal(t, int64(1), run.Changed)
+		require.Equal(t, int64(1), run.Selected, "what waits for its turn is not counted yet")
+		require.False(t, run.Worked)
+	}
+	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
+	require.Equal(t, int64(10), b.workOff(t, r, run.ID, nil).Changed, "a new pace is in force at once")
+
+	b.manyFailed(t, 10, "crm")
+	order.Effects = failedAt("crm")
+	run, err = r.Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	looks := 0
+	run = b.workOff(t, r, run.ID, func(at runs.Run) {
+		require.Equal(t, int64(1), at.Changed)
+		if looks++; looks == 2 { // it waits, and says that it is there
+			require.NoError(t, r.Pause(t.Context(), run.ID, ann))
+		}
+	})
+	require.Equal(t, runs.Paused, run.State)
+	require.Equal(t, runs.Counts{Selected: 1, Changed: 1}, run.Counts)
+}
+
 func TestARunReplaysEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -111,7 +111,7 @@ func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	require.Eventually(t, func() bool { return c.stderr.String() == "run 1: retry effects: state failed\n" }, patience, tick)
 	interrupt()
 	require.Equal(t, exitFailed, <-ended)
-	require.Equal(t, "0 effects tried again\n", c.stdout.String())
+	require.Equal(t, "0 of 5 effects tried again\n", c.stdout.String())
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 
 	var run life.Run

@@ -62,20 +62,30 @@ type replayablePage struct {
 
 // countReplayable counts the events of f up to the last that there is now.
 func (i *Inbox) countReplayable(ctx context.Context, f ReplayFilter) (count, last int64, err error) {
-	db := pipeline.ByIndex{Sender: i.readPool}
 	if last, err = i.Newest(ctx); err != nil {
 		return 0, 0, err
 	}
-	for slice := (replayableSlice{replayable: f.replayable(), Last: last, Look: replayLook}); slice.After < last; {
+	for after := int64(0); after < last; {
 		var found int64
-		if err := i.sql.CountReplayable.With(slice).QueryRow(ctx, db).Scan(&found, &slice.After); err != nil {
-			return 0, 0, fmt.Errorf("count events to replay: %w", err)
+		if found, after, err = i.CountReplayable(ctx, f, after, last); err != nil {
+			return 0, 0, err
 		}
-		if count += found; slice.After == 0 {
-			break
-		}
+		count += found
 	}
 	return count, last, nil
+}
+
+// CountReplayable counts the next events of f between two places, Match aside, and says up
+// to which place: last at the end.
+func (i *Inbox) CountReplayable(ctx context.Context, f ReplayFilter, after, last int64) (found, next int64, err error) {
+	slice := replayableSlice{replayable: f.replayable(), After: after, Last: last, Look: replayLook}
+	if err := i.sql.CountReplayable.With(slice).QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&found, &next); err != nil {
+		return 0, 0, fmt.Errorf("count events to replay: %w", err)
+	}
+	if next == 0 {
+		next = last
+	}
+	return found, next, nil
 }
 
 // Candidate is an event that a replay looks at.

@@ -39,11 +39,11 @@ func (s *shift) effects(ctx context.Context) error {
 		if err := s.mayNot(seen.Selected); err != nil {
 			return err
 		}
-		if err := s.wait(ctx, len(batch)); err != nil {
+		if err := s.wait(ctx); err != nil {
 			return err
 		}
 		s.run.saw(seen)
-		return s.step(ctx, at.String(), func(ctx context.Context, tx pgx.Tx) (int64, int64, error) {
+		return s.step(ctx, at.String(), len(batch), func(ctx context.Context, tx pgx.Tx) (int64, int64, error) {
 			came, err := s.opts.Ledger.ActOnTx(ctx, tx, s.run.Action, s.run.Effects, by, batch)
 			return came.Affected, 0, err
 		})
@@ -68,11 +68,11 @@ func (s *shift) events(ctx context.Context, match func(*inbox.Event) (bool, erro
 		if err := s.mayNot(s.run.Selected + 1); err != nil {
 			return err
 		}
-		if err := s.wait(ctx, 1); err != nil {
+		if err := s.wait(ctx); err != nil {
 			return err
 		}
 		s.run.judged(c)
-		return s.step(ctx, strconv.FormatInt(c.AcceptSeq, 10), func(ctx context.Context, tx pgx.Tx) (int64, int64, error) {
+		return s.step(ctx, strconv.FormatInt(c.AcceptSeq, 10), 1, func(ctx context.Context, tx pgx.Tx) (int64, int64, error) {
 			replayed, err := s.opts.Inbox.ReplayTx(ctx, tx, c.EventRef, s.run.By, opts)
 			if errors.Is(err, inbox.ErrNotReplayable) || errors.Is(err, ledger.ErrNotFound) { // somebody was faster
 				return 0, 0, nil

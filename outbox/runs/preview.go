@@ -112,14 +112,14 @@ func (r *Runs) previewEvents(ctx context.Context, v *Preview, match func(*inbox.
 	if err != nil {
 		return err
 	}
+	if match == nil {
+		return r.countEvents(ctx, v, after, enough)
+	}
 	var sampled []identity.EventRef
 	err = r.opts.Inbox.EachReplayable(ctx, v.Order.filter(match), after, v.Order.Events.Last, func(c inbox.Candidate) error {
 		v.judged(c)
 		if c.Yes && len(sampled) < sampleSize {
 			sampled = append(sampled, c.EventRef)
-		}
-		if match == nil { // a page is soon counted
-			return nil
 		}
 		v.Place = strconv.FormatInt(c.AcceptSeq, 10)
 		return enough()
@@ -130,16 +130,53 @@ func (r *Runs) previewEvents(ctx context.Context, v *Preview, match func(*inbox.
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	found, readErr := r.opts.Inbox.EventsByRef(ctx, sampled)
-	if readErr != nil {
-		return readErr
+	if sampleErr := r.sampleEvents(ctx, v, sampled); sampleErr != nil {
+		return sampleErr
+	}
+	return err
+}
+
+// countEvents counts without looking at each, where no condition has to be asked.
+func (r *Runs) countEvents(ctx context.Context, v *Preview, after int64, enough func() error) error {
+	filter, last := v.Order.filter(nil), v.Order.Events.Last
+	var sampled []identity.EventRef
+	err := r.opts.Inbox.EachReplayable(ctx, filter, after, last, func(c inbox.Candidate) error {
+		if sampled = append(sampled, c.EventRef); len(sampled) == sampleSize {
+			return errEnough
+		}
+		return nil
+	}, func(int64) error { return enough() })
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if err := r.sampleEvents(ctx, v, sampled); err != nil {
+		return err
+	}
+	for after < last {
+		var found int64
+		if found, after, err = r.opts.Inbox.CountReplayable(ctx, filter, after, last); err != nil {
+			return err
+		}
+		v.Selected += found
+		v.Place = strconv.FormatInt(after, 10)
+		if err := enough(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runs) sampleEvents(ctx context.Context, v *Preview, sampled []identity.EventRef) error {
+	found, err := r.opts.Inbox.EventsByRef(ctx, sampled)
+	if err != nil {
+		return err
 	}
 	for _, ref := range sampled {
 		if e, there := found[ref]; there {
 			v.Sample = append(v.Sample, Sampled{Event: ref, EventType: e.Type, State: string(e.Outcome), At: e.ReceivedAt})
 		}
 	}
-	return err
+	return nil
 }
 
 // judged counts an event.

@@ -58,7 +58,8 @@ type Run struct {
 	Total     int64     // what was counted before. 0: nobody counted to the end.
 	Worked    bool      // a process is at it now
 
-	place string // what lies up to there is behind it
+	waits time.Duration // until its next batch, by its pace
+	place string        // what lies up to there is behind it
 }
 
 // Moved are those that had moved on when their turn came.
@@ -103,9 +104,11 @@ func (r *Runs) list(ctx context.Context, asked askedRuns) ([]Run, error) {
 func scanRun(row pgx.CollectableRow) (Run, error) {
 	var r Run
 	var filter []byte
+	var waits float64
 	err := row.Scan(&r.ID, &r.Name, &r.Action, &filter, &r.Most, &r.PerSecond,
 		&r.By.Who, &r.By.Role, &r.By.Via, &r.By.Reason, &r.By.RequestID, &r.CreatedAt, &r.State, &r.Since, &r.Error, &r.place,
-		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Worked)
+		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Worked, &waits)
+	r.waits = time.Duration(waits * float64(time.Second))
 	if err == nil {
 		r.Order, err = r.selecting(filter)
 	}

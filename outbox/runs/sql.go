@@ -74,7 +74,7 @@ type claim struct {
 type advance struct {
 	leased
 
-	LeaseSeconds                 float64
+	LeaseSeconds, RestSeconds    float64
 	Place                        string
 	Selected, Changed, Reopened  int64
 	InDoubt, Unrendered, Unclear int64

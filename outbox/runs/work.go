@@ -79,7 +79,8 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	if err != nil {
 		return err
 	}
-	s := &shift{Runs: r, leased: mine, run: run, until: until, progress: progress}
+	s := &shift{Runs: r, leased: mine, run: run, until: until, progress: progress, saved: run.Counts, stepped: time.Now()}
+	s.next = time.Now().Add(run.waits)
 	order, match, err := r.compiled(run.Order)
 	if err != nil { // it was right when it was ordered
 		return s.end(ctx, Failed, err.Error())
@@ -120,13 +121,15 @@ type shift struct {
 	progress func(Run)
 	next     time.Time // the next batch begins no sooner
 	stepped  time.Time // the place was written down last
+	saved    Counts    // with it
 }
 
-// step changes a batch and moves the place of the run behind it, in one transaction.
-// do returns how many it changed and reopened.
-func (s *shift) step(ctx context.Context, place string, do func(ctx context.Context, tx pgx.Tx) (changed, reopened int64, err error)) error {
+// step changes a batch of this many and moves the place of the run behind it, in one
+// transaction. do returns how many it changed and reopened.
+func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (changed, reopened int64, err error)) error {
 	var changed, reopened int64
-	var pace float64
+	var pace, rest float64
+	began := time.Now()
 	err := s.db.Do(ctx, "run.step", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		var at string
 		err := s.sql.LockRun.With(s.leased).QueryRow(ctx, tx).Scan(&at, &pace)
@@ -142,15 +145,18 @@ func (s *shift) step(ctx context.Context, place string, do func(ctx context.Cont
 		if at != s.run.place {
 			return errTaken
 		}
-		changed, reopened = 0, 0
+		changed, reopened, rest = 0, 0, 0
 		if do != nil {
+			if pace > 0 {
+				rest = float64(many) / pace
+			}
 			if changed, reopened, err = do(ctx, tx); err != nil {
 				return err
 			}
 		}
 		c := s.run.Counts
 		_, err = s.sql.Advance.With(advance{
-			leased: s.leased, LeaseSeconds: lease.Seconds(), Place: place, Selected: c.Selected, Changed: c.Changed + changed, Reopened: c.Reopened + reopened,
+			leased: s.leased, LeaseSeconds: lease.Seconds(), RestSeconds: rest, Place: place, Selected: c.Selected, Changed: c.Changed + changed, Reopened: c.Reopened + reopened,
 			InDoubt: c.InDoubt, Unrendered: c.Unrendered, Unclear: c.Unclear,
 		}).Exec(ctx, tx)
 		return err
@@ -159,8 +165,12 @@ func (s *shift) step(ctx context.Context, place string, do func(ctx context.Cont
 		return err
 	}
 	s.run.place, s.run.PerSecond, s.stepped = place, pace, time.Now()
+	if do != nil {
+		s.next = began.Add(time.Duration(rest * float64(time.Second)))
+	}
 	s.run.Changed += changed
 	s.run.Reopened += reopened
+	s.saved = s.run.Counts
 	if s.progress != nil {
 		s.progress(s.run)
 	}
@@ -170,12 +180,12 @@ func (s *shift) step(ctx context.Context, place string, do func(ctx context.Cont
 // passed writes a place down that nothing was found before, now and then.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
-		return errors.Join(s.step(ctx, place, nil), err)
+		return errors.Join(s.step(ctx, place, 0, nil), err)
 	}
 	if place == s.run.place || time.Since(s.stepped) < stepsApart {
 		return nil
 	}
-	return s.step(ctx, place, nil)
+	return s.step(ctx, place, 0, nil)
 }
 
 // over says why nothing more is to be begun.
@@ -197,32 +207,50 @@ func (s *shift) mayNot(selected int64) error {
 	return nil
 }
 
-// wait waits for the turn of the next batch, which is of this many.
-func (s *shift) wait(ctx context.Context, many int) error {
-	if err := s.over(ctx); err != nil {
-		return err
-	}
-	if pause := time.Until(s.next); pause > 0 {
-		if s.next.After(s.until) {
-			pause = time.Until(s.until)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+// lookAgain is how often a worker that waits for its turn says that it is there, and
+// learns whether a person has steered the run meanwhile.
+const lookAgain = 5 * time.Second
+
+// wait waits for the turn of the next batch.
+func (s *shift) wait(ctx context.Context) error {
+	for {
 		if err := s.over(ctx); err != nil {
 			return err
 		}
+		pause := time.Until(s.next)
+		if pause <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(min(pause, lookAgain, max(time.Until(s.until), 0))):
+		case <-ctx.Done():
+			continue
+		}
+		if time.Since(s.stepped) < lookAgain {
+			continue
+		}
+		pace := s.run.PerSecond
+		if err := s.look(ctx); err != nil {
+			return err
+		}
+		if s.run.PerSecond != pace { // it was changed: what is left of the wait is by another
+			s.next = time.Now()
+		}
 	}
-	if s.next = time.Now(); s.run.PerSecond > 0 {
-		s.next = s.next.Add(time.Duration(float64(many) / s.run.PerSecond * float64(time.Second)))
-	}
-	return nil
+}
+
+// look prolongs the lease and reads the pace, at the place where the run is.
+func (s *shift) look(ctx context.Context) error {
+	counts := s.run.Counts // some may be counted that are not behind the place yet
+	s.run.Counts = s.saved
+	err := s.step(ctx, s.run.place, 0, nil)
+	s.run.Counts = counts
+	return err
 }
 
 // end ends the run, with what was counted.
 func (s *shift) end(ctx context.Context, state State, why string) error {
-	err := s.step(ctx, s.run.place, nil)
+	err := s.step(ctx, s.run.place, 0, nil)
 	if err == nil {
 		err = s.db.Do(ctx, "run.end", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 			_, err := s.sql.End.With(end{leased: s.leased, State: state, Error: why}).Exec(ctx, tx)

@@ -30,6 +30,7 @@ CREATE TABLE hooklatch.replay_runs (
     worker       uuid,
     leased_until timestamptz      NOT NULL DEFAULT '-infinity',
     enqueued_at  timestamptz      NOT NULL DEFAULT now(),
+    next_at      timestamptz      NOT NULL DEFAULT '-infinity',
     CONSTRAINT replay_runs_state CHECK (state IN ('running', 'paused', 'stopped', 'done', 'failed'))
 );
 
@@ -49,6 +50,7 @@ COMMENT ON COLUMN hooklatch.replay_runs.in_doubt IS 'How many may have been appl
 COMMENT ON COLUMN hooklatch.replay_runs.unclear IS 'How many were left out because the condition failed for their events. Why is not kept: it may say what is in them.';
 COMMENT ON COLUMN hooklatch.replay_runs.total IS 'How many a preview counted. NULL: nobody counted to the end.';
 COMMENT ON COLUMN hooklatch.replay_runs.worker IS 'Who works it off until leased_until: no other may.';
+COMMENT ON COLUMN hooklatch.replay_runs.next_at IS 'Its next batch begins no sooner, by its pace.';
 COMMENT ON COLUMN hooklatch.replay_runs.enqueued_at IS 'When it was last given a job.';
 
 ALTER TABLE hooklatch.event_replays ADD COLUMN run_id bigint;

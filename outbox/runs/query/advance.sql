@@ -2,6 +2,7 @@
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',
+    next_at = CASE WHEN :rest_seconds > 0 THEN now() + :rest_seconds * interval '1 second' ELSE next_at END,
     place = :place,
     selected = :selected,
     changed = :changed,
