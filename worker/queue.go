@@ -23,8 +23,8 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that become part of a queue's name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each kind of upkeep, and some probes.
-const upkeepWorkers = 8
+// upkeepWorkers is enough for one job of each kind of upkeep, runsAtOnce, and some probes.
+const upkeepWorkers = 10
 
 // assignQueues gives a queue to every destination that names none.
 func assignQueues(destinations []DestinationOptions) {

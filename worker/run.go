@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -16,6 +17,13 @@ import (
 // time-out of any job.
 const runFor = 20 * time.Second
 
+// runsAtOnce is how many runs a process works off at a time: the upkeep shares its workers
+// with them, and nothing of it may wait for them.
+const runsAtOnce = 2
+
+// runBusy is when a job looks again that found no place.
+const runBusy = 2 * time.Second
+
 // runWorker works off what a person ordered about many.
 type runWorker struct {
 	river.WorkerDefaults[riverjob.RunArgs]
@@ -24,6 +32,12 @@ type runWorker struct {
 
 // Work implements river.Worker.
 func (w *runWorker) Work(ctx context.Context, job *river.Job[riverjob.RunArgs]) error {
+	select {
+	case w.runSlots <- struct{}{}:
+		defer func() { <-w.runSlots }()
+	default:
+		return river.JobSnooze(runBusy + rand.N(runBusy)) //nolint:gosec // no secret depends on it
+	}
 	run, err := w.runs.Work(ctx, job.Args.Run, time.Now().Add(runFor), nil)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ type Worker struct {
 
 	running      sync.WaitGroup
 	handlerSlots chan struct{}
+	runSlots     chan struct{}
 	foreign      sync.Map // sources and destinations of other processes that were logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
@@ -87,6 +88,7 @@ func New(opts Options) (*Worker, error) {
 		telemetry:    telemetry,
 		made:         time.Now(),
 		lanes:        make(map[string]*lane, len(opts.Destinations)),
+		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
 		// The server ends the transaction of a handler that ignores its context
 		// between the end of its run and the rescue of its job, so that its locks
