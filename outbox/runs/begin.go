@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -26,7 +27,8 @@ func (e *ManyError) Error() string {
 var ErrNoReason = errors.New("effects that may have been applied are not taken without a reason")
 
 // Begin writes a run down, with who ordered it. It is worked off from then on: by the
-// workers of the database, or by Work. An order with Most is counted before, and refused
+// workers of the database, or by Work. An order that is given again, with the same
+// RequestID, is the run that it was. An order with Most is counted before, and refused
 // when it selects more. Errors: *ManyError, ErrNoReason, ErrUnavailable.
 func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
 	run, err := r.begin(ctx, o, by)
@@ -64,7 +66,11 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	err = r.opts.Ledger.Act(ctx, by, ledger.Instruction{Action: o.Action, Target: o.Words(), Filter: filter},
 		func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 			var made int64
-			if err := r.sql.Begin.With(first).QueryRow(ctx, tx).Scan(&made); err != nil {
+			err := r.sql.Begin.With(first).QueryRow(ctx, tx).Scan(&made)
+			if errors.Is(err, pgx.ErrNoRows) {
+				err = errBegun
+			}
+			if err != nil {
 				return ledger.Consequence{}, fmt.Errorf("write it down: %w", err)
 			}
 			if err := r.opts.Jobs.InsertRuns(ctx, tx, []int64{made}); err != nil {
@@ -73,11 +79,17 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 			id = made
 			return ledger.Consequence{Result: fmt.Sprintf("run %d begins", made), Run: made}, nil
 		})
+	if errors.Is(err, errBegun) {
+		err = r.sql.RunOfRequest.With(ofRequest{RequestID: by.RequestID}).QueryRow(ctx, pipeline.ByIndex{Sender: r.read}).Scan(&id)
+	}
 	if err != nil {
 		return Run{}, err
 	}
 	return r.Get(ctx, id)
 }
+
+// errBegun: the same order was given before.
+var errBegun = errors.New("it has begun already")
 
 // countFor is how long an order without a bound is counted, so that a person sees how far
 // it is.

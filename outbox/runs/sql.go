@@ -16,18 +16,19 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	Advance    statement.Of[advance]
-	Begin      statement.Of[begin]
-	Claim      statement.Of[claim]
-	End        statement.Of[end]
-	Enqueue    statement.Bound
-	Idle       statement.Bound
-	LockRun    statement.Of[leased]
-	Release    statement.Of[leased]
-	Runs       statement.Of[askedRuns]
-	SetPace    statement.Of[setPace]
-	StateOfRun statement.Of[ofRun]
-	Steer      statement.Of[steer]
+	Advance      statement.Of[advance]
+	Begin        statement.Of[begin]
+	Claim        statement.Of[claim]
+	End          statement.Of[end]
+	Enqueue      statement.Bound
+	Idle         statement.Bound
+	LockRun      statement.Of[leased]
+	Release      statement.Of[leased]
+	RunOfRequest statement.Of[ofRequest]
+	Runs         statement.Of[askedRuns]
+	SetPace      statement.Of[setPace]
+	StateOfRun   statement.Of[ofRun]
+	Steer        statement.Of[steer]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -37,6 +38,8 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 // What statements take.
+
+type ofRequest struct{ RequestID string }
 
 type ofRun struct{ ID int64 }
 

@@ -14,7 +14,7 @@ CREATE TABLE hooklatch.replay_runs (
     role         text             NOT NULL DEFAULT '',
     via          text             NOT NULL,
     reason       text             NOT NULL DEFAULT '',
-    request_id   text             NOT NULL,
+    request_id   text             NOT NULL UNIQUE,
     created_at   timestamptz      NOT NULL DEFAULT now(),
     state        text             NOT NULL DEFAULT 'running',
     since        timestamptz      NOT NULL DEFAULT now(),
@@ -41,6 +41,7 @@ COMMENT ON COLUMN hooklatch.replay_runs.action IS 'What is done to each: event.r
 COMMENT ON COLUMN hooklatch.replay_runs.filter IS 'What selects them. Times in it stand still.';
 COMMENT ON COLUMN hooklatch.replay_runs.most IS 'How many it may select, by the role of who ordered it. 0: any number.';
 COMMENT ON COLUMN hooklatch.replay_runs.per_second IS 'How many are changed in a second, at most. 0: as many as can be.';
+COMMENT ON COLUMN hooklatch.replay_runs.request_id IS 'That of the order: one that is given twice begins one run.';
 COMMENT ON COLUMN hooklatch.replay_runs.since IS 'When it came to its state.';
 COMMENT ON COLUMN hooklatch.replay_runs.error IS 'Why it failed, or stopped by itself.';
 COMMENT ON COLUMN hooklatch.replay_runs.place IS 'What lies up to there is behind it. Moved in the transaction of what was changed.';

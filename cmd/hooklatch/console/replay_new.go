@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -32,6 +34,7 @@ type newRunPage struct {
 	Wrong    string     // what is missing in the form
 	Form     url.Values // as it was sent
 	Most     int64      // how many whoever looks may order. 0: any number.
+	Once     string     // names the order: sent twice, it is one
 	Commands []command
 }
 
@@ -107,6 +110,7 @@ func (c *Console) showPreview(w http.ResponseWriter, r *http.Request, status int
 		return refusedRun(err)
 	}
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, verbOf(o.Action), o.Most, fixedQuery(found.Order, q)
+	shown.Once = uuid.NewString()
 	shown.view = c.view(r, "replays", shown.Verb.Button+" many")
 	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
 	return c.render(w, status, "replay_new", shown)
@@ -158,7 +162,11 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 			return again(fmt.Sprintf("This is about more than %d. Type the word %s to order it.", moreThan, word))
 		}
 	}
-	run, err := c.runs.Begin(r.Context(), o, operatorOf(r, reason))
+	by := operatorOf(r, reason)
+	if once, err := uuid.Parse(r.PostForm.Get("once")); err == nil {
+		by.RequestID = once.String()
+	}
+	run, err := c.runs.Begin(r.Context(), o, by)
 	if errors.Is(err, commit.ErrUnavailable) {
 		return err
 	}

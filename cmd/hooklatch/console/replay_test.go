@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,6 +181,34 @@ func TestManyAreTyped(t *testing.T) {
 	require.Contains(t, got.Body.String(), "Type the word retry to order it")
 	require.Contains(t, got.Body.String(), `value="slip"`, "what was typed is still there")
 	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"typed": {"Retry"}}).Code)
+}
+
+// Whoever presses twice orders once.
+func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	preview := b.page(t, "/replays/new?of=effects&state=failed")
+	once := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(preview)
+	require.Len(t, once, 2)
+	path, form := orderOf(t, preview), url.Values{"once": {once[1]}}
+	var both sync.WaitGroup
+	leads := make([]string, 8)
+	for i := range leads {
+		both.Go(func() { leads[i] = b.post(path, form).Header().Get("Location") })
+	}
+	both.Wait()
+	for _, to := range leads {
+		require.Equal(t, leads[0], to)
+		require.NotEmpty(t, to)
+	}
+	all, err := b.runs(t).List(t.Context(), 0, 0)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/replays/new?of=effects&state=failed")), nil).Code, "another order is another run")
 }
 
 func TestARunIsSteeredFromItsPage(t *testing.T) {

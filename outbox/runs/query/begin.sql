@@ -1,4 +1,5 @@
--- A run, as it begins.
+-- A run, as it begins. No row: the same order was given before.
 INSERT INTO hooklatch.replay_runs (name, action, filter, most, per_second, who, role, via, reason, request_id, total, state)
 VALUES (:name, :action, :filter, :most, :per_second, :who, :role, :via, :reason, :request_id, :total, :state)
+ON CONFLICT (request_id) DO NOTHING
 RETURNING id

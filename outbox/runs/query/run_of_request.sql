@@ -1,0 +1,3 @@
+SELECT id
+FROM hooklatch.replay_runs
+WHERE request_id = :request_id
