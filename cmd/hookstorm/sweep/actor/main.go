@@ -25,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // The environment of the process.
@@ -84,7 +85,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a := &actor{pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
+	many, err := box.Runs(route.CompileCondition)
+	if err != nil {
+		return err
+	}
+	a := &actor{runs: many, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
 	group, acting := errgroup.WithContext(ctx)
 	switch os.Getenv(roleVariable) {
 	case doubt:

@@ -22,6 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 const (
@@ -42,6 +43,7 @@ type actor struct {
 	box        *outbox.Outbox
 	keeper     *quarantine.Keeper
 	quarantine *quarantine.Quarantine
+	runs       *runs.Runs
 	witness    *witness.Witness
 }
 
@@ -49,7 +51,7 @@ type actor struct {
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
-			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair,
+			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many,
 		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
@@ -180,6 +182,11 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 	}
 	if _, err := a.enqueue(ctx, name); err != nil {
 		return err
+	}
+	// Its breaker is open for as long as it is there, so that a person can have it probed.
+	if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.destinations SET breaker_state = 'open', opened_at = now(), probe_at = now() + interval '1 hour'
+		WHERE name = $1`, name); err == nil {
+		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
 	}
 	return a.retireNamed(ctx, name)
 }
