@@ -79,7 +79,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 		c.Handler().ServeHTTP(w, r.WithContext(signin.WithPerson(r.Context(), person)))
 	}))
 	t.Cleanup(server.Close)
-	first, err := server.Client().Get(server.URL) //nolint:noctx // it ends with the server
+	first, err := server.Client().Get(server.URL)
 	require.NoError(t, err)
 	require.NoError(t, first.Body.Close())
 	require.Equal(t, http.StatusOK, first.StatusCode, "all pages know from it what waits for a person")
