@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// maxNameLen bounds the name of a run, in bytes.
-const maxNameLen = 200
+// MaxNameLen bounds the name of a run, in bytes.
+const MaxNameLen = 200
 
 // Order is what a person wants to be done to many. It is about effects, or about events
 // when the action is ledger.ActionReplayEvent.
@@ -62,8 +62,8 @@ func (o Order) When() string {
 
 func (o Order) validate() error {
 	switch {
-	case len(o.Name) > maxNameLen:
-		return fmt.Errorf("the name of a run has %d bytes at most", maxNameLen)
+	case len(o.Name) > MaxNameLen:
+		return fmt.Errorf("the name of a run has %d bytes at most", MaxNameLen)
 	case o.PerSecond < 0:
 		return errors.New("a run cannot go backwards: its pace is above 0, or 0 for as fast as it goes")
 	case o.Most < 0:

@@ -147,8 +147,8 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 	if o.PerSecond, err = paceOf(r.PostForm); err != nil {
 		return again(err.Error() + ".")
 	}
-	if len(o.Name) > maxRunName {
-		return again(fmt.Sprintf("The name is longer than %d bytes.", maxRunName))
+	if len(o.Name) > runs.MaxNameLen {
+		return again(fmt.Sprintf("The name is longer than %d bytes.", runs.MaxNameLen))
 	}
 	if o.Effects.InDoubt && reason == "" {
 		return again("Say why what may have been applied is to be done once more: it is recorded.")
@@ -176,9 +176,6 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 	c.seeOther(w, r, runPath(run.ID), "begun")
 	return nil
 }
-
-// maxRunName bounds the name of a run, in bytes.
-const maxRunName = 200
 
 // runPath is where a run is, below the path of the console.
 func runPath(id int64) string { return "/replays/" + strconv.FormatInt(id, 10) }
