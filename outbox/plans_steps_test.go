@@ -229,6 +229,15 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 		b.step(t, 1, read)
 	}
 	const page = 20
+	for _, targets := range [][]string{{event(turnDone, 0).String(), event(turnHeld, 0).String(), id.IdempotencyKey()}, {}} {
+		b.step(t, page, func(ctx context.Context) error {
+			actions, err := b.Ledger().OperatorLog(ctx, time.Time{}, page, targets...)
+			if len(targets) > 0 && err == nil && len(actions) < len(targets)-1 {
+				err = fmt.Errorf("%d actions", len(actions))
+			}
+			return err
+		})
+	}
 	b.stepsOfBrowsing(t, page)
 	for _, f := range []inbox.ReplayFilter{{}, {Type: "rare"}} {
 		b.step(t, b.of.rows, func(ctx context.Context) error { // which it looks at

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // OperatorAction is one row of the operator log: what a person ordered.
@@ -29,7 +30,7 @@ type OperatorAction struct {
 // actions, or 50 when it is 0. A since of zero is no bound. With targets it is only what
 // was done to one of these by its name.
 func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {
-	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, l.read)
+	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, pipeline.ByIndex{Sender: l.read, InOrder: true})
 	if err != nil {
 		return nil, fmt.Errorf("read operator log: %w", err)
 	}

@@ -66,6 +66,11 @@ SELECT 'effect', jsonb_build_object('scope', 'route:stripe:everything', 'key', i
 FROM filled
 WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4 AND i <= 16 * 32;
 
+-- Each of them was replayed once by a person.
+INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id)
+SELECT received_at, 'ann', 'cli', 'event.replay', 'stripe/' || id, 1, id
+FROM filled;
+
 DROP TABLE filled;
 -- What is accepted later comes after all of them.
 SELECT setval('hooklatch.accept_seq', 2000000000);

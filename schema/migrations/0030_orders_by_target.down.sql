@@ -1,0 +1,2 @@
+-- Locks: ACCESS EXCLUSIVE on operator_log, for a moment.
+DROP INDEX hooklatch.operator_log_target;
