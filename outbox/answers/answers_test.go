@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -71,13 +72,35 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 func TestWhatIsReadIsBounded(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	reader, err := answers.NewReader(pool, "")
+	if !explained.Available(t.Context(), pool) {
+		t.Skip("this build of Postgres has no auto_explain")
+	}
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, pool))
+	require.NoError(t, err)
+	log := explained.Watch(config)
+	watched, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(watched.Close)
+	reader, err := answers.NewReader(watched, "")
 	require.NoError(t, err)
 	fill(t, pool, answers.MostWaiting+500, "app", ledger.EffectPending, nil, "", "3 minutes")
-	fill(t, pool, 1_000, "app", ledger.EffectFailed, 503, "", "2 minutes")
+	fill(t, pool, 30_000, "app", ledger.EffectFailed, 503, "", "2 minutes")
 	fill(t, pool, 3_000, "crm", ledger.EffectDone, 200, "", "1 minute")
+	_, err = pool.Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+	_, err = reader.Of(t.Context(), "app") // reads the catalogue
+	require.NoError(t, err)
+	_, err = log.Take()
+	require.NoError(t, err)
 	l, err := reader.Of(t.Context(), "app")
 	require.NoError(t, err)
+	ran, err := log.Take()
+	require.NoError(t, err)
+	require.NotEmpty(t, ran)
+	for _, s := range ran {
+		t.Logf("%d pages: %.60s", s.Buffers, s.Text)
+		require.Less(t, s.Buffers, 1_000, s.Plan)
+	}
 	require.Equal(t, answers.MostWaiting+1, l.Waiting)
 	require.False(t, l.All)
 	require.Equal(t, []answers.Group{{Answer: "503", State: ledger.EffectFailed, Count: 500}}, l.Groups)

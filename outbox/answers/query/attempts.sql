@@ -20,7 +20,7 @@ WITH newest AS MATERIALIZED (
     SELECT e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said
     FROM hooklatch.effects AS e
     WHERE e.destination = ANY (ARRAY[:destination::text])
-        AND e.state = ANY (ARRAY['failed'])
+        AND e.state = 'failed'
         AND e.state IN ('failed', 'parked')
     ORDER BY e.destination DESC, e.state DESC, e.finished_at DESC
     LIMIT :aside
@@ -28,7 +28,7 @@ WITH newest AS MATERIALIZED (
     SELECT e.idempotency_key, e.state, e.last_attempt_at, e.response_status, left(e.error, :said) AS said
     FROM hooklatch.effects AS e
     WHERE e.destination = ANY (ARRAY[:destination::text])
-        AND e.state = ANY (ARRAY['parked'])
+        AND e.state = 'parked'
         AND e.state IN ('failed', 'parked')
     ORDER BY e.destination DESC, e.state DESC, e.finished_at DESC
     LIMIT :aside
