@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -112,6 +113,15 @@ func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	counts, err := b.fleet.Unsuccessful(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]fleet.Unsuccessful{"app": {Failed: 2, Parked: 1}}, counts)
+
+	_, err = b.pool.Exec(t.Context(), fmt.Sprintf(`SET LOCAL session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
+		SELECT 'x', i, 'hl_' || i, 'crm', 'q', 'at_least_once', 'failed', 1, now()
+		FROM generate_series(1, %d) AS i`, fleet.MostUnsuccessful+5))
+	require.NoError(t, err)
+	counts, err = b.fleet.Unsuccessful(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]fleet.Unsuccessful{"app": {Failed: 2, Parked: 1}, "crm": {Failed: fleet.MostUnsuccessful}}, counts)
 }
 
 func TestClaimIsExclusiveAndRepeatable(t *testing.T) {

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -76,10 +76,13 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 		}
 		n := counts[d.Name]
 		t.row(d.Name, d.Kind, d.Queue, state, string(d.Breaker),
-			strconv.FormatInt(n.Failed, 10), strconv.FormatInt(n.Parked, 10), servedBy(d), whyPaused(d))
+			upTo(n.Failed), upTo(n.Parked), servedBy(d), whyPaused(d))
 	}
 	return t.flush()
 }
+
+// upTo is a count of effects that wait for a person.
+func upTo(n int64) string { return status.UpTo(n, n >= fleet.MostUnsuccessful) }
 
 // servedBy says how many processes have a destination, or when the last was seen:
 // then it is in no configuration any more, or nothing runs.

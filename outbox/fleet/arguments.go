@@ -18,6 +18,8 @@ type announceWorker struct {
 
 type asideRow struct{ Destination, AsideQueue string }
 
+type aside struct{ Most int }
+
 type asideOf struct{ Aside []asideRow }
 
 type beginProbe struct {

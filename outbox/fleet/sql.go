@@ -3,6 +3,7 @@ package fleet
 import (
 	"embed"
 
+	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -15,7 +16,7 @@ type statements struct {
 	AnnounceWorker       statement.Of[announceWorker]
 	BeginProbe           statement.Of[beginProbe]
 	CloseBreaker         statement.Of[named]
-	CountUnsuccessful    statement.Bound
+	CountUnsuccessful    statement.Of[aside]
 	CreateQueue          statement.Of[createQueue]
 	DestinationsAside    statement.Of[asideOf]
 	EndJobs              statement.Of[endJobs]
@@ -45,6 +46,6 @@ type statements struct {
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, queries, "query", name.SQL)
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
 	return s, err
 }

@@ -7,18 +7,24 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/rule"
 )
 
-// Unsuccessful counts the effects that wait for a person at one destination.
+// MostUnsuccessful is up to how many are counted of each kind at a destination: as many
+// means as many or more.
+const MostUnsuccessful = rule.MostAside
+
+// Unsuccessful counts the effects that wait for a person at one destination, up to
+// MostUnsuccessful.
 type Unsuccessful struct {
 	Failed int64 `json:"failed"` // refused, or turned away to the last attempt
 	Parked int64 `json:"parked"`
 }
 
-// Unsuccessful counts effects by destination; one without any is left out. It
-// reads the whole table.
+// Unsuccessful counts effects by destination; one without any is left out.
 func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
-	rows, err := f.sql.CountUnsuccessful.Query(ctx, f.read)
+	rows, err := f.sql.CountUnsuccessful.With(aside{Most: MostUnsuccessful}).Query(ctx, pipeline.ByIndex{Sender: f.read, InOrder: true})
 	if err != nil {
 		return nil, fmt.Errorf("count unsuccessful effects: %w", err)
 	}

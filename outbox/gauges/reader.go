@@ -23,6 +23,13 @@ type Reader struct {
 	most, least int
 }
 
+// Awaited returns a Reader that counts up to MostAwaited, for a person who waits.
+func (r *Reader) Awaited() *Reader {
+	awaited := *r
+	awaited.most = min(r.most, MostAwaited)
+	return &awaited
+}
+
 // NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
 func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 	if pool == nil {

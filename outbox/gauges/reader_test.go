@@ -126,6 +126,8 @@ func TestCountsAreBounded(t *testing.T) {
 	counts := map[string]int64{}
 	for _, of := range w.Effects {
 		counts[of.Destination] += of.Count
+		unfinished := of.State != "parked" && of.State != "failed"
+		require.Equal(t, of.Destination == "crm" && unfinished, of.AtLeast, "%+v", of)
 	}
 	require.EqualValues(t, 15, counts["mail"], "all of it: in orders it has a share of its own")
 	require.EqualValues(t, 50+10, counts["crm"], "half of a hundred, and what is set aside")

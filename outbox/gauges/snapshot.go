@@ -45,6 +45,7 @@ type Effects struct {
 	State       string
 	Count       int64
 	Since       *time.Time // of failed and parked ones: when the first came to it
+	AtLeast     bool       // they were counted no further
 }
 
 // Since is since when, or when, of a destination or a source.
@@ -58,6 +59,8 @@ type Events struct {
 	Source string
 	Count  int64
 	Since  time.Time // when the first came
+	// AtLeast: they were counted no further.
+	AtLeast bool
 }
 
 // EventsAside are those of a source that wait for a person: failed or held.

@@ -10,6 +10,10 @@ import (
 	"io/fs"
 )
 
+// MostAside is up to how many failed, and how many parked, effects of a destination are
+// counted.
+const MostAside = 10_000
+
 //go:embed *.sql
 var fragments embed.FS
 

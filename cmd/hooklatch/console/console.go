@@ -91,7 +91,7 @@ type Quarantine interface {
 
 // NewStatus reads the status of the tables of a pool.
 func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*status.Status, error) {
-	opts.Pool = pool
+	opts.Pool, opts.Awaited = pool, true
 	return func(ctx context.Context) (*status.Status, error) { return status.Read(ctx, opts) }
 }
 

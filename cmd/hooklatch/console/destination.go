@@ -3,11 +3,11 @@ package console
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
@@ -35,10 +35,7 @@ func (p destinationPage) data() (any, error) { return p.shownDestination.data(),
 
 // Waits is how much waits for it.
 func (p destinationPage) Waits() string {
-	if p.Lately.Waiting > answers.MostWaiting {
-		return "10,000+"
-	}
-	return strconv.Itoa(p.Lately.Waiting)
+	return status.UpTo(min(int64(p.Lately.Waiting), answers.MostWaiting), p.Lately.Waiting > answers.MostWaiting)
 }
 
 // FirstFailed is how many of the first attempts of the last hour failed.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -49,6 +50,16 @@ type shownDestination struct {
 	fleet.Unsuccessful
 
 	Of Destination // of the configuration. Empty: it is not in it.
+}
+
+// HowManyFailed is how many of its effects failed.
+func (d shownDestination) HowManyFailed() string {
+	return status.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
+}
+
+// HowManyParked is how many of its effects are parked.
+func (d shownDestination) HowManyParked() string {
+	return status.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }
 
 // State is how it stands.

@@ -123,8 +123,8 @@ func (p *printer) waits(s *Status) {
 		case !d.OpenedAt.IsZero():
 			holds = fmt.Sprintf("its breaker, for %s: %s", p.ago(d.OpenedAt), d.Breaker)
 		}
-		p.row(d.Name, number(d.Effects["pending"]), number(d.Effects["started"]), number(d.Effects["in_doubt"]),
-			number(d.Effects["parked"]), number(d.Effects["failed"]), p.ago(d.OldestDue), ofAll(d.FirstFailed, d.First), holds)
+		p.row(d.Name, orDash(d.Count("pending")), orDash(d.Count("started")), orDash(d.Count("in_doubt")),
+			orDash(d.Count("parked")), orDash(d.Count("failed")), p.ago(d.OldestDue), ofAll(d.FirstFailed, d.First), holds)
 	}
 }
 
@@ -136,7 +136,7 @@ func (p *printer) sources(s *Status) {
 		if of.UsualDuplicates != nil {
 			usual = percent(*of.UsualDuplicates, true)
 		}
-		waits := number(of.Undispatched)
+		waits := orDash(of.Waits())
 		if !of.OldestUndispatched.IsZero() {
 			waits += " for " + p.ago(of.OldestUndispatched)
 		}
@@ -171,12 +171,31 @@ func (p *printer) processes(s *Status) {
 	}
 }
 
-// number is a count, a dash for none.
-func number(n int64) string {
-	if n == 0 {
-		return "-"
+// Count is how many effects are in a state.
+func (d Destination) Count(state string) string {
+	return UpTo(d.Effects[state], slices.Contains(d.AtLeast, state))
+}
+
+// Waits is how many events wait for their dispatch.
+func (s Source) Waits() string { return UpTo(s.Undispatched, s.AtLeast) }
+
+// UpTo is a count, with a plus where there may be more.
+func UpTo(n int64, atLeast bool) string {
+	if atLeast {
+		return strconv.FormatInt(n, 10) + "+"
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// number is a count, a dash for none.
+func number(n int64) string { return orDash(strconv.FormatInt(n, 10)) }
+
+// orDash shows a count of none as a dash.
+func orDash(count string) string {
+	if count == "0" {
+		return "-"
+	}
+	return count
 }
 
 // Volume is a number of bytes for people.

@@ -51,6 +51,9 @@ func (r *reading) destinations() []Destination {
 		one := all.of(of.Destination)
 		one.Effects = orNone(one.Effects)
 		one.Effects[of.State] = of.Count
+		if of.AtLeast {
+			one.AtLeast = append(one.AtLeast, of.State)
+		}
 	}
 	for _, of := range r.snapshot.Due {
 		all.of(of.Name).OldestDue = of.At
@@ -69,7 +72,7 @@ func (r *reading) sources() []Source {
 	}
 	for _, of := range r.snapshot.Undispatched {
 		one := all.of(of.Source)
-		one.Undispatched, one.OldestUndispatched = of.Count, of.Since
+		one.Undispatched, one.AtLeast, one.OldestUndispatched = of.Count, of.AtLeast, of.Since
 	}
 	for _, of := range r.snapshot.EventsAside {
 		if of.State == "held" {

@@ -27,6 +27,15 @@ func TestSparklines(t *testing.T) {
 	}
 }
 
+// A number that was counted up to a bound says so.
+func TestCountsOfWhichThereMayBeMore(t *testing.T) {
+	t.Parallel()
+	d := Destination{Effects: map[string]int64{"pending": 16_666, "failed": 3}, AtLeast: []string{"pending"}}
+	require.Equal(t, []string{"16666+", "3", "0"}, []string{d.Count("pending"), d.Count("failed"), d.Count("parked")})
+	require.Equal(t, "50000+", Source{Undispatched: 50_000, AtLeast: true}.Waits())
+	require.Equal(t, "7", Source{Undispatched: 7}.Waits())
+}
+
 func TestVolumes(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KiB": 1024, "4.5 GiB": 9 << 29, "2048.0 TiB": 1 << 51} {

@@ -31,6 +31,8 @@ type Options struct {
 	Of func(name string) bool
 	// AllowFsyncOff makes no problem of a server that may lose what it committed.
 	AllowFsyncOff bool
+	// Awaited is true for a page that somebody waits for: gauges.MostAwaited.
+	Awaited bool
 }
 
 // Status is what there is to say. Times are by the clock of the database.
@@ -86,7 +88,8 @@ type Table struct {
 // Destination is what waits for one, and what holds it.
 type Destination struct {
 	Name        string           `json:"name"`
-	Effects     map[string]int64 `json:"effects"` // by state, those that are not done
+	Effects     map[string]int64 `json:"effects"`            // by state, those that are not done
+	AtLeast     []string         `json:"at_least,omitempty"` // states of which there may be more
 	OldestDue   time.Time        `json:"oldest_due,omitzero"`
 	PausedAt    time.Time        `json:"paused_at,omitzero"`
 	PausedBy    string           `json:"paused_by,omitempty"`
@@ -109,6 +112,7 @@ type Source struct {
 	Refused             map[string]int64 `json:"refused"`          // by reason
 	Quarantined         int64            `json:"quarantined"`
 	Undispatched        int64            `json:"undispatched"`
+	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // there may be more
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
@@ -130,6 +134,9 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 	waiting, err := gauges.NewReader(opts.Pool, opts.Schema)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Awaited {
+		waiting = waiting.Awaited()
 	}
 	counted, err := minutes.NewReader(opts.Pool, opts.Schema)
 	if err != nil {

@@ -1,4 +1,3 @@
-SELECT e.destination, e.state, count(*) AS n
-FROM hooklatch.effects AS e
-WHERE e.state IN ('failed', 'parked')
-GROUP BY e.destination, e.state
+-- Effects that wait for a person, as the gauges have them.
+SELECT found.destination, found.state, found.effects
+FROM {{aside}} AS found

@@ -1,5 +1,5 @@
--- Unfinished effects by destination and state. At most :most are read, and of each
--- destination as many as of the others, but :least.
+-- Unfinished effects by destination and state, and whether there may be more. At most
+-- :most are read, and of each destination as many as of the others, but :least.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found
@@ -7,10 +7,11 @@ WITH line AS MATERIALIZED (
     SELECT GREATEST(:least::bigint, :most::bigint / GREATEST(count(*), 1)) AS rows
     FROM line
 ), counted AS (
-    SELECT line.destination, read.pending, read.started, read.in_doubt
+    SELECT line.destination, read.pending, read.started, read.in_doubt, read.effects >= (SELECT share.rows FROM share) AS at_least
     FROM line
     CROSS JOIN LATERAL (
         SELECT
+            count(*) AS effects,
             count(*) FILTER (WHERE e.state = 'pending') AS pending,
             count(*) FILTER (WHERE e.state = 'started') AS started,
             count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
@@ -26,10 +27,11 @@ WITH line AS MATERIALIZED (
     ) AS read
     WHERE NOT line.in_orders
     UNION ALL
-    SELECT line.destination, read.pending, read.started, read.in_doubt
+    SELECT line.destination, read.pending, read.started, read.in_doubt, read.effects >= (SELECT share.rows FROM share) AS at_least
     FROM line
     CROSS JOIN LATERAL (
         SELECT
+            count(*) AS effects,
             count(*) FILTER (WHERE e.state = 'pending') AS pending,
             count(*) FILTER (WHERE e.state = 'started') AS started,
             count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
@@ -45,7 +47,7 @@ WITH line AS MATERIALIZED (
     ) AS read
     WHERE line.in_orders
 )
-SELECT counted.destination, by_state.state, sum(by_state.effects)::bigint, NULL::timestamptz AS since
+SELECT counted.destination, by_state.state, sum(by_state.effects)::bigint, NULL::timestamptz AS since, bool_or(counted.at_least)
 FROM counted
 CROSS JOIN LATERAL (
     VALUES ('pending', counted.pending), ('started', counted.started), ('in_doubt', counted.in_doubt)

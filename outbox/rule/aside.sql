@@ -1,0 +1,38 @@
+-- Effects that only a person sets going again, by destination and state, at most :most
+-- of each, since when, and whether there may be more.
+(
+    WITH RECURSIVE kind AS (
+        (
+            SELECT e.destination, e.state
+            FROM hooklatch.effects AS e
+            WHERE e.state IN ('failed', 'parked')
+            ORDER BY e.destination, e.state
+            LIMIT 1
+        )
+        UNION ALL
+        SELECT following.destination, following.state
+        FROM kind
+        CROSS JOIN LATERAL (
+            SELECT e.destination, e.state
+            FROM hooklatch.effects AS e
+            WHERE (e.destination, e.state) > (kind.destination, kind.state)
+                AND e.state IN ('failed', 'parked')
+            ORDER BY e.destination, e.state
+            LIMIT 1
+        ) AS following
+    )
+    SELECT kind.destination, kind.state, aside.effects, aside.since, aside.effects >= :most AS at_least
+    FROM kind
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS effects, min(e.finished_at) AS since
+        FROM (
+            SELECT e.finished_at
+            FROM hooklatch.effects AS e
+            WHERE e.destination = ANY (ARRAY[kind.destination])
+                AND e.state = kind.state
+                AND e.state IN ('failed', 'parked')
+            ORDER BY e.destination, e.state, e.finished_at
+            LIMIT :most
+        ) AS e
+    ) AS aside
+)
