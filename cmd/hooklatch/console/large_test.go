@@ -29,6 +29,8 @@ const (
 	// search in payloads.
 	soon       = 50 * time.Millisecond
 	searchSoon = 250 * time.Millisecond
+	// pagesOfOne is how many pages of its tables it may read for a page of one thing.
+	pagesOfOne = 1_500
 )
 
 // backlogOfSlow are effects of a destination that is down: as many wait as failed. They
@@ -142,7 +144,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 		rounds = 100
 	}
 	for path, one := range map[string]bool{ // true: a page of one thing reads no more than it needs
-		"/": false, "/destinations": false, "/destinations/app": false, "/destinations/slow": false, "/sources": false, "/sources/stripe": false, "/quarantine": true,
+		"/": false, "/destinations": true, "/destinations/app": true, "/destinations/slow": true, "/sources": false, "/sources/stripe": false, "/quarantine": true,
 		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
 		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
 		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
@@ -162,11 +164,11 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 		slices.Sort(all)
 		p99 := all[len(all)*99/100]
 		t.Logf("%-60s %8s in the middle, %8s at p99, %6d pages of tables at most", path, all[len(all)/2].Round(10*time.Microsecond), p99.Round(10*time.Microsecond), most)
-		if long {
-			require.Less(t, p99, soon, path)
+		if long && p99 >= soon {
+			t.Errorf("%s: %s, not less than %s", path, p99, soon)
 		}
-		if one {
-			require.Less(t, most, 1_500, path)
+		if one && most >= pagesOfOne {
+			t.Errorf("%s: %d pages of tables, not less than %d", path, most, pagesOfOne)
 		}
 	}
 }
