@@ -3,10 +3,12 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -35,6 +37,33 @@ func (p overviewPage) data() (any, error) { return p.Status, nil }
 // Waiting are the states of effects that are counted.
 func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
+}
+
+// Of is the page, below the path of the console, on which it is looked into what needs a
+// person. Empty: there is none.
+func (overviewPage) Of(a alert.Alert) string {
+	subject := url.QueryEscape(a.Subject)
+	switch a.Name {
+	case "effects_failed":
+		return "/effects?state=failed&destination=" + subject
+	case "effects_parked":
+		return "/effects?state=parked&destination=" + subject
+	case "first_attempts_fail", "effects_late", "breaker_open":
+		return destinationPath(a.Subject)
+	case "events_failed":
+		return "/events?state=failed&source=" + subject
+	case "events_held":
+		return "/events?state=held&source=" + subject
+	case "events_late":
+		return "/events?state=received&source=" + subject
+	case "refusals":
+		return "/quarantine?source=" + subject
+	case "source_silent":
+		return sourcePath(a.Subject)
+	case "duplicates":
+		return "/events?has=duplicates&source=" + subject
+	}
+	return ""
 }
 
 // Percent is a share for people.

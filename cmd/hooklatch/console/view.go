@@ -65,6 +65,14 @@ func (v view) Ago(t time.Time) string {
 	}
 }
 
+// Due is how soon something will be done, or how long ago it should have been.
+func (v view) Due(t time.Time) string {
+	if !t.IsZero() && !t.After(v.Now) {
+		return "due " + v.Ago(t)
+	}
+	return v.Ago(t)
+}
+
 // readTemplates makes a template of each page, inside the layout.
 func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, error) {
 	layout, err := template.New("").Funcs(template.FuncMap{
