@@ -25,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -89,7 +90,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a := &actor{runs: many, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
+	alerts, err := alarm.NewBook(pool, "", box.Ledger())
+	if err != nil {
+		return err
+	}
+	a := &actor{runs: many, alerts: alerts, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
 	group, acting := errgroup.WithContext(ctx)
 	switch os.Getenv(roleVariable) {
 	case doubt:

@@ -23,6 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 const (
@@ -44,6 +45,7 @@ type actor struct {
 	keeper     *quarantine.Keeper
 	quarantine *quarantine.Quarantine
 	runs       *runs.Runs
+	alerts     *alarm.Book
 	witness    *witness.Witness
 }
 
@@ -51,7 +53,7 @@ type actor struct {
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
-			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many,
+			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute,
 		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
@@ -189,6 +191,12 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
 	}
 	return a.retireNamed(ctx, name)
+}
+
+// mute keeps an alert from being told that nobody would be told of anyway.
+func (a *actor) mute(ctx context.Context, _ int) error {
+	_ = a.alerts.Mute(ctx, "source_silent", time.Minute, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+	return nil
 }
 
 // held drops an event that a guard holds, and releases it after all.
