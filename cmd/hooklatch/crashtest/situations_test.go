@@ -327,11 +327,13 @@ func (s *stage) drain() {
 	s.record.scrape(s.T, s.fleet)
 }
 
-// done waits until every effect is, and what is collected says so.
+// done waits until every event is dispatched and every effect done, and what is collected
+// says so.
 func (s *stage) done() {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'done'`) == 0
+		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0 &&
+			count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'done'`) == 0
 	}, time.Minute, 100*time.Millisecond)
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
