@@ -23,13 +23,6 @@ type Reader struct {
 	most, least int
 }
 
-// Awaited returns a Reader that counts up to MostAwaited, for a person who waits.
-func (r *Reader) Awaited() *Reader {
-	awaited := *r
-	awaited.most = min(r.most, MostAwaited)
-	return &awaited
-}
-
 // NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
 func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 	if pool == nil {
@@ -40,6 +33,13 @@ func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 		return nil, fmt.Errorf("gauges: %w", err)
 	}
 	return &Reader{db: pipeline.ByIndex{Sender: pool, InOrder: true}, sql: sql, most: Most, least: least}, nil
+}
+
+// Awaited returns a Reader that counts up to MostAwaited, for a person who waits.
+func (r *Reader) Awaited() *Reader {
+	awaited := *r
+	awaited.most = min(r.most, MostAwaited)
+	return &awaited
 }
 
 // Read reads all there is to know. It ends with ctx.

@@ -39,9 +39,9 @@ func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
 }
 
-// Of is the page, below the path of the console, on which it is looked into what needs a
+// LeadsTo is the page, below the path of the console, on which it is looked into what needs a
 // person. Empty: there is none.
-func (overviewPage) Of(a alert.Alert) string {
+func (overviewPage) LeadsTo(a alert.Alert) string {
 	subject := url.QueryEscape(a.Subject)
 	switch a.Name {
 	case "effects_failed":

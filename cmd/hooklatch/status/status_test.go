@@ -59,6 +59,39 @@ func TestAllIsSaidOnOneScreen(t *testing.T) {
 	matches(t, "testdata/status.json", machine.Bytes())
 }
 
+// Somebody who waits is told sooner, and that there may be more: fifty destinations, and
+// as many sources, leave each of them a share of a thousand.
+func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `SET LOCAL session_replication_role = replica;
+		CREATE TEMPORARY TABLE waiting ON COMMIT DROP AS
+		SELECT 'many' AS name, i FROM generate_series(1, 1001) AS i
+		UNION ALL
+		SELECT 'few_' || i, i FROM generate_series(1, 50) AS i;
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy)
+		SELECT name, i, 'hl_' || name || i, name, 'q', 'at_least_once' FROM waiting;
+		INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue)
+		SELECT name, i, nextval('hooklatch.accept_seq'), gen_random_uuid(), 'hmac', 'order.paid', gen_random_uuid(), '\x00', 'dispatch' FROM waiting`)
+	require.NoError(t, err)
+	for awaited, want := range map[bool]string{false: "1001", true: "1000+"} {
+		s, err := status.Read(t.Context(), status.Options{Pool: pool, Awaited: awaited})
+		require.NoError(t, err)
+		effects, events := map[string]string{}, map[string]string{}
+		for _, d := range s.Destinations {
+			effects[d.Name] = d.Count("pending")
+		}
+		for _, of := range s.Sources {
+			events[of.Name] = of.Waits()
+		}
+		for _, counts := range []map[string]string{effects, events} {
+			require.Len(t, counts, 51)
+			require.Equal(t, want, counts["many"])
+			require.Equal(t, "1", counts["few_50"])
+		}
+	}
+}
+
 func TestNothingIsSaidOfAnEmptySystem(t *testing.T) {
 	t.Parallel()
 	s, err := status.Read(t.Context(), status.Options{Pool: pgtest.New(t)})
