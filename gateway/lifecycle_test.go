@@ -75,7 +75,7 @@ func requireDraining(t *testing.T, b *testBundle) {
 		recorder := httptest.NewRecorder()
 		b.gateway.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/webhooks/orders", strings.NewReader("{}")))
 		return recorder.Code == http.StatusServiceUnavailable && recorder.Header().Get("Connection") == "close"
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 func TestStopThatCannotWait(t *testing.T) {

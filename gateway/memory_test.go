@@ -51,7 +51,7 @@ func (b *testBundle) upload(t *testing.T, source string, declared, sent int) net
 // requireBuffered waits until that much of the budget is reserved.
 func (b *testBundle) requireBuffered(t *testing.T, want int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.buffered")[""] == want }, 10*time.Second, time.Millisecond,
+	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.buffered")[""] == want }, 2*time.Minute, time.Millisecond,
 		"%d bytes are reserved, not %d", b.counts(t, "hooklatch.buffered")[""], want)
 }
 
@@ -68,7 +68,7 @@ func TestBodyIsReservedAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
 	conn := b.upload(t, "orders", 4*mib, 100)
-	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == 1 }, 2*time.Minute, time.Millisecond)
 	b.requireBuffered(t, 0)
 	write(t, conn, strings.Repeat("x", 100*kib-100))
 	b.requireBuffered(t, 128*kib-64*kib)

@@ -224,6 +224,6 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", fmt.Sprintf(`{"id":"%d","type":"x"}`, n), withHeaders("X-Signature", "00")).status)
 	}
 	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"good","type":"x"}`).status)
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), 2*time.Minute, "a write that waited would have taken its time-out for each of them")
 	require.NoError(t, tx.Rollback(t.Context()))
 }

@@ -36,7 +36,7 @@ func (b *bundle) warm(t *testing.T, d Delivery) {
 		}
 		_, found := b.recent.Find(ref)
 		return found
-	}, 30*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, ref.EventID)
 	require.NoError(t, err)
 }
@@ -74,7 +74,7 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 			require.True(t, !ok || e.BodyDiffers)
 		}
 		return ok
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, ok := b.knownAgain(delivery("stripe", "evt_1", "evt_2"))
 	require.False(t, ok, "all of a delivery or nothing")
 	_, err = b.Accept(t.Context(), again)
@@ -185,7 +185,7 @@ func TestUnheardCommitsAreNotCached(t *testing.T) {
 		b.recent.Keep(b.recent.Life(), warm, recent.Event{})
 		_, found := b.recent.Find(warm)
 		return found
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	f.Arm(fault.Hang, 1)
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
@@ -207,7 +207,7 @@ func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.cached(t, delivery("stripe", "evt_1"))
 		return b.recent.Life() != before
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	for range 100 {
 		_, ok := b.cached(t, delivery("stripe", "evt_1"))
 		require.False(t, ok)

@@ -69,7 +69,7 @@ func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, err := r.Accept(context.Background(), delivery("stripe", "evt_1"))
 		return err == nil && a.Duplicates() == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 // F11: a pool with a single connection serves everybody in turn.

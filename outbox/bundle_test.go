@@ -37,7 +37,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 	o, err := New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})

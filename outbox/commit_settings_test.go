@@ -89,7 +89,7 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			}
 			require.Eventually(t, func() bool {
 				return b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1`) == 1
-			}, 10*time.Second, time.Millisecond)
+			}, 2*time.Minute, time.Millisecond)
 			return nil
 		}},
 		{"dispatch", func() (err error) {

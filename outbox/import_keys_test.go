@@ -52,7 +52,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 		fromMemory, ok := b.cached(t, delivery("stripe", "old_1"))
 		require.False(t, fromMemory.BodyDiffers)
 		return ok
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only what is new has a job")
 
 	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "old_1"})

@@ -46,7 +46,7 @@ func (b *bundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Co
 	})
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, tx.Conn().PgConn().PID()) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 func (b *bundle) begin(t *testing.T) pgx.Tx {

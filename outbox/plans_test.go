@@ -233,5 +233,5 @@ func atOnce(n int, f func(i int) error) error {
 // soon waits for what happens after the answer.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 10*time.Second, time.Millisecond)
+	require.Eventually(t, what, 2*time.Minute, time.Millisecond)
 }

@@ -56,7 +56,7 @@ func (r *replicated) away(t *testing.T) {
 		n++
 		_, err := r.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
 		return errors.Is(err, commit.ErrUnavailable)
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 // cancelWaits ends waits for the standby, as pg_cancel_backend does, until done
@@ -124,7 +124,7 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, err := r.Accept(context.Background(), delivery("stripe", "evt_1"))
 		return err == nil && a.Duplicates() == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 // The next try finds the rows of the one whose wait was cancelled, writes
@@ -209,7 +209,7 @@ func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
 		func() error { return b.CanCommit(t.Context()) },
 	} {
 		var err error
-		require.Eventually(t, func() bool { err = refused(); return err != nil }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { err = refused(); return err != nil }, 2*time.Minute, 10*time.Millisecond)
 		require.ErrorIs(t, err, commit.ErrPoolNotPrepared)
 		require.ErrorContains(t, err, "commit.PreparePool")
 	}

@@ -83,7 +83,7 @@ func TestWhatABirthSpares(t *testing.T) {
 		for i := range events {
 			b.accept(t, fmt.Sprint("evt_", i), false)
 		}
-		require.Eventually(t, func() bool { return b.count(t, effectDone) == events }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return b.count(t, effectDone) == events }, 2*time.Minute, time.Millisecond)
 		stop(t, w)
 		written := func(what, table string) int {
 			return b.count(t, `SELECT `+what+` FROM pg_stat_user_tables WHERE schemaname = 'hooklatch' AND relname = $1`, table)
@@ -91,7 +91,7 @@ func TestWhatABirthSpares(t *testing.T) {
 		b.pool.Reset() // a server process tells what it did when it ends
 		require.Eventually(t, func() bool {
 			return written("n_tup_upd", "effects") >= c.effects && written("n_tup_del", "river_job") >= c.deleted
-		}, 30*time.Second, 10*time.Millisecond)
+		}, 2*time.Minute, 10*time.Millisecond)
 		require.Equal(t, c.effects, written("n_tup_upd", "effects"))
 		require.Equal(t, c.deleted, written("n_tup_del", "river_job"))
 		// Upkeep has jobs too.
@@ -199,7 +199,7 @@ func TestStopWaitsForWhatWasBorn(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`)
 	ended := make(chan error)
 	go func() { ended <- w.Stop(context.Background()) }()
-	require.Eventually(t, w.births.stopped.Load, 10*time.Second, time.Millisecond)
+	require.Eventually(t, w.births.stopped.Load, 2*time.Minute, time.Millisecond)
 	select {
 	case err := <-ended:
 		t.Fatalf("stopped with an attempt under way: %v", err)

@@ -51,7 +51,7 @@ func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 	o, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})
@@ -92,7 +92,7 @@ func (b *bundle) start(t *testing.T, w *Worker) <-chan *river.Event {
 
 func stop(t *testing.T, w *Worker) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, w.Stop(ctx))
 }
@@ -160,7 +160,7 @@ func (b *bundle) count(t *testing.T, query string, args ...any) int {
 // Runs of upkeep and of other kinds are passed over.
 func next(t *testing.T, events <-chan *river.Event, kind string, want river.EventKind) *rivertype.JobRow {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		select {
 		case e := <-events:
@@ -255,5 +255,5 @@ func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 // waitFor polls the database until the query counts something.
 func waitFor(t *testing.T, b *bundle, query string, args ...any) {
 	t.Helper()
-	require.Eventually(t, func() bool { return b.count(t, query, args...) > 0 }, 30*time.Second, 20*time.Millisecond, query)
+	require.Eventually(t, func() bool { return b.count(t, query, args...) > 0 }, 2*time.Minute, 20*time.Millisecond, query)
 }

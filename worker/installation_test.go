@@ -34,12 +34,12 @@ func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'done'`)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_mail' AND state = 'scheduled'`)
-	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) == 1 }, 2*time.Minute, 20*time.Millisecond)
 	require.EqualValues(t, 1, calls.Load())
 	require.Zero(t, mails.Load())
 	require.NoError(t, b.outbox.Repair().Promoted(t.Context(), ledger.Operator{Who: "ann", Via: "test"}))
-	require.Eventually(t, func() bool { return mails.Load() == 1 }, time.Minute, 20*time.Millisecond)
-	require.Eventually(t, func() bool { return len(b.lines(t, "at_most_once effects are not withheld any more")) == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return mails.Load() == 1 }, 2*time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, "at_most_once effects are not withheld any more")) == 1 }, 2*time.Minute, 20*time.Millisecond)
 	require.Len(t, b.lines(t, withheldLine), 1, "it is said once in a while")
 }
 

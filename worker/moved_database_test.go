@@ -126,7 +126,7 @@ func (a *archived) restore(t *testing.T, to time.Time) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(a.archive, segment))
 		return err == nil
-	}, time.Minute, 10*time.Millisecond, "the WAL is not archived")
+	}, 2*time.Minute, 10*time.Millisecond, "the WAL is not archived")
 	a.server.Kill()
 	data := a.backup.DataDir()
 	require.NoError(t, os.Remove(filepath.Join(data, "standby.signal")))
@@ -139,7 +139,7 @@ func (a *archived) restore(t *testing.T, to time.Time) {
 	require.Eventually(t, func() bool {
 		var recovers bool
 		return restored.QueryRow(t.Context(), "SELECT pg_is_in_recovery()").Scan(&recovers) == nil && !recovers
-	}, time.Minute, 10*time.Millisecond, "recovery does not end")
+	}, 2*time.Minute, 10*time.Millisecond, "recovery does not end")
 	a.follow(t, a.backup)
 }
 

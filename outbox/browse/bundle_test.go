@@ -47,7 +47,7 @@ func setup(t *testing.T) *bundle {
 	box, err := outbox.New(outbox.Options{Pool: admin, ReadPool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, box.Stop(ctx))
 	})

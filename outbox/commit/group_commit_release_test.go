@@ -37,7 +37,7 @@ func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return len(g.queue) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err := g.Submit(t.Context(), 3) // no room
 	require.ErrorIs(t, err, ErrBusy)
 	require.Equal(t, 1, count(3))

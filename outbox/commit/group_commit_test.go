@@ -74,7 +74,7 @@ func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			return len(g.queue) == i+1
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 	}
 	close(g.open)
 	all.Wait()
@@ -248,7 +248,7 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 	blocked := make(chan error, maxBlockedLanes)
 	for n := range maxBlockedLanes {
 		go func() { _, err := g.Submit(context.Background(), n+1); blocked <- err }()
-		require.Eventually(t, func() bool { return len(g.blocked) == n+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(g.blocked) == n+1 }, 2*time.Minute, time.Millisecond)
 	}
 	_, err = g.Submit(t.Context(), 5)
 	require.ErrorIs(t, err, ErrBusy)
@@ -275,7 +275,7 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return len(g.queue) == 2
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err := g.Submit(t.Context(), 3)
 	require.ErrorIs(t, err, ErrBusy)
 	require.ErrorContains(t, err, "2 wait already", "it is told at once, and not when its time is over")
@@ -351,7 +351,7 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return len(g.queue) == 3
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
 	require.NoError(t, err)
 	close(g.open)

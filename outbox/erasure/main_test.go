@@ -36,7 +36,7 @@ func setup(t testing.TB) *bundle {
 	o, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})

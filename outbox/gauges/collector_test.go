@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	tick     = 5 * time.Millisecond
 )
 

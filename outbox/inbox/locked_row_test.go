@@ -76,7 +76,7 @@ func TestOrdersSeeTheEventTheyWaitedFor(t *testing.T) {
 				var waits bool
 				err := pool.QueryRow(t.Context(), `SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1`, waiter.Conn().PgConn().PID()).Scan(&waits)
 				return err == nil && waits
-			}, 10*time.Second, time.Millisecond)
+			}, 2*time.Minute, time.Millisecond)
 			require.NoError(t, holder.Commit(t.Context()))
 			require.NoError(t, <-ended)
 			require.NoError(t, waiter.Commit(t.Context()))

@@ -37,7 +37,7 @@ func newLedger(t testing.TB, pool *pgxpool.Pool) *ledgerBundle {
 	l, err := New(Options{DB: db, ReadPool: pool, Jobs: jobs})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, l.Stop(ctx))
 	})

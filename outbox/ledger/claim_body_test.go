@@ -100,7 +100,7 @@ func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, second.Conn().PgConn().PID()) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.NoError(t, first.Commit(t.Context()))
 	leased := <-answer
 	require.Equal(t, ClaimLeased, leased.Status)

@@ -26,7 +26,7 @@ func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx cont
 	})
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, tx.Conn().PgConn().PID()) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 // free are the rows of a table that nobody has locked.

@@ -88,7 +88,7 @@ func TestStatementsSeeTheEffectTheyWaitedFor(t *testing.T) {
 			go func() { ended <- c.statement(context.Background(), b, waiter, e) }()
 			require.Eventually(t, func() bool {
 				return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, waiter.Conn().PgConn().PID()) == 1
-			}, 10*time.Second, time.Millisecond)
+			}, 2*time.Minute, time.Millisecond)
 			require.NoError(t, holder.Commit(t.Context()))
 			require.NoError(t, <-ended)
 			require.NoError(t, waiter.Commit(t.Context()))

@@ -38,7 +38,7 @@ func TestOrderIsAskedUnderItsLock(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		return len(answer) > 0 || b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = $1`, asking.Conn().PgConn().PID()) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.NoError(t, holding.Commit(t.Context()))
 	require.Equal(t, ClaimBlocked, <-answer)
 	require.NoError(t, asking.Rollback(t.Context()))

@@ -34,7 +34,7 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	_, err = b.Claim(t.Context(), claiming(id))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.Equal(t, 1, f.Count())
-	require.Eventually(t, func() bool { return sound.stands(t, id).State == EffectPending }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return sound.stands(t, id).State == EffectPending }, 2*time.Minute, time.Millisecond)
 	e := sound.granted(t, id)
 	require.Equal(t, 2, e.Attempt, "the fencing token rises")
 	require.Zero(t, e.MaybeAppliedSince)
@@ -101,7 +101,7 @@ func TestTakingBackWaitsForTheClaim(t *testing.T) {
 	go func() { done <- b.takeBack(context.Background(), c) }()
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-done)
 	require.Equal(t, EffectPending, b.stands(t, c.ID).State)

@@ -280,5 +280,5 @@ func (w *world) waits(t *testing.T, pid uint32) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return w.count(t, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'`, pid) == 1
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }

@@ -35,7 +35,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 	o, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})

@@ -31,7 +31,7 @@ func (w *world) paused(t *testing.T, triggers int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return w.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`) == triggers
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 // keptForAnother has a delivery kept in which two events came, of which only "waits",
@@ -80,7 +80,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 		replayed <- err
 	}()
 	isBlocked := `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-	require.Eventually(t, func() bool { return len(replayed) == 1 || w.count(t, isBlocked) > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(replayed) == 1 || w.count(t, isBlocked) > 0 }, 2*time.Minute, time.Millisecond)
 	w.run(t, `DELETE FROM clock.pause`)
 	err := <-replayed
 	require.NoError(t, <-ended)

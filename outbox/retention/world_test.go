@@ -89,7 +89,7 @@ func openWorld(t *testing.T, watched bool) *world {
 	w.Outbox, err = outbox.New(outbox.Options{Pool: w.pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, w.Stop(ctx))
 	})

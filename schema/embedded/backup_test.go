@@ -70,7 +70,7 @@ func TestABackupOfABusyServerBecomesItsStandby(t *testing.T) {
 		var there bool
 		err := copied.QueryRow(t.Context(), "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", lsn).Scan(&there)
 		return err == nil && there
-	}, 30*time.Second, 5*time.Millisecond)
+	}, 2*time.Minute, 5*time.Millisecond)
 	var got string
 	require.NoError(t, copied.QueryRow(t.Context(), "SELECT sum(n)::text FROM cells").Scan(&got))
 	require.Equal(t, want, got)

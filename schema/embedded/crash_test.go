@@ -48,7 +48,7 @@ func TestSweepEndsAnOrphan(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Dir(h.DataDir))
 		return os.IsNotExist(err)
-	}, 20*time.Second, 5*time.Millisecond)
+	}, 2*time.Minute, 5*time.Millisecond)
 
 	connect(t, living.URL) // the servers of the living are left alone
 	living.stop(t)

@@ -88,7 +88,7 @@ func TestKillAndRestart(t *testing.T) {
 	require.Greater(t, len(members), 3)
 
 	family.Kill(server.PID())
-	require.Eventually(t, func() bool { return server.PID() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return server.PID() == 0 }, 2*time.Minute, time.Millisecond)
 	for _, pid := range members {
 		require.False(t, family.Alive(pid))
 	}

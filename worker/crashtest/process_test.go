@@ -27,7 +27,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	if setting := os.Getenv(asWorker); setting != "" {

@@ -12,13 +12,14 @@ import (
 )
 
 // A rate of 50 a second over three worker processes is measured at the
-// receiver. HOOKLATCH_LONG=1 measures for 20 s.
+// receiver: it is never exceeded. HOOKLATCH_LONG=1, on a quiet machine, measures for 20 s
+// that it is reached as well.
 //
 //nolint:paralleltest // it measures time, so the others wait
 func TestRateOverThreeProcesses(t *testing.T) {
-	const rate, processes = 50, 3
-	window := 8 * time.Second
-	if os.Getenv("HOOKLATCH_LONG") == "1" {
+	const rate, burst, concurrency, processes = 50, 5, 20, 3
+	window, long := 5*time.Second, os.Getenv("HOOKLATCH_LONG") != ""
+	if long {
 		window = 20 * time.Second
 	}
 	enough := rate * int((window+2*time.Second)/time.Second)
@@ -26,13 +27,14 @@ func TestRateOverThreeProcesses(t *testing.T) {
 	l.enqueue(t, enough+rate, func(int) ledger.Request { return ledger.Request{Body: []byte(`{}`)} })
 	workers := make([]*process, processes)
 	for i := range workers {
-		workers[i] = startWorker(t, l.pool, setting{URL: r.url, Concurrency: 20, Rate: rate, Burst: 5})
+		workers[i] = startWorker(t, l.pool, setting{URL: r.url, Concurrency: concurrency, Rate: rate, Burst: burst})
 	}
 	require.Eventually(t, func() bool { return r.total() >= enough }, patience, 10*time.Millisecond)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slices.SortFunc(r.times, time.Time.Compare)
+	took := r.times[len(r.times)-1].Sub(r.times[0])
 	begin := r.times[0].Add(time.Second) // the burst is over, and all processes are there
 	within := 0
 	for _, at := range r.times {
@@ -47,5 +49,10 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		require.Positive(t, shares[i], "a process took no part")
 	}
 	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
-	require.InDelta(t, rate, perSecond, rate/10)
+	// A slow machine makes fewer calls a second, and never more: each slot may hold a token
+	// whose call is late.
+	require.LessOrEqual(t, float64(len(r.times)), rate*took.Seconds()+burst+processes*concurrency)
+	if long {
+		require.InDelta(t, rate, perSecond, rate/10)
+	}
 }

@@ -45,7 +45,7 @@ func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 			seen[r.Order.Action+" "+string(r.Kind)]++
 		}
 		return seen["replay ok"] >= 30 && seen["retry ok"] >= 10 && seen["cancel ok"] >= 3 && seen["pause ok"] >= 10
-	}, time.Minute, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	require.NoError(t, operator.Stop(t.Context()))
 	require.NoError(t, operator.Stop(t.Context()))
 

@@ -37,7 +37,7 @@ func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 				ORDER BY random() LIMIT 1) AS one`)
 		require.NoError(t, err)
 		return traffic.Committed() >= enough
-	}, time.Minute, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	traffic.Stop()
 	traffic.Stop()
 

@@ -155,7 +155,7 @@ func (r *run) quiet(t *testing.T) {
 					WHERE kind IN ('dispatch', 'effect')
 						AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled'))`).Scan(&left)
 		return err == nil && left == 0
-	}, 90*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 }
 
 // The history of what the real packages do, with receivers that fail, duplicates,

@@ -26,7 +26,7 @@ func setup(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		require.NoError(t, box.Stop(ctx))
 	})

@@ -81,7 +81,7 @@ func write(t *testing.T, url string) *writer {
 func (w *writer) goesOn(t *testing.T) {
 	t.Helper()
 	before := w.acked.Load()
-	require.Eventually(t, func() bool { return w.acked.Load() > before+20 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.acked.Load() > before+20 }, 2*time.Minute, time.Millisecond)
 }
 
 // requireStored holds all that was acknowledged against the primary.

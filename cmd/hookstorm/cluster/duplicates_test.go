@@ -46,13 +46,13 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 				require.NoError(t, errors.Join(err, conn.Close(t.Context())))
 				a, err := accept(id)
 				return err == nil && a.New() == 0 // it is known without its row
-			}, 30*time.Second, time.Millisecond, name)
+			}, 2*time.Minute, time.Millisecond, name)
 		}
 		require.NoError(t, change(), name)
 		require.Eventually(t, func() bool {
 			_, err := accept("evt_" + name)
 			return err == nil
-		}, 30*time.Second, 10*time.Millisecond)
+		}, 2*time.Minute, 10*time.Millisecond)
 		for range 100 { // of an event that is known, so that the database is asked
 			_, err := accept("evt_" + name)
 			require.NoError(t, err)

@@ -48,7 +48,7 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "DELETE FROM hooklatch.effects")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
@@ -73,7 +73,7 @@ func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 
 	_, err = pool.Exec(t.Context(), "INSERT INTO hooklatch.events_kept VALUES (41)")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }

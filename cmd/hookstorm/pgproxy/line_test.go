@@ -201,7 +201,7 @@ func TestCancelRequestsArrive(t *testing.T) {
 		require.NoError(t, b.sound.QueryRow(t.Context(),
 			"SELECT state = 'active' AND query LIKE '%pg_sleep(60)%' FROM pg_stat_activity WHERE pid = $1", conn.PgConn().PID()).Scan(&active))
 		return active
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.NoError(t, conn.PgConn().CancelRequest(t.Context()))
 	requireCode(t, "57014", <-done)
 }

@@ -106,7 +106,7 @@ func next(t *testing.T, armed *pgproxy.Armed) pgproxy.Firing {
 	select {
 	case firing := <-armed.Fired():
 		return firing
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		require.Fail(t, "the fault did not fire")
 		return pgproxy.Firing{}
 	}

@@ -73,7 +73,7 @@ func TestAHangingCommitIsCommittedAndNotAnswered(t *testing.T) {
 	}
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	require.Eventually(t, func() bool { return len(b.Connections(pgproxy.Who{})) == 0 }, 10*time.Second, time.Millisecond,
+	require.Eventually(t, func() bool { return len(b.Connections(pgproxy.Who{})) == 0 }, 2*time.Minute, time.Millisecond,
 		"the client has given up")
 }
 

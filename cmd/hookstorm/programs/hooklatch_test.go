@@ -60,7 +60,7 @@ func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 			err = answer.Body.Close()
 		}
 		return err != nil
-	}, 10*time.Second, 10*time.Millisecond, "a paused process answers nothing")
+	}, 2*time.Minute, 10*time.Millisecond, "a paused process answers nothing")
 	require.True(t, p.Alive())
 	require.NoError(t, p.Continue())
 	require.NoError(t, p.Ready(ctx))
@@ -77,5 +77,5 @@ func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 
 func waitForLine(t *testing.T, p *programs.Program, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(p.LastLines(), text) }, 30*time.Second, time.Millisecond, text)
+	require.Eventually(t, func() bool { return strings.Contains(p.LastLines(), text) }, 2*time.Minute, time.Millisecond, text)
 }

@@ -70,7 +70,7 @@ func TestOneThatDoesNotStopIsKilled(t *testing.T) {
 	t.Parallel()
 	p, notes := newShell(t, "trap '' TERM; echo deaf; while :; do sleep 0.1; done", func(o *programs.Options) { o.StopTimeout = 50 * time.Millisecond })
 	require.NoError(t, p.Start(t.Context()))
-	require.Eventually(t, func() bool { return p.LastLines() == "deaf" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.LastLines() == "deaf" }, 2*time.Minute, time.Millisecond)
 	require.ErrorContains(t, p.Stop(t.Context()), "did not end by itself")
 	require.False(t, p.Alive())
 	require.Contains(t, notes.list()[1], "ordered=true signal: killed")
@@ -171,7 +171,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
-	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return gone(pid) }, 2*time.Minute, time.Millisecond)
 }
 
 // gone tells whether a process has ended, be it that nobody has asked how.

@@ -103,7 +103,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	}
 	const leader = `SELECT COALESCE((SELECT leader_id FROM hooklatch.river_leader), '')`
 	start("before", dir)
-	require.Eventually(t, func() bool { return ask(leader) != "" }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ask(leader) != "" }, 2*time.Minute, 50*time.Millisecond)
 	leads := ask(leader)
 	start("now", root)
 
@@ -129,7 +129,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	accept(0, events/2)
 	require.Eventually(t, func() bool {
 		return ask(`SELECT (count(*) > 30)::text FROM hooklatch.effects WHERE attempt > 0`) == "true"
-	}, time.Minute, 50*time.Millisecond, "none is tried")
+	}, 2*time.Minute, 50*time.Millisecond, "none is tried")
 	deleteJobs()
 	receiver.open.Store(true)
 	accept(events/2, events)

@@ -293,7 +293,7 @@ func TestStopEndsWhatHangs(t *testing.T) {
 			sender := b.sender(t, name, patient)
 			sent := make(chan ledger.Verdict)
 			go func() { sent <- sender.Send(context.WithoutCancel(t.Context()), effect(t, name, "key_1")).Verdict }()
-			require.Eventually(t, func() bool { return b.Totals().Calls == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return b.Totals().Calls == 1 }, 2*time.Minute, time.Millisecond)
 			calls := b.calls(t)
 			require.Equal(t, ledger.VerdictMaybeApplied, <-sent)
 			require.Len(t, calls, 1)

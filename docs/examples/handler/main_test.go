@@ -56,7 +56,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		require.Eventually(t, func() bool { // it has begun to commit
 			return count(t, pool, `SELECT count(*) FROM payments`) > before ||
 				count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
-		}, 30*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 		if kills < 2*minKills {
 			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // any moment of its work
 			require.NoError(t, program.Process.Kill())
@@ -64,7 +64,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		} else {
 			require.Eventually(t, func() bool {
 				return count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
-			}, 60*time.Second, 5*time.Millisecond)
+			}, 2*time.Minute, 5*time.Millisecond)
 			require.NoError(t, program.Process.Signal(os.Interrupt))
 		}
 		_ = program.Wait()
@@ -104,7 +104,7 @@ func waitForBackends(t *testing.T, pool *pgxpool.Pool) {
 	require.Eventually(t, func() bool {
 		return count(t, pool, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE '%transaction%'`) == 0
-	}, 30*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 func count(t *testing.T, pool *pgxpool.Pool, query string) int {

@@ -159,7 +159,7 @@ func TestLoseAnswerToImpatientClient(t *testing.T) {
 		var waiting int
 		err := sound.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&waiting)
 		return err == nil && waiting == 1
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	cancel()
 	require.NoError(t, holder.Rollback(t.Context()))
 	require.Error(t, <-done)

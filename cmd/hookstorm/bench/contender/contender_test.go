@@ -42,7 +42,7 @@ func serve(t *testing.T, databaseURL string) string {
 		}
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	return free[0]
 }
 

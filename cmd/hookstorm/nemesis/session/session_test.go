@@ -130,7 +130,7 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 			err := b.ours.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
 				WHERE datname = current_database() AND state = 'idle in transaction' AND query = 'SELECT pg_backend_pid()')`).Scan(&locked)
 			return err == nil && locked
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 	}
 	const lock = "SELECT 1 FROM hooklatch.effects WHERE key = $1 FOR UPDATE"
 	untilLocked()
@@ -226,7 +226,7 @@ func TestAllSlotsAreTakenAndGivenBack(t *testing.T) {
 		var err error
 		one, err = pgx.ConnectConfig(t.Context(), b.ours.Config().ConnConfig)
 		return err == nil
-	}, 10*time.Second, time.Millisecond, "one is left")
+	}, 2*time.Minute, time.Millisecond, "one is left")
 	_, err := pgx.ConnectConfig(t.Context(), b.ours.Config().ConnConfig)
 	require.Equal(t, "53300", code(err))
 	require.NoError(t, one.Close(t.Context()))
@@ -235,5 +235,5 @@ func TestAllSlotsAreTakenAndGivenBack(t *testing.T) {
 		var left int
 		err := b.ours.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hookstorm'").Scan(&left)
 		return err == nil && left <= 2
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }

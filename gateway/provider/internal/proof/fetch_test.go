@@ -42,7 +42,7 @@ func TestFetchIsCached(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text, err := cached(2 * time.Hour)
 		return err == nil && text == "two"
-	}, 5*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 2, s.Requests.Load())
 
 	// And for a day when there is no new one, which is not asked for each time.
@@ -54,7 +54,7 @@ func TestFetchIsCached(t *testing.T) {
 		require.Eventually(t, func() bool { // asked, and the failure kept: what comes now joins no flight
 			k, err := f.look(keysURL)
 			return err == nil && k.failure != nil && k.triedAt.Equal(prooftest.Now().Add(4*time.Hour))
-		}, 5*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 		require.EqualValues(t, 3, s.Requests.Load())
 	}
 	_, err = cached(27 * time.Hour)
@@ -101,7 +101,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		document, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
 		return err == nil && string(document) == "late"
-	}, 5*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 1, s.Requests.Load())
 }
 
