@@ -100,7 +100,8 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 			return err
 		}},
 		{"fail a dispatch", func() error {
-			return b.FailDispatch(ctx, &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, "no")
+			_, err := b.FailDispatch(ctx, &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_2"}, Generation: 1}, fleet.Configuration{}, "no")
+			return err
 		}},
 		{"claim", func() error { return claim(effect, lease) }},
 		{"settle", func() error { return settle(ledger.VerdictRefused) }},

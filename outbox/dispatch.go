@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
@@ -20,6 +22,9 @@ type Dispatch struct {
 	Event      *inbox.Event // as Inbox.Event loaded it; its generation is the fence
 	Effects    []ledger.NewEffect
 	ConfigHash string // of the configuration that made the plan
+	// Configuration is the one that the plan's process has announced. The zero value
+	// passes whatever others run.
+	Configuration fleet.Configuration
 	// Handled tells that a handler ran: an event without effects counts as
 	// dispatched then, not as skipped.
 	Handled bool
@@ -33,8 +38,12 @@ type Dispatch struct {
 
 // Dispatched is what became of a Dispatch.
 type Dispatched struct {
-	// Fenced is false when the event had been dispatched before: nothing was written.
-	Fenced     bool
+	// Fenced is false when the event had been dispatched before, or is Left: nothing was
+	// written.
+	Fenced bool
+	// Left reports that a running process has a newer configuration and the event's
+	// source: that process decides.
+	Left       bool
 	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has its job
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
@@ -124,8 +133,8 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
-	if !fenced[d.Event.EventRef] {
-		return Dispatched{}, nil
+	if !fenced.passed[d.Event.EventRef] {
+		return Dispatched{Left: fenced.left[d.Event.EventRef]}, nil
 	}
 	if handle != nil {
 		if err := handle(ContextWithEvent(ctx, d.Event), tx); err != nil {
@@ -139,18 +148,21 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 	return d.dispatched(planned[0]), nil
 }
 
-// FailDispatch records that the last attempt to dispatch the event failed.
-// Errors: ErrUnavailable.
-func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, reason string) error {
-	err := o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		failed := failDispatch{EventRef: e.EventRef, Generation: e.Generation, Error: column.Reason(reason)}
-		_, err := o.sql.FailDispatch.With(failed).Exec(ctx, tx)
-		return err
+// FailDispatch records that the last attempt to dispatch the event failed. It returns
+// true, and records nothing, when a running process has a newer configuration than by and
+// the event's source: that process decides. Errors: ErrUnavailable.
+func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Configuration, reason string) (left bool, err error) {
+	err = o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		failed := failDispatch{
+			EventRef: e.EventRef, Generation: e.Generation, Error: column.Reason(reason),
+			newerThan: configurationsNewerThan(by.Number), Routes: by.Routes, ForHandlers: by.ForHandlers,
+		}
+		return o.sql.FailDispatch.With(failed).QueryRow(ctx, tx).Scan(&left)
 	})
 	if err != nil {
-		return fmt.Errorf("record failed dispatch: %w", err)
+		return false, fmt.Errorf("record failed dispatch: %w", err)
 	}
-	return nil
+	return left, nil
 }
 
 // dispatchBatch is T2 for all plans of a batch.
@@ -167,8 +179,9 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 	var passed []ledger.Plan
 	var at []int
 	for i, d := range batch {
-		if fenced[d.Event.EventRef] {
-			delete(fenced, d.Event.EventRef) // a second plan for the event does not pass
+		results[i].Left = fenced.left[d.Event.EventRef]
+		if fenced.passed[d.Event.EventRef] {
+			delete(fenced.passed, d.Event.EventRef) // a second plan for the event does not pass
 			passed, at = append(passed, d.plan()), append(at, i)
 		}
 	}
@@ -186,19 +199,41 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 type fencedRow struct {
 	identity.EventRef
 
-	Generation int
-	Outcome    inbox.Outcome
-	ConfigHash string
-	JobID      int64
+	Generation    int
+	Outcome       inbox.Outcome
+	ConfigHash    string
+	JobID         int64
+	Configuration int64
+	Routes        string
+	ForHandlers   bool
 }
 
-type fenceArgs struct{ Planned []fencedRow }
+// newerThan finds the running processes with a configuration newer than a number.
+type newerThan struct {
+	Configuration                int64
+	SeenSeconds, PatienceSeconds float64
+}
+
+func configurationsNewerThan(number int64) newerThan {
+	return newerThan{Configuration: number, SeenSeconds: fleet.PresumedGone.Seconds(), PatienceSeconds: fleet.GatewayPatience.Seconds()}
+}
+
+type fenceArgs struct {
+	newerThan
+
+	Planned []fencedRow
+}
+
+// fenced are events that passed the fence, and those that are left to processes with a
+// newer configuration.
+type fenced struct{ passed, left map[identity.EventRef]bool }
 
 // fence marks the events of the batch and returns those that were still to be
 // dispatched.
-func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[identity.EventRef]bool, error) {
+func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced, error) {
 	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))
+	oldest := int64(math.MaxInt64)
 	for _, d := range batch {
 		if seen[d.Event.EventRef] {
 			continue
@@ -206,19 +241,28 @@ func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (map[id
 		seen[d.Event.EventRef] = true
 		planned = append(planned, fencedRow{
 			EventRef: d.Event.EventRef, Generation: d.Event.Generation, Outcome: d.outcome(), ConfigHash: d.ConfigHash, JobID: d.JobID,
+			Configuration: d.Configuration.Number, Routes: d.Configuration.Routes, ForHandlers: d.Configuration.ForHandlers,
 		})
+		if d.Configuration.Number > 0 {
+			oldest = min(oldest, d.Configuration.Number)
+		}
 	}
-	rows, err := o.sql.Fence.With(fenceArgs{Planned: planned}).Query(ctx, tx)
+	rows, err := o.sql.Fence.With(fenceArgs{newerThan: configurationsNewerThan(oldest), Planned: planned}).Query(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("fence events: %w", err)
+		return fenced{}, fmt.Errorf("fence events: %w", err)
 	}
-	fenced := make(map[identity.EventRef]bool, len(batch))
+	found := fenced{passed: make(map[identity.EventRef]bool, len(batch)), left: map[identity.EventRef]bool{}}
 	var ref identity.EventRef
-	if _, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID}, func() error {
-		fenced[ref] = true
+	var left bool
+	if _, err := pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &left}, func() error {
+		if left {
+			found.left[ref] = true
+		} else {
+			found.passed[ref] = true
+		}
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("fence events: %w", err)
+		return fenced{}, fmt.Errorf("fence events: %w", err)
 	}
-	return fenced, nil
+	return found, nil
 }

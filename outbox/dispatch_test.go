@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -122,8 +123,9 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.accepted(t, "stripe", "evt_1")
-	require.NoError(t, b.FailDispatch(t.Context(), e, "no such key: amount\x00"))
-	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	_, err := b.FailDispatch(t.Context(), e, fleet.Configuration{}, "no such key: amount\x00")
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
 	require.NoError(t, err)
 	done, err := b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
@@ -142,7 +144,8 @@ func TestALateFailureChangesNothing(t *testing.T) {
 	e := b.accepted(t, "stripe", "evt_1")
 	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "evt_1")}})
 	require.NoError(t, err)
-	require.NoError(t, b.FailDispatch(t.Context(), e, "too late"))
+	_, err = b.FailDispatch(t.Context(), e, fleet.Configuration{}, "too late")
+	require.NoError(t, err)
 	e, err = b.Event(t.Context(), e.EventRef)
 	require.NoError(t, err)
 	require.Equal(t, inbox.Dispatched, e.Outcome)
@@ -184,7 +187,8 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	d, err := b.Dispatch(t.Context(), Dispatch{Event: old, Effects: []ledger.NewEffect{planned(old, "evt_1")}})
 	require.NoError(t, err)
 	require.False(t, d.Fenced)
-	require.NoError(t, b.FailDispatch(t.Context(), old, "too late"))
+	_, err = b.FailDispatch(t.Context(), old, fleet.Configuration{}, "too late")
+	require.NoError(t, err)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 
 	e, err := b.Event(t.Context(), old.EventRef)
@@ -212,4 +216,67 @@ func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	require.True(t, results[0].Fenced)
 	require.False(t, results[1].Fenced)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}
+
+// A process with an older configuration neither dispatches nor fails an event while one
+// with a newer configuration and its source runs. Nothing is written or locked.
+func TestOlderConfigurationDecidesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: "one", Hash: "old", Routes: "old", Sources: []string{"*"}, HandlerSources: []string{"stripe"}})
+	require.NoError(t, err)
+	next := fleet.Presence{ID: "two", Hash: "next", Routes: "next", Sources: []string{"stripe"}}
+	newest, err := b.fleet.Announce(t.Context(), next)
+	require.NoError(t, err)
+	again, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: "three", Hash: "old", Routes: "old", Sources: []string{"*"}})
+	require.NoError(t, err)
+	require.Equal(t, old, again, "another process of a known configuration does not make it the newest")
+
+	left, other, handled := b.accepted(t, "stripe", "evt_1"), b.accepted(t, "github", "evt_1"), b.accepted(t, "stripe", "evt_2")
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: left, Configuration: old})
+	require.NoError(t, err)
+	require.Equal(t, Dispatched{Left: true}, d)
+	gaveUp, err := b.FailDispatch(t.Context(), left, old, "no")
+	require.NoError(t, err)
+	require.True(t, gaveUp)
+	left, err = b.Event(t.Context(), left.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, inbox.Received, left.Outcome)
+
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: other, Configuration: old})
+	require.NoError(t, err)
+	require.True(t, d.Fenced, "the newer configuration does not have the source")
+	forHandlers := old
+	forHandlers.ForHandlers = true
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: handled, Configuration: forHandlers})
+	require.NoError(t, err)
+	require.True(t, d.Fenced, "the newer configuration has no handlers of the source, and never takes the event")
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: left, Configuration: newest})
+	require.NoError(t, err)
+	require.True(t, d.Fenced)
+}
+
+// Plans of two configurations meet in a batch.
+func TestABatchLeavesOnlyThePlansOfTheOlderConfiguration(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var by []fleet.Configuration
+	for _, hash := range []string{"first", "second", "third"} {
+		c, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: hash, Hash: hash, Sources: []string{"stripe"}})
+		require.NoError(t, err)
+		by = append(by, c)
+	}
+	var batch []Dispatch
+	for i, c := range append(by, fleet.Configuration{}) {
+		batch = append(batch, Dispatch{Event: b.accepted(t, "stripe", fmt.Sprint("evt_", i)), Configuration: c})
+	}
+	var results []Dispatched
+	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
+		results, err = b.dispatchBatch(t.Context(), tx, batch)
+		return err
+	}))
+	for i, left := range []bool{true, true, false, false} {
+		require.Equal(t, left, results[i].Left, i)
+		require.Equal(t, !left, results[i].Fenced, i)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -110,7 +111,8 @@ func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int)
 		})
 	})
 	b.step(t, 1, func(ctx context.Context) error {
-		return b.FailDispatch(ctx, &inbox.Event{EventRef: event(turnWithoutJob, 0), Generation: 1}, "no")
+		_, err := b.FailDispatch(ctx, &inbox.Event{EventRef: event(turnWithoutJob, 0), Generation: 1}, fleet.Configuration{}, "no")
+		return err
 	})
 	b.step(t, 2, func(ctx context.Context) error {
 		if err := b.Release(ctx, event(turnHeld, 0), ann); err != nil {

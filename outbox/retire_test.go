@@ -17,7 +17,8 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	ann := ledger.Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
 	app := fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
-	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "one", Destinations: []fleet.Destination{app}}))
+	_, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: "one", Destinations: []fleet.Destination{app}})
+	require.NoError(t, err)
 	enqueue := func(key string) (added bool, err error) {
 		err = b.pool.QueryRow(t.Context(), `SELECT hooklatch.enqueue('app', $1, '{}')`, key).Scan(&added)
 		return added, err
@@ -80,7 +81,8 @@ func TestDestinationsTellWhoServesThem(t *testing.T) {
 	app, crm := fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "crm", Kind: "http", Queue: "dst_crm"}
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app, crm}))
 	for _, id := range []string{"one", "two"} {
-		require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: id, Destinations: []fleet.Destination{app}}))
+		_, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: id, Destinations: []fleet.Destination{app}})
+		require.NoError(t, err)
 	}
 	states, err := b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
@@ -114,8 +116,10 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	in := func(queue string) []fleet.Destination {
 		return []fleet.Destination{{Name: "app", Kind: "http", Queue: queue}}
 	}
-	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "new", Running: 1, Destinations: in("new")}))
-	require.NoError(t, b.fleet.Announce(t.Context(), fleet.Presence{ID: "old", Running: 1e12, Destinations: in("old")}))
+	_, err := b.fleet.Announce(t.Context(), fleet.Presence{ID: "new", Running: 1, Destinations: in("new")})
+	require.NoError(t, err)
+	_, err = b.fleet.Announce(t.Context(), fleet.Presence{ID: "old", Running: 1e12, Destinations: in("old")})
+	require.NoError(t, err)
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), in("old")))
 	require.Equal(t, "new", queue())
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "new"))

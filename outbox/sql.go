@@ -53,9 +53,12 @@ type eventsWithoutJob struct {
 
 type failDispatch struct {
 	identity.EventRef
+	newerThan
 
-	Generation int
-	Error      string
+	Generation  int
+	Error       string
+	Routes      string
+	ForHandlers bool
 }
 
 type makePartitions struct{ DaysAhead int }

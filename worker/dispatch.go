@@ -62,6 +62,7 @@ func (d *dispatchWorker) NextRetry(job *river.Job[dispatchArgs]) time.Time {
 // dispatchRun is one run of a dispatch job.
 type dispatchRun struct {
 	job     *river.Job[dispatchArgs]
+	routing *routing // in effect when the run began
 	started time.Time
 }
 
@@ -93,7 +94,7 @@ func (r dispatchRun) work(e *inbox.Event) work {
 func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs]) error {
 	job.Args.ran = true
 	d.telemetry.jobStarted(ctx, job.JobRow)
-	run := dispatchRun{job: job, started: time.Now()}
+	run := dispatchRun{job: job, routing: d.routing.Load(), started: time.Now()}
 	ref := job.Args.Ref()
 	event, err := d.outbox.Inbox().Event(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -118,6 +119,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		tracing.Attempt.Int(job.Attempt))
 	dispatched, err := d.dispatch(ctx, run, event)
 	outcome := string(dispatched.Outcome)
+	left := dispatched.Left
 	switch {
 	case err != nil:
 		outcome = outcomeError
@@ -125,10 +127,14 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		// A stop is not the event's failure: River gives such a run back.
 		if isGivenUp(err) || run.last() && !errors.Is(err, context.Canceled) {
 			outcome = outcomeFailed
-			err = d.fail(ctx, event, err)
+			left, err = d.fail(ctx, run, event, err)
 		}
-	case !dispatched.Fenced:
+	case !left && !dispatched.Fenced:
 		outcome = outcomeAlready
+	}
+	if left {
+		endSpan(span, outcomeLeft, nil)
+		return d.leave(ctx, run, event, "another process has a newer configuration and decides")
 	}
 	endSpan(span, outcome, err)
 	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
@@ -155,12 +161,14 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 			err = newPanicError(v)
 		}
 	}()
-	table := d.routes.Load()
-	effects, err := table.Plan(ctx, event)
+	effects, err := run.routing.table.Plan(ctx, event)
 	if err != nil {
 		return outbox.Dispatched{}, err
 	}
-	planned := outbox.Dispatch{Event: event, Effects: effects, ConfigHash: table.ConfigHash(), Traceparent: tracing.Parent(ctx)}
+	planned := outbox.Dispatch{
+		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
+		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
+	}
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
@@ -173,8 +181,8 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		return outbox.Dispatched{}, err
 	}
 	d.logParked(ctx, run, planned, dispatched)
-	if planned.JobID > 0 && dispatched.Fenced {
-		return dispatched, nil // the job is gone
+	if dispatched.Left || planned.JobID > 0 && dispatched.Fenced {
+		return dispatched, nil // the job waits again, or is gone
 	}
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }
@@ -221,6 +229,9 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if err != nil {
 		return outbox.Dispatched{}, err
 	}
+	if dispatched.Left {
+		return dispatched, nil
+	}
 	if err := recordDispatched(ctx, run, dispatched); err != nil {
 		return outbox.Dispatched{}, err
 	}
@@ -259,21 +270,22 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail gives the event up. If that cannot be recorded, the job is tried again.
-func (d *dispatchWorker) fail(ctx context.Context, event *inbox.Event, cause error) error {
-	if err := d.recordFailure(ctx, event, cause); err != nil {
-		return errors.Join(cause, err)
+// fail gives the event up, or leaves that to a process with a newer configuration. If it
+// cannot be recorded, the job is tried again.
+func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
+	if left, err = d.recordFailure(ctx, run, event, cause); err != nil || left {
+		return left, errors.Join(cause, err)
 	}
 	if isGivenUp(cause) {
-		return river.JobCancel(cause)
+		return false, river.JobCancel(cause)
 	}
-	return cause
+	return false, cause
 }
 
 // recordFailure marks the event failed. An event that another run dispatched in
 // the meantime stays dispatched.
-func (d *dispatchWorker) recordFailure(ctx context.Context, event *inbox.Event, cause error) error {
+func (d *dispatchWorker) recordFailure(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return d.outbox.FailDispatch(ctx, event, oneLine(cause.Error()))
+	return d.outbox.FailDispatch(ctx, event, run.routing.configuration(run.job.Queue), oneLine(cause.Error()))
 }

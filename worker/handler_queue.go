@@ -28,6 +28,8 @@ const (
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
+	// completionSlack is how long River takes to store that a job is snoozed.
+	completionSlack = 100 * time.Millisecond
 	// handlerSlotWait is how long a run waits for others of this process to end.
 	handlerSlotWait = time.Second
 	// findQueuesEvery is how soon a process with handlers of all sources notices
@@ -47,17 +49,13 @@ type statements struct {
 // snooze, which counts as no attempt: the event belongs to another process, or
 // all slots for handlers are taken. leave gives the slot back.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
-	if riverjob.IsHandlersQueue(run.job.Queue) && !d.handlers.serves(string(event.Source)) {
-		if _, told := d.foreign.LoadOrStore("source "+event.Source, true); !told {
-			d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
-				slog.String(logkey.Queue, run.job.Queue),
-				slog.String(logkey.Reason, "it waits for a handler, and this process has none for its source; this is logged once"))...)
+	switch {
+	case riverjob.IsHandlersQueue(run.job.Queue):
+		if !d.handlers.serves(string(event.Source)) {
+			return nil, d.leave(ctx, run, event, "it waits for a handler, and this process has none for its source")
 		}
-		wait := foreignSnooze
-		if gjson.GetBytes(run.job.Metadata, "snoozes").Int() >= foreignLooks {
-			wait = patientSnooze
-		}
-		return nil, river.JobSnooze(wait + rand.N(wait)) //nolint:gosec // no secret depends on it
+	case !run.routing.has(string(event.Source)) && !d.handlers.serves(string(event.Source)):
+		return nil, d.leave(ctx, run, event, "the configuration of this process does not have its source")
 	}
 	if len(d.handlers.matching(string(event.Source), event.Type)) == 0 {
 		return func() {}, nil
@@ -72,6 +70,24 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// leave is a snooze, which counts as no attempt, after which a process takes the event that
+// may decide. The reason is logged once for each source.
+func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
+	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
+		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
+			slog.String(logkey.Queue, run.job.Queue),
+			slog.String(logkey.Reason, reason+"; this is logged once"))...)
+	}
+	wait := foreignSnooze
+	if gjson.GetBytes(run.job.Metadata, "snoozes").Int() >= foreignLooks {
+		wait = patientSnooze
+	}
+	wait += rand.N(wait) //nolint:gosec // no secret depends on it
+	// Polls alone would not do: the process that polls first would take it every time.
+	time.AfterFunc(wait+completionSlack, func() { d.fleet.Wake(run.job.Queue) })
+	return river.JobSnooze(wait)
 }
 
 // queues are those of the sources that the handlers are for. With a handler for

@@ -58,6 +58,10 @@ type Options struct {
 	Routes []route.Route `yaml:"-"`
 	// Destinations are where effects go. Every name a route gives must be here.
 	Destinations []DestinationOptions `yaml:"-"`
+	// Sources are those whose events are dispatched here; "*" is every source. Events of
+	// another source are left to processes that have it. Nil: the sources that Routes
+	// name.
+	Sources []string `yaml:"-"`
 	// ConfigHash names the configuration the routes are from. It is stored with
 	// every event they dispatch or skip.
 	ConfigHash string `yaml:"-"`

@@ -61,13 +61,17 @@ func sharedQueue(name string) string {
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
 }
 
+// dispatchesAll says whether a program with that many handlers takes events without
+// handlers too: see riverQueues.
+func dispatchesAll(o Options, handlers int) bool { return handlers == 0 || len(o.Routes) > 0 }
+
 // riverQueues are the queues that this process works. Queues of handlers are left
 // to the processes that have those handlers, and all other events by a program that
 // only has handlers to those that have the routes: it would skip them. A process
 // with neither is taken at its word: it wants nothing of any event.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
-	if len(handlers) == 0 || len(o.Routes) > 0 {
+	if dispatchesAll(o, len(handlers)) {
 		queues[riverjob.QueueDispatch] = river.QueueConfig{MaxWorkers: o.DispatchWorkers}
 	}
 	for _, queue := range handlers {

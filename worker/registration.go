@@ -38,7 +38,7 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 	if err := w.fleet.RegisterDestinations(ctx, registered); err != nil {
 		return err
 	}
-	moved, err := w.fleet.TakeOver(ctx, w.here())
+	moved, err := w.fleet.TakeOver(ctx, w.presenceWith(w.routing.Load()))
 	w.logMoved(ctx, moved)
 	return err
 }
@@ -54,11 +54,6 @@ func (w *Worker) logMoved(ctx context.Context, moved int64) {
 	if moved > 0 {
 		w.telemetry.logger.InfoContext(ctx, "waiting effects moved to the queues of their destinations", slog.Int64(logkey.Count, moved))
 	}
-}
-
-// here is how this process announces itself.
-func (w *Worker) here() fleet.Presence {
-	return fleet.Presence{ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: w.opts.ConfigHash, Destinations: w.registered()}
 }
 
 // presence keeps the announcement of a process fresh.
@@ -80,20 +75,20 @@ func (w *Worker) stayAnnounced() *presence {
 			case <-ctx.Done():
 				return
 			}
-			if err := w.fleet.Announce(ctx, w.here()); err != nil && ctx.Err() == nil {
-				// After a minute the other processes assume that this one is gone.
-				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
-			}
+			w.announceAgain(ctx)
 		}
 	})
 	return p
 }
 
 // withdraw says that the process has stopped. If that cannot be said, the others
-// notice when the last announcement is a minute old.
+// notice when the last announcement is half a minute old.
 func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()
+	w.announcing.Lock()
+	w.withdrawn = true
+	w.announcing.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	if err := w.fleet.Withdraw(ctx, w.opts.ID); err != nil {

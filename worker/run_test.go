@@ -18,6 +18,7 @@ import (
 func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.opts.Sources = []string{"*"} // without a route, it skips all their events
 	const many = upkeepWorkers + 5
 	for i := range 3 {
 		b.accept(t, fmt.Sprintf("evt_%d", i), false)

@@ -36,6 +36,7 @@ const (
 // Outcomes of a run beside the outcomes of events and the states of effects.
 const (
 	outcomeAlready = "already" // another run had dispatched the event
+	outcomeLeft    = "left"    // a process with a newer configuration decides
 	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
 	outcomeError   = "error"   // another run follows

@@ -37,6 +37,7 @@ type Worker struct {
 	made      time.Time
 	lanes     map[string]*lane // by name of the destination
 	routes    atomic.Pointer[route.Table]
+	routing   atomic.Pointer[routing]
 	attempts  *attempter
 	births    *births
 
@@ -48,9 +49,14 @@ type Worker struct {
 	noStagger    bool // tests do not wait for River's staggered start
 	keepsJobs    bool // also those that did what they were for at once; tests look at them
 
+	announcing sync.Mutex // guards what the others are told; where mu is held too, it is locked first
+	withdrawn  bool       // nothing is announced any more
+
 	mu       sync.Mutex // guards what follows
 	started  bool
-	handlers handlerSet // read without mu once started
+	sealed   bool // no handler is added: the Worker was announced
+	stopped  bool
+	handlers handlerSet // read without mu once sealed
 	misuse   []error    // of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
 	presence *presence
@@ -64,10 +70,6 @@ type Worker struct {
 func New(opts Options) (*Worker, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
-	}
-	table, err := route.Compile(opts.table(opts.Routes, opts.ConfigHash))
-	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	telemetry, err := newTelemetry(opts)
@@ -101,7 +103,11 @@ func New(opts Options) (*Worker, error) {
 	if w.runs, err = w.outbox.Runs(route.CompileCondition); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
-	w.routes.Store(table)
+	routing, err := w.compile(Routing{Routes: opts.Routes, Sources: opts.Sources, ConfigHash: opts.ConfigHash})
+	if err != nil {
+		return nil, err
+	}
+	w.putRouting(routing)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
 	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip}
 	w.births = newBirths(w.attempts, w.lanes, &w.running)
@@ -117,7 +123,7 @@ func New(opts Options) (*Worker, error) {
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.started {
+	if w.started || w.sealed {
 		panic("worker: Handle called after Start")
 	}
 	r := registration{source: source, types: eventType, handle: fn}
@@ -128,24 +134,12 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.handlers = append(w.handlers, r)
 }
 
-// SetRoutes replaces all routes, or none when one of them is wrong. Runs that have
-// begun finish with the routes they began with. Destinations stay as they were
-// given to New.
-func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
-	table, err := route.Compile(w.opts.table(routes, configHash))
-	if err != nil {
-		return fmt.Errorf("worker: %w", err)
-	}
-	w.routes.Store(table)
-	return nil
-}
-
 // Start validates the schema, registers the destinations and starts to work.
 // ctx bounds the start only; Stop ends the work. A Worker starts once.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.started {
+	if w.started || w.stopped {
 		return errors.New("start worker: it was started before")
 	}
 	if err := errors.Join(w.misuse...); err != nil {
@@ -156,6 +150,9 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	if err := migrator.Validate(ctx); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	if err := w.announce(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.warnOfFewConns(ctx)
@@ -176,7 +173,6 @@ func (w *Worker) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	w.client, w.started, w.pauses = client, true, w.keepPauses(client)
-	w.presence = w.stayAnnounced()
 	if all {
 		w.finder = w.findQueues(client, queues)
 	}
@@ -188,8 +184,8 @@ func (w *Worker) Start(ctx context.Context) error {
 // called again, also before Start and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	w.started = true // a Worker that was stopped does not start
-	if w.client != nil && w.ended == nil {
+	w.stopped = true // a Worker that was stopped does not start
+	if w.presence != nil && w.ended == nil {
 		w.ended = make(chan struct{})
 		go w.drain() //nolint:gosec // the stop is not one caller's, and outlasts its context
 	}
@@ -213,11 +209,15 @@ func (w *Worker) drain() {
 	_ = failpoint.Hit("worker.draining") // there is nobody to tell
 	ended := w.births.stop(w.opts.SoftStop)
 	defer ended()
-	w.pauses.stop()
+	if w.pauses != nil {
+		w.pauses.stop()
+	}
 	if w.finder != nil {
 		w.finder.stop()
 	}
-	_ = w.client.Stop(context.Background()) // fails only with its context
+	if w.client != nil {
+		_ = w.client.Stop(context.Background()) // fails only with its context
+	}
 	w.running.Wait()
 	w.withdraw(w.presence)
 }

@@ -14,6 +14,12 @@ type announceWorker struct {
 	ConfigHash     string
 	Destinations   []string
 	Queues         []string // of each destination
+	Configuration  string   // hash
+	Routes         string
+	Sources        []string
+	HandlerSources []string
+	Dispatches     bool
+	UnusedSeconds  float64 // after which a configuration begins anew
 }
 
 type asideRow struct{ Destination, AsideQueue string }

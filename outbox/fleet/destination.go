@@ -167,7 +167,7 @@ func (f *Fleet) applyPause(ctx context.Context, tx pgx.Tx, destination string, c
 
 // Destinations lists all destinations that were ever registered, by name.
 func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: presumedGone.Seconds()}).Query(ctx, f.read)
+	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()}).Query(ctx, f.read)
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}

@@ -106,7 +106,7 @@ func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (know
 	if err != nil {
 		return false, fmt.Errorf("lock destination: %w", err)
 	}
-	tag, err := f.sql.RetireDestination.With(retireDestination{Destination: destination, SeenSeconds: presumedGone.Seconds()}).Exec(ctx, tx)
+	tag, err := f.sql.RetireDestination.With(retireDestination{Destination: destination, SeenSeconds: PresumedGone.Seconds()}).Exec(ctx, tx)
 	if err != nil {
 		return false, fmt.Errorf("remove destination: %w", err)
 	}

@@ -36,8 +36,8 @@ func exchangesOf(bug Bug) []exchange {
 	case CompensatingDelete:
 		return []exchange{{
 			"fail_dispatch.sql",
-			"UPDATE hooklatch.processed_events AS p\nSET\n    outcome = 'failed',\n    processed_at = now(),\n    error = :error\nFROM locked\nWHERE ",
-			"DELETE FROM hooklatch.processed_events AS p\nUSING locked\nWHERE :error::text IS NOT NULL\n    AND ",
+			"UPDATE hooklatch.processed_events AS p\n    SET\n        outcome = 'failed',\n        processed_at = now(),\n        error = :error\n    FROM locked\n    WHERE ",
+			"DELETE FROM hooklatch.processed_events AS p\n    USING locked\n    WHERE :error::text IS NOT NULL\n        AND ",
 		}}
 	case ReplayUnrecorded:
 		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n    WHERE false\n"}}

@@ -1,18 +1,30 @@
--- The last attempt to dispatch the event failed: the reconciler leaves it alone
--- until a person replays it.
-WITH locked AS (
+-- The last attempt to dispatch the event failed: the reconciler leaves it alone until an
+-- operator replays it. Returns whether it is left to a process with a newer configuration
+-- instead, and nothing is written.
+WITH newer AS MATERIALIZED (
+    SELECT n.*
+    FROM {{newer_configurations}} AS n
+), judged AS MATERIALIZED (
+    SELECT planned.configuration > 0 AND {{left_to_newer}} AS is_left
+    FROM (VALUES (:source::text, :configuration::bigint, :routes::text, :for_handlers::boolean))
+        AS planned (source, configuration, routes, for_handlers)
+), locked AS (
     SELECT p.source, p.event_id, p.generation, p.outcome
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source
         AND p.event_id = :event_id
+        AND NOT (SELECT judged.is_left FROM judged)
     FOR UPDATE
+), failed AS (
+    UPDATE hooklatch.processed_events AS p
+    SET
+        outcome = 'failed',
+        processed_at = now(),
+        error = :error
+    FROM locked
+    WHERE {{same_event}}
+        AND locked.generation = :generation
+        AND locked.outcome = 'received'
 )
-UPDATE hooklatch.processed_events AS p
-SET
-    outcome = 'failed',
-    processed_at = now(),
-    error = :error
-FROM locked
-WHERE {{same_event}}
-    AND locked.generation = :generation
-    AND locked.outcome = 'received'
+SELECT is_left
+FROM judged

@@ -1,9 +1,23 @@
 -- The fence of T2: marks the events that are still to be dispatched, in key
 -- order. An event without a row back was dispatched before, or replayed since. The job
 -- that a run of it is about to end by this goes with it, where one is named.
-WITH planned AS (
+--
+-- The plan of an older configuration does not pass while a process with a newer one runs:
+-- its event comes back as left, unlocked and unchanged. A process announces itself before
+-- it accepts anything, so this snapshot has the announcement of each process whose events
+-- it has.
+WITH newer AS MATERIALIZED (
+    SELECT n.*
+    FROM {{newer_configurations}} AS n
+), judged AS MATERIALIZED (
+    SELECT planned.*, planned.configuration > 0 AND {{left_to_newer}} AS is_left
+    FROM :planned AS planned (
+        source text, event_id text, generation integer, outcome text, config_hash text, job_id bigint, configuration bigint, routes text, for_handlers boolean
+    )
+), planned AS (
     SELECT f.*
-    FROM :planned AS f (source text, event_id text, generation integer, outcome text, config_hash text, job_id bigint)
+    FROM judged AS f
+    WHERE NOT f.is_left
     ORDER BY f.source COLLATE "C", f.event_id COLLATE "C"
 ), locked AS (
     -- Each by a look-up of its own, and the row as it is under the lock, which may
@@ -47,5 +61,9 @@ WITH planned AS (
     WHERE j.id = ANY (ARRAY[r.id])
         AND r.runs
 )
-SELECT source, event_id
+SELECT source, event_id, false AS is_left
 FROM fenced
+UNION ALL
+SELECT source, event_id, true AS is_left
+FROM judged
+WHERE is_left

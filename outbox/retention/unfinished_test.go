@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -50,7 +51,8 @@ func allUnfinished() []unfinished {
 		{"event_failed", func(t *testing.T, w *world, source, id string) {
 			t.Helper()
 			w.accept(t, source, id)
-			require.NoError(t, w.FailDispatch(t.Context(), w.loaded(t, source, id), "no"))
+			_, err := w.FailDispatch(t.Context(), w.loaded(t, source, id), fleet.Configuration{}, "no")
+			require.NoError(t, err)
 		}, func(t *testing.T, w *world, source, id string) {
 			t.Helper()
 			_, err := w.Inbox().Replay(t.Context(), ref(source, id), ann, inbox.ReplayOptions{})

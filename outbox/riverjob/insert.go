@@ -163,6 +163,9 @@ func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error 
 	return nil
 }
 
+// Wake tells River's clients of a queue in which a job is due.
+func (in *Inserter) Wake(queue string) { in.waker.wake([]string{queue}) }
+
 // untold are the queues that no transaction of a caller notified just now.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()

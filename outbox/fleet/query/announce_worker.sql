@@ -1,10 +1,34 @@
--- A process says that it is there. Its start is measured by the server's clock,
--- so that two of them can be compared.
-INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues)
-VALUES (:id, now() - make_interval(secs => :running_seconds::float8), :config_hash, :destinations::text[], :queues::text[])
+-- Announces a process and the configuration it runs, and returns the number of that
+-- configuration. Its start is measured by the server's clock, so that two processes can be
+-- compared. A known configuration keeps its number, so that a process of an older one
+-- that restarts does not make it the newest. One that no process has run for
+-- :unused_seconds begins anew.
+WITH announced AS (
+    INSERT INTO hooklatch.configurations AS known (hash, began_by)
+    VALUES (:configuration, :id)
+    ON CONFLICT (hash) DO UPDATE
+    SET
+        seen_at = now(),
+        number = CASE WHEN {{unused}} THEN EXCLUDED.number ELSE known.number END,
+        began_at = CASE WHEN {{unused}} THEN now() ELSE known.began_at END,
+        began_by = CASE WHEN {{unused}} THEN EXCLUDED.began_by ELSE known.began_by END
+    RETURNING known.number, known.began_at
+)
+INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources, handler_sources, dispatches)
+SELECT
+    :id, now() - make_interval(secs => :running_seconds::float8), :config_hash, :destinations::text[], :queues::text[],
+    announced.number, announced.began_at, :routes, :sources::text[], :handler_sources::text[], :dispatches
+FROM announced
 ON CONFLICT (id) DO UPDATE
 SET
     seen_at = now(),
     config_hash = EXCLUDED.config_hash,
     destinations = EXCLUDED.destinations,
-    queues = EXCLUDED.queues
+    queues = EXCLUDED.queues,
+    configuration = EXCLUDED.configuration,
+    configured_at = EXCLUDED.configured_at,
+    routes = EXCLUDED.routes,
+    sources = EXCLUDED.sources,
+    handler_sources = EXCLUDED.handler_sources,
+    dispatches = EXCLUDED.dispatches
+RETURNING configuration

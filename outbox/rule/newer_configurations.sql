@@ -1,0 +1,10 @@
+-- Running processes with a configuration newer than :configuration, and what they know:
+-- as a rule none, found by one step through an index. A gateway counts for a while only,
+-- until workers with its configuration should be there.
+(
+    SELECT w.configuration, w.dispatches, w.routes, w.sources, w.handler_sources
+    FROM hooklatch.workers AS w
+    WHERE w.configuration > :configuration::bigint
+        AND w.seen_at > now() - make_interval(secs => :seen_seconds::float8)
+        AND (w.dispatches OR w.configured_at > now() - make_interval(secs => :patience_seconds::float8))
+)

@@ -1,0 +1,43 @@
+package route
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+)
+
+// digestLength is that of Digest, in hexadecimal digits.
+const digestLength = 16
+
+// Digest names what routes decide: which events lead to which effects at which of the
+// targets, under which policy. Queues, secrets and what follows from sources are not part
+// of it. Two processes with the same digest plan an event alike.
+func Digest(routes []Route, targets []Target) string {
+	type decision struct {
+		Route  Route
+		Policy string
+	}
+	decisions := make([]decision, 0, len(routes))
+	for _, r := range routes {
+		if r.Forward != nil {
+			r.Forward = new(*r.Forward)
+			r.Forward.Families = nil
+		}
+		if r.Refetch != nil {
+			r.Refetch = new(*r.Refetch)
+			r.Refetch.AllowPrivate = nil
+		}
+		d := decision{Route: r}
+		if at := slices.IndexFunc(targets, func(t Target) bool { return t.Name == r.To }); at >= 0 {
+			d.Policy = string(targets[at].Policy)
+		}
+		decisions = append(decisions, d)
+	}
+	text, err := json.Marshal(decisions) // maps are sorted, and secrets are <secret>
+	if err != nil {
+		panic(err) // strings, and lists and maps of strings
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:digestLength]
+}

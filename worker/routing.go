@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// announceTimeout bounds the announcement of another configuration.
+const announceTimeout = 5 * time.Second
+
+// Routing is the part of a configuration that may change while a Worker runs.
+type Routing struct {
+	Routes []route.Route
+	// Sources are as in Options.
+	Sources []string
+	// ConfigHash is as in Options.
+	ConfigHash string
+}
+
+// routing is what this process decides by, and how other processes know it.
+type routing struct {
+	table     *route.Table
+	routes    string              // digest of the routes
+	sources   []string            // whose events are dispatched here, or EverySource
+	announced fleet.Configuration // number 0 before the first announcement
+}
+
+// has says whether events of the source are dispatched here.
+func (r *routing) has(source string) bool {
+	return slices.Contains(r.sources, source) || slices.Contains(r.sources, route.EverySource)
+}
+
+// configuration is the one announced, for an event whose job waits in the queue.
+func (r *routing) configuration(queue string) fleet.Configuration {
+	by := r.announced
+	by.ForHandlers = riverjob.IsHandlersQueue(queue)
+	return by
+}
+
+// compile checks the routes. Where no sources are given, they are the ones that routes name now, or
+// did before: an event of a source that lost its last route is skipped, not left.
+func (w *Worker) compile(r Routing) (*routing, error) {
+	options := w.opts.table(r.Routes, r.ConfigHash)
+	table, err := route.Compile(options)
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	sources := r.Sources
+	if sources == nil {
+		if former := w.routing.Load(); former != nil {
+			sources = former.sources
+		}
+		for _, one := range r.Routes {
+			sources = append(slices.Clone(sources), one.From...)
+		}
+	}
+	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
+	return &routing{table: table, routes: route.Digest(r.Routes, options.Targets), sources: sources}, nil
+}
+
+// SetRoutes replaces all routes, or none when one of them is wrong. Runs that have
+// begun finish with the routes they began with. Destinations and Options.Sources stay as
+// they were given to New.
+func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
+	return w.SetRouting(context.Background(), Routing{Routes: routes, Sources: w.opts.Sources, ConfigHash: configHash})
+}
+
+// SetRouting replaces routes and sources, or nothing when one of the routes is wrong or a
+// running Worker cannot announce them to the other processes: events that those find
+// must not be decided by older routes.
+func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
+	w.announcing.Lock()
+	defer w.announcing.Unlock()
+	next, err := w.compile(r)
+	if err != nil {
+		return err
+	}
+	former := w.routing.Load()
+	if next.routes == former.routes && slices.Equal(next.sources, former.sources) {
+		next.announced = former.announced // the others see no difference
+		w.putRouting(next)
+		return nil
+	}
+	if former.announced.Number > 0 {
+		ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+		defer cancel()
+		return w.announceRouting(ctx, next)
+	}
+	w.putRouting(next)
+	return nil
+}
+
+func (w *Worker) putRouting(r *routing) {
+	w.routing.Store(r)
+	w.routes.Store(r.table)
+}
+
+// announceRouting announces the process with what it is to decide by from then on.
+func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
+	if w.withdrawn {
+		return errors.New("worker: it was stopped")
+	}
+	announced, err := w.fleet.Announce(ctx, w.presenceWith(next))
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	put := *next
+	put.announced = announced
+	w.putRouting(&put)
+	return nil
+}
+
+// presenceWith is how this process announces itself. A program that has handlers and had
+// no routes when it started takes no other events: see riverQueues.
+func (w *Worker) presenceWith(r *routing) fleet.Presence {
+	p := fleet.Presence{
+		ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: r.table.ConfigHash(), Destinations: w.registered(),
+		Hash: r.routes, Routes: r.routes,
+	}
+	if len(w.handlers) > 0 {
+		sum := sha256.New()
+		for _, h := range w.handlers {
+			p.HandlerSources = append(p.HandlerSources, h.source)
+			_, _ = fmt.Fprintf(sum, "%q %q\n", h.source, h.types) // a hash takes everything
+		}
+		p.Hash += "+" + hex.EncodeToString(sum.Sum(nil))[:8]
+	}
+	if dispatchesAll(w.opts, len(w.handlers)) {
+		p.Sources = slices.Concat(r.sources, p.HandlerSources)
+	}
+	return p
+}
+
+// Announce tells the other processes what this one decides by, and goes on to do so until
+// Stop. Start does it too; a process that accepts events before it starts its Worker
+// calls Announce first, so that no process with an older configuration takes them.
+func (w *Worker) Announce(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return errors.New("announce worker: it was stopped")
+	}
+	return w.announce(ctx)
+}
+
+// announce needs mu.
+func (w *Worker) announce(ctx context.Context) error {
+	w.sealed = true
+	w.announcing.Lock()
+	defer w.announcing.Unlock()
+	if err := w.announceRouting(ctx, w.routing.Load()); err != nil {
+		return err
+	}
+	if w.presence == nil {
+		w.presence = w.stayAnnounced()
+	}
+	return nil
+}
+
+// announceAgain keeps the announcement fresh.
+func (w *Worker) announceAgain(ctx context.Context) {
+	w.announcing.Lock()
+	defer w.announcing.Unlock()
+	if err := w.announceRouting(ctx, w.routing.Load()); err != nil && ctx.Err() == nil {
+		// After half a minute the other processes assume that this one is gone.
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
+	}
+}
