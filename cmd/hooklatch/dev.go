@@ -135,6 +135,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.AllowEmpty = true // for a first look at deliveries
 	return d.serve(ctx, app.Options{
 		Config: cfg, GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
 	}, func(a *app.App) {

@@ -78,6 +78,7 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 		listen.admin = d.admin
 	}
 	listen.override(cfg)
+	cfg.AllowEmpty = true
 	return cfg, app.CheckConfig(cfg)
 }
 

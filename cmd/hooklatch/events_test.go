@@ -34,7 +34,7 @@ func TestWorkersAreToldOfWhatIsOrdered(t *testing.T) {
 
 func TestReplayAppliesLaterRoutes(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes = nil }})
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes, cfg.AllowEmpty = nil, true }})
 	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}
@@ -84,7 +84,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 // An interrupt pauses a replay between two events and says how far it came.
 func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes = nil }})
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes, cfg.AllowEmpty = nil, true }})
 	for _, id := range []string{"evt_1", "evt_2", "evt_3"} {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}

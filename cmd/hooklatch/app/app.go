@@ -19,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/gauges"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
@@ -65,6 +66,9 @@ type Options struct {
 	// FilesEvery is how often the files of secrets and certificates are looked at, to put
 	// them into effect when they change. Defaults to DefaultFilesEvery.
 	FilesEvery time.Duration
+	// StillFor is how long the file must stand still before a reload reads it. Defaults to
+	// DefaultStillFor.
+	StillFor time.Duration
 	// LargeBody is called before a large body of a delivery takes memory. It may be nil.
 	LargeBody func()
 	// Logger defaults to one that discards.
@@ -75,6 +79,7 @@ func (o Options) withDefaults() Options {
 	o.GatewayHint = cmp.Or(o.GatewayHint, "set gateway.listen in the configuration")
 	o.AdminHint = cmp.Or(o.AdminHint, "set admin.listen in the configuration")
 	o.FilesEvery = cmp.Or(o.FilesEvery, DefaultFilesEvery)
+	o.StillFor = cmp.Or(o.StillFor, DefaultStillFor)
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
@@ -120,6 +125,8 @@ type App struct {
 
 	config   atomic.Pointer[config.Config] // in effect
 	reload   sync.Mutex                    // one reload at a time
+	process  string                        // how others know it
+	told     *fleet.Presence               // what a gateway announced last; guarded by reload
 	draining atomic.Bool
 	teardown Teardown
 	prepared chan struct{} // closed when the database was seen migrated and all parts run
@@ -137,6 +144,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 		teardown: Teardown{Logger: opts.Logger},
 		prepared: make(chan struct{}),
 		failed:   make(chan error, 1),
+		process:  processName(),
 	}
 	a.config.Store(opts.Config)
 	if err := a.assemble(ctx); err != nil {
@@ -220,6 +228,9 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	}
 	a.logStart(ctx)
+	if lacks := a.lacks(a.opts.Config); lacks != "" {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "not ready: "+lacks, slog.String(logkey.Path, a.opts.Config.Path()))
+	}
 	preparing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	a.teardown.Add("start", workerSlack, func(context.Context) error {
@@ -233,6 +244,7 @@ func (a *App) Start(ctx context.Context) error {
 		defer watching.Wait()
 		watching.Go(func() { a.watchFiles(preparing) })
 		if a.prepare(preparing) {
+			watching.Go(func() { a.keepAnnounced(preparing) })
 			a.stayAnnounced(preparing)
 		}
 	}()

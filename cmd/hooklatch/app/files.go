@@ -65,7 +65,7 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := a.put(next); err != nil {
+	if err := a.put(ctx, next); err != nil {
 		return err
 	}
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "files of secrets and certificates changed, and are in effect", slog.String(logkey.Path, strings.Join(changed, ", ")))

@@ -47,7 +47,9 @@ func (a *App) makeWorker() error {
 	opts := cfg.Worker
 	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox
 	opts.Minutes = a.minutes
-	opts.Routes, opts.Destinations, opts.ConfigHash = routesOf(cfg), made.list, cfg.Hash()
+	routing := routingOf(cfg)
+	opts.Routes, opts.Sources, opts.ConfigHash = routing.Routes, routing.Sources, routing.ConfigHash
+	opts.Destinations = made.list
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
 	opts.Redactions = func() []erasure.Redaction { return redactionsOf(a.config.Load()) }

@@ -71,6 +71,10 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if err := a.checkServer(ctx); err != nil {
 		return err
 	}
+	// Before anything is accepted or dispatched: see fleet.Announce.
+	if err := a.announce(ctx); err != nil {
+		return err
+	}
 	if a.gate != nil {
 		a.gate.open.Store(true)
 	}
@@ -85,13 +89,16 @@ func (a *App) prepareOnce(ctx context.Context) error {
 }
 
 // Ready reports whether this process can do its work: it was prepared, it does
-// not drain, and the database commits.
+// not drain, its configuration is not empty, and the database commits.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
 	}
 	select {
 	case <-a.prepared:
+		if lacks := a.lacks(a.config.Load()); lacks != "" {
+			return errors.New(lacks)
+		}
 		return a.outbox.CanCommit(ctx)
 	default:
 	}

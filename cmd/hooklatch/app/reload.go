@@ -28,19 +28,28 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	if err := a.put(next); err != nil {
+	old := a.config.Load()
+	if err := a.refuseEmpty(old, next); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	if err := a.put(ctx, next); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	a.warnOfGone(ctx, old, next)
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
 	a.warnOfRestart(ctx, next)
-	if a.worker != nil {
-		a.warnOfUnserved(ctx, next)
+	select {
+	case <-a.prepared: // before, the start looks for it
+		if a.worker != nil {
+			a.warnOfUnserved(ctx, next)
+		}
+	default:
 	}
 	return nil
 }
 
 // put puts into effect what of a configuration can be without a restart, all or nothing.
-func (a *App) put(next *config.Config) error {
+func (a *App) put(ctx context.Context, next *config.Config) error {
 	pairs, err := KeyPairs(next)
 	if err != nil {
 		return err
@@ -55,7 +64,7 @@ func (a *App) put(next *config.Config) error {
 			return err
 		}
 	}
-	if err := a.apply(old, next); err != nil {
+	if err := a.apply(ctx, old, next); err != nil {
 		return err
 	}
 	renew()
@@ -65,25 +74,31 @@ func (a *App) put(next *config.Config) error {
 	return nil
 }
 
-// apply changes the worker first: it alone can still find a fault.
-func (a *App) apply(old, next *config.Config) error {
+// apply changes the worker first: it alone can still find a fault. The other processes
+// know of the change before an event of it is accepted.
+func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, err := sourcesOf(next, a.outbox)
 	if err != nil {
 		return err
 	}
 	if a.worker != nil {
-		if err := a.worker.SetRoutes(routesOf(next), next.Hash()); err != nil {
+		if err := a.worker.SetRouting(ctx, routingOf(next)); err != nil {
 			return a.explainRoutes(old, next, err)
 		}
 	}
 	if a.gateway == nil {
 		return nil
 	}
+	if a.worker == nil {
+		if err := a.reannounce(ctx, next); err != nil {
+			return err
+		}
+	}
 	if err := a.gateway.SetSources(sources); err != nil {
 		if a.worker != nil {
-			err = errors.Join(err, a.worker.SetRoutes(routesOf(old), old.Hash()))
+			return errors.Join(err, a.worker.SetRouting(ctx, routingOf(old)))
 		}
-		return err
+		return errors.Join(err, a.reannounce(ctx, old))
 	}
 	return nil
 }

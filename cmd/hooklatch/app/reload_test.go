@@ -124,3 +124,79 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, status(t, a, "github"), text)
 	}
 }
+
+// What a reload takes away is named, and the last source or route is taken away only by a
+// file that says so.
+func TestReloadNamesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	const second = `
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}, github: {provider: github, secrets: [the-first-secret]}}
+destinations: {app: {http: {url: http://localhost:1/}}, crm: {http: {url: http://localhost:1/}}}
+routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: crm}]
+`
+	f.write(t, second)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.NoError(t, a.Ready(t.Context()))
+	for text, want := range map[string]string{
+		"": "has no sources, and the configuration in effect has 2; write allow_empty: true where this is meant",
+		"sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n":                                 "has no routes, and the configuration in effect has 2; write allow_empty: true where this is meant",
+		"destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: '*', to: app}]\n": "has no sources",
+	} {
+		f.write(t, text)
+		require.ErrorContains(t, a.Reload(t.Context()), want, text)
+		require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
+		require.NoError(t, a.Ready(t.Context()))
+	}
+	require.NotContains(t, logs.String(), "lacks what")
+	f.write(t, first)
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `level=WARN msg="the reloaded configuration lacks what the former one had" source=github route=pushed destination=crm`)
+	f.write(t, "allow_empty: true\n")
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `source=stripe route=all destination="app, crm"`)
+	require.NoError(t, a.Ready(t.Context()))
+}
+
+// A configuration that accepts or dispatches nothing is not ready, unless it says that
+// this is meant.
+func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for name, test := range map[string]struct {
+		text, want      string
+		gateway, worker bool
+	}{
+		"serve with nothing":    {gateway: true, worker: true, want: "the configuration has no sources, so no delivery is accepted; the configuration has no routes, so no event is dispatched: add them, or write allow_empty: true"},
+		"serve with sources":    {gateway: true, worker: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n", want: "no routes"},
+		"gateway with nothing":  {gateway: true, want: "no sources"},
+		"gateway with sources":  {gateway: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n"},
+		"worker with nothing":   {worker: true, want: "no routes"},
+		"worker with routes":    {worker: true, text: first},
+		"serve that is allowed": {gateway: true, worker: true, text: "allow_empty: true\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFile(t, pgtest.URL(t, pool))
+			f.write(t, test.text)
+			cfg, err := f.load()
+			require.NoError(t, err)
+			var logs syncBuffer
+			a, err := app.New(t.Context(), app.Options{
+				Config: cfg, Gateway: test.gateway, Worker: test.worker, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+			require.NoError(t, a.Start(t.Context()))
+			<-a.Prepared()
+			if test.want == "" {
+				require.NoError(t, a.Ready(t.Context()))
+				require.NotContains(t, logs.String(), "not ready")
+				return
+			}
+			require.ErrorContains(t, a.Ready(t.Context()), test.want)
+			require.Contains(t, logs.String(), "level=WARN msg=\"not ready: ")
+		})
+	}
+}

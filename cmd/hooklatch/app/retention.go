@@ -31,11 +31,16 @@ func RetentionOf(cfg *config.Config) retention.Settings {
 	return s
 }
 
+// processName is unique among running processes.
+func processName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+}
+
 // stayAnnounced tells the others how long this process has things kept, and keeps
 // partitions ahead where no worker does, until ctx is done.
 func (a *App) stayAnnounced(ctx context.Context) {
-	host, _ := os.Hostname()
-	process := retention.Process{Name: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8]), Kind: a.kind(), Version: a.opts.Version}
+	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
 	announce := time.NewTicker(retention.AnnounceEvery)
 	defer announce.Stop()
 	var made time.Time

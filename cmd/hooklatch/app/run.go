@@ -33,6 +33,7 @@ func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(
 
 func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*App)) error {
 	prepared := a.prepared
+	go a.followReloads(ctx, reloads)
 	for {
 		select {
 		case <-prepared:
@@ -43,10 +44,6 @@ func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*Ap
 			}
 		case err := <-a.failed:
 			return err
-		case <-reloads:
-			if err := a.Reload(ctx); err != nil {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the configuration in effect stays", slog.Any(logkey.Err, err))
-			}
 		case <-ctx.Done():
 			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "draining; a second signal exits at once")
 			return nil

@@ -31,6 +31,7 @@ func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 
 	f.write(t, `
 sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
+allow_empty: true
 `)
 	require.NoError(t, a.Reload(t.Context()))
 	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)

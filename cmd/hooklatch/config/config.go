@@ -53,6 +53,10 @@ type Config struct {
 	Checks []agreement.Check `yaml:"checks,omitempty"`
 	// Who is told what needs a person, and how often.
 	Alerts Alerts `yaml:"alerts,omitempty"`
+	// true lets a gateway run without sources, and a worker without routes: it is ready,
+	// and a reload may take the last one away. A file without them is most often
+	// incomplete. Defaults to false.
+	AllowEmpty bool `yaml:"allow_empty,omitempty"`
 
 	origin    *origin
 	warnings  Problems

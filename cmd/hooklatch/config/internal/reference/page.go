@@ -62,6 +62,11 @@ func pageOf(docs comments) ([]byte, error) {
 		case reflect.Slice:
 			title += "[]"
 		}
+		if structOf(f.Type) == nil {
+			meaning, standard := split(docs.field(f))
+			fmt.Fprintf(&p.text, "\n## %s\n\n%s (%s, default %s)\n", title, meaning, typeName(f), standard)
+			continue
+		}
 		p.section(title, docs.field(f), structOf(f.Type), within([]any{example}, f.Name, f.Type.Kind() == reflect.Map))
 	}
 	return p.text.Bytes(), nil
