@@ -136,6 +136,9 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		endSpan(span, outcomeLeft, nil)
 		return d.leave(ctx, run, event, "another process has a newer configuration and decides")
 	}
+	if err == nil && dispatched.Fenced {
+		d.telemetry.tally.dispatched(event.Source, dispatched.Outcome)
+	}
 	endSpan(span, outcome, err)
 	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
 	level := levelOf(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 )
@@ -53,6 +54,15 @@ func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration
 	if source := effect.Event.Source; source != "" { // an application enqueued it without an event
 		t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)
 	}
+}
+
+// dispatched counts an event that was dispatched or skipped.
+func (t *tally) dispatched(source identity.Source, outcome inbox.Outcome) {
+	what := minutes.Dispatched
+	if outcome == inbox.Skipped {
+		what = minutes.Skipped
+	}
+	t.counts.Of(minutes.OfSource, string(source), what).Add(1)
 }
 
 // handler counts a run of a handler.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // An attempt is counted for the destination and for the source of the event; what is
@@ -29,6 +30,11 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	b.start(t, w)
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	narrow := b.opts.Routes[0]
+	narrow.Types = []string{"charge.*"}
+	require.NoError(t, w.SetRoutes([]route.Route{narrow}, "narrow"))
+	b.accept(t, "evt_2", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'skipped'`)
 	stop(t, w)
 	require.NoError(t, counts.Stop(t.Context()))
 
@@ -45,6 +51,7 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	require.Equal(t, map[string]int64{
 		"destination app attempts": 3, "destination app first": 1, "destination app first_failed": 1, "destination app done": 1,
 		"source stripe attempts": 3, "source stripe first": 1, "source stripe first_failed": 1, "source stripe done": 1,
+		"source stripe dispatched": 1, "source stripe skipped": 1,
 	}, sums)
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "as the ledger has it")
 	require.Equal(t, 3, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'destination' AND what LIKE 'took:%'`))

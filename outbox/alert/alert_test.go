@@ -98,6 +98,14 @@ var sick = map[string]struct {
 	"events_held": {"stripe", func(f *alert.Facts) {
 		f.EventsAside = []gauges.EventsAside{{Source: "stripe", State: "held", Count: 1, Since: before(time.Hour)}}
 	}, nil},
+	"events_skipped": {"github", func(f *alert.Facts) {
+		f.Skipped = append(f.Skipped, gauges.Skipped{Source: "github", Count: 1, Since: before(time.Minute), Dispatched: 7, DispatchedBefore: 1})
+	}, func(f *alert.Facts) {
+		f.Skipped = append(f.Skipped,
+			gauges.Skipped{Source: "github", Count: 100, Since: before(time.Minute), Dispatched: 1, CountBefore: 1, DispatchedBefore: 100},
+			gauges.Skipped{Source: "gitlab", Count: 19, Since: before(time.Minute), CountBefore: 1, DispatchedBefore: 100},
+			gauges.Skipped{Source: "new", Count: 100, Since: before(time.Minute)})
+	}},
 	"retention_stopped": {"events of stripe", func(f *alert.Facts) {
 		f.Retention[0].StoppedSince = new(before(time.Hour))
 	}, nil},

@@ -58,6 +58,7 @@ var conditions = []condition{
 	{name: "effects_failed", severity: Ticket, find: aside("failed", "failed", "failed")},
 	{name: "events_failed", severity: Ticket, find: eventsAside("failed", "could not be dispatched", "hooklatch events replay --state failed --source %s")},
 	{name: "events_held", severity: Ticket, find: eventsAside("held", "held as a suspected replay", "hooklatch events list --state held --source %s")},
+	{name: "events_skipped", severity: Ticket, find: eventsSkipped},
 	{name: "retention_stopped", severity: Ticket, find: retentionStopped},
 	{name: "size_budget", severity: Ticket, find: sizeBudget},
 	{name: "two_configurations", severity: Ticket, lasts: differFor, find: twoConfigurations},
@@ -127,9 +128,13 @@ func eventsLate(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Undispatched {
 		if late := f.At.Sub(of.Since); late >= lateAfter {
+			why := ""
+			if of.Unserved {
+				why = ", and no running worker has the source in its configuration"
+			}
 			found = append(found, Alert{
 				Subject: of.Source, Since: of.Since, Count: of.Count,
-				Message: fmt.Sprintf("an event of %s has waited for its dispatch for %s; %d wait", of.Source, clock.Roughly(late), of.Count),
+				Message: fmt.Sprintf("an event of %s has waited for its dispatch for %s; %d wait%s", of.Source, clock.Roughly(late), of.Count, why),
 				Command: "hooklatch check",
 			})
 		}

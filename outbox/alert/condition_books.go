@@ -88,6 +88,21 @@ func eventsAside(state, what, command string) func(Facts) []Alert {
 	}
 }
 
+func eventsSkipped(f Facts) []Alert {
+	var found []Alert
+	for _, of := range f.Skipped {
+		if of.Unusual() {
+			found = append(found, Alert{
+				Subject: of.Source, Since: of.Since, Count: of.Count,
+				Message: fmt.Sprintf("%d events of %s were skipped in the last hour, because no route wants them; in the day before %d had a route and %d were skipped",
+					of.Count, of.Source, of.DispatchedBefore, of.CountBefore),
+				Command: "hooklatch events list --state skipped --source " + of.Source,
+			})
+		}
+	}
+	return found
+}
+
 func retentionStopped(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Retention {
@@ -134,8 +149,8 @@ func twoConfigurations(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   int64(len(hashes)),
-		Message: fmt.Sprintf("the processes that run have %d different configurations", len(hashes)),
-		Command: "hooklatch status",
+		Message: fmt.Sprintf("the processes that run have %d different configurations; the newest one decides about events", len(hashes)),
+		Command: "hooklatch check",
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -80,7 +81,7 @@ func (r *Reader) askWaiting(q *questions, w *Waiting) {
 	list(q, r.sql.Unfinished.With(share), &w.Effects)
 	list(q, r.sql.EffectsAside.With(aside{Most: MostAside}), &w.Effects)
 	list(q, r.sql.OldestDue.With(oldestDue{Orders: mostOrders}), &w.Due)
-	list(q, r.sql.Undispatched.With(share), &w.Undispatched)
+	list(q, r.sql.Undispatched.With(undispatched{counted: share, WorkerSeconds: fleet.PresumedGone.Seconds()}), &w.Undispatched)
 	list(q, r.sql.EventsAside.With(aside{Most: MostAside}), &w.EventsAside)
 	list(q, r.sql.Destinations, &w.Destinations)
 	list(q, r.sql.LastAccepted, &w.LastAccepted)
@@ -92,6 +93,7 @@ func (r *Reader) askStanding(q *questions, s *Standing) {
 	list(q, r.sql.Retention, &s.Retention)
 	list(q, r.sql.Sizes, &s.Tables)
 	list(q, r.sql.Usual, &s.Usual)
+	list(q, r.sql.Skipped, &s.Skipped)
 }
 
 // questions are asked in one transaction and one round trip.

@@ -37,6 +37,7 @@ type Standing struct {
 	Retention  []Retention
 	Tables     []Table
 	Usual      []Usual
+	Skipped    []Skipped
 }
 
 // Effects are those of a destination in one state.
@@ -61,6 +62,8 @@ type Events struct {
 	Since  time.Time // when the first came
 	// AtLeast: they were counted no further.
 	AtLeast bool
+	// Unserved reports that workers run and none of them has the source.
+	Unserved bool
 }
 
 // EventsAside are those of a source that wait for a person: failed or held.
@@ -124,6 +127,26 @@ type Usual struct {
 	// of their share. Nil: no such hour is known.
 	Events        *float64
 	DuplicateRate *float64
+}
+
+// Skipped are the events of a source that no route wanted in the last 60 minutes.
+type Skipped struct {
+	Source     string
+	Count      int64
+	Since      time.Time // the minute of the first
+	Dispatched int64     // events of the source that had a route meanwhile
+	// Both numbers for the day before.
+	CountBefore, DispatchedBefore int64
+}
+
+// manySkipped is how many skipped events say that a source lost its routes, when none had
+// one.
+const manySkipped = 20
+
+// Unusual reports whether the source was wanted before: its events had routes, and either
+// none was skipped or none has a route any more.
+func (s Skipped) Unusual() bool {
+	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }
 
 // fewEvents is below how many events in an hour their share of duplicates says nothing.

@@ -26,8 +26,9 @@ type statements struct {
 	ReleaseLease statement.Of[releaseLease]
 	Retention    statement.Bound
 	Sizes        statement.Bound
+	Skipped      statement.Bound
 	TakeLease    statement.Of[takeLease]
-	Undispatched statement.Of[counted]
+	Undispatched statement.Of[undispatched]
 	Unfinished   statement.Of[counted]
 	Usual        statement.Bound
 }
@@ -43,6 +44,12 @@ func loadStatements(name schema.Name) (statements, error) {
 type aside struct{ Most int }
 
 type counted struct{ Most, Least int }
+
+type undispatched struct {
+	counted
+
+	WorkerSeconds float64 // a worker that was seen since then runs
+}
 
 type oldestDue struct{ Orders int }
 

@@ -25,6 +25,8 @@ const (
 	FirstFailed What = "first_failed" // those that failed
 	Attempts    What = "attempts"     // of effects and handlers, first and later ones
 	Done        What = "done"         // those that ended as done
+	Dispatched  What = "dispatched"   // events that a route or a handler wanted
+	Skipped     What = "skipped"      // events that no route and no handler wanted
 )
 
 // Refused are requests that got no 2xx, by reason: one of a fixed set.

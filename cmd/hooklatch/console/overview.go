@@ -54,6 +54,8 @@ func (overviewPage) LeadsTo(a alert.Alert) string {
 		return "/events?state=failed&source=" + subject
 	case "events_held":
 		return "/events?state=held&source=" + subject
+	case "events_skipped":
+		return "/events?state=skipped&source=" + subject
 	case "events_late":
 		return "/events?state=received&source=" + subject
 	case "refusals":

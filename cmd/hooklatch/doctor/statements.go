@@ -39,15 +39,19 @@ func loadQuestions(name schema.Name) (questions, error) {
 
 // waitingQuestions are the texts of waiting/*.sql.
 type waitingQuestions struct {
-	Destinations statement.Of[lateBefore]
-	Effects      statement.Bound
-	Events       statement.Bound
-	FailedEvents statement.Bound
-	Worker       statement.Bound
+	Configurations statement.Of[workerSeconds]
+	Destinations   statement.Of[lateBefore]
+	Effects        statement.Bound
+	Events         statement.Of[workerSeconds]
+	FailedEvents   statement.Bound
+	Worker         statement.Bound
 }
 
 // lateBefore is when an effect must have been due to be late.
 type lateBefore struct{ LateBefore time.Time }
+
+// workerSeconds is how long ago a worker was seen that runs.
+type workerSeconds struct{ WorkerSeconds float64 }
 
 func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {
 	var q waitingQuestions

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,16 +30,18 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{ctx: ctx, pool: pool, sql: q}
+	w := &waiting{ctx: ctx, pool: pool, schema: name, sql: q}
 	w.worker()
 	w.setAside()
 	w.failedEvents()
 	w.destinations()
 	w.events()
+	w.bySource()
+	w.configurations()
 	if w.err != nil {
 		return nil, w.err
 	}
-	if len(w.findings) == 0 {
+	if !slices.ContainsFunc(w.findings, func(f Finding) bool { return f.Level != OK }) {
 		w.findings = append(w.findings, Finding{Level: OK, Check: "waiting", Message: w.idle()})
 	}
 	return w.findings, nil
@@ -48,6 +51,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 type waiting struct {
 	ctx      context.Context //nolint:containedctx // of one call of Waiting
 	pool     *pgxpool.Pool
+	schema   schema.Name
 	sql      waitingQuestions
 	findings []Finding
 	err      error

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
 // came is how effects came to a state that only a person ends.
@@ -62,7 +63,7 @@ func (w *waiting) events() {
 	var count int64
 	var since time.Time
 	var reportedAt *time.Time
-	w.ask(w.sql.Events, []any{&queue, &count, &since, &reportedAt}, func() {
+	w.ask(w.sql.Events.With(workerSeconds{WorkerSeconds: fleet.PresumedGone.Seconds()}), []any{&queue, &count, &since, &reportedAt}, func() {
 		why := w.unserved(orZero(reportedAt))
 		if why == "" && w.now.Sub(since) < lateAfter {
 			return

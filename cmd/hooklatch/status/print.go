@@ -130,7 +130,7 @@ func (p *printer) waits(s *Status) {
 
 func (p *printer) sources(s *Status) {
 	p.title("SOURCES")
-	p.row("NAME", "LAST ACCEPTED", "EVENTS 1 H", "CAME BEFORE", "USUALLY", "UNDISPATCHED", "FAILED", "HELD", "QUARANTINE", "REFUSED 1 H")
+	p.row("NAME", "LAST ACCEPTED", "EVENTS 1 H", "CAME BEFORE", "USUALLY", "UNDISPATCHED", "SKIPPED 1 H", "FAILED", "HELD", "QUARANTINE", "REFUSED 1 H")
 	for _, of := range s.Sources {
 		usual := "-"
 		if of.UsualDuplicates != nil {
@@ -140,12 +140,15 @@ func (p *printer) sources(s *Status) {
 		if !of.OldestUndispatched.IsZero() {
 			waits += " for " + p.ago(of.OldestUndispatched)
 		}
+		if of.Unserved {
+			waits += ", no worker has the source"
+		}
 		var refused int64
 		for _, n := range of.Refused {
 			refused += n
 		}
 		p.row(of.Name, p.ago(of.LastAccepted), number(of.Accepted+of.Duplicates), percent(rate(of.Duplicates, of.Accepted+of.Duplicates)), usual,
-			waits, number(of.Failed), number(of.Held), number(of.Quarantined), number(refused))
+			waits, number(of.Skipped), number(of.Failed), number(of.Held), number(of.Quarantined), number(refused))
 	}
 	p.refusals(s)
 }

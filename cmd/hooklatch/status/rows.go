@@ -72,7 +72,7 @@ func (r *reading) sources() []Source {
 	}
 	for _, of := range r.snapshot.Undispatched {
 		one := all.of(of.Source)
-		one.Undispatched, one.AtLeast, one.OldestUndispatched = of.Count, of.AtLeast, of.Since
+		one.Undispatched, one.AtLeast, one.OldestUndispatched, one.Unserved = of.Count, of.AtLeast, of.Since, of.Unserved
 	}
 	for _, of := range r.snapshot.EventsAside {
 		if of.State == "held" {
@@ -83,6 +83,9 @@ func (r *reading) sources() []Source {
 	}
 	for _, of := range r.snapshot.Quarantine {
 		all.of(of.Source).Quarantined = of.Count
+	}
+	for _, of := range r.snapshot.Skipped {
+		all.of(of.Source).Skipped = of.Count
 	}
 	for _, of := range r.snapshot.Usual {
 		all.of(of.Source).UsualDuplicates = of.DuplicateRate

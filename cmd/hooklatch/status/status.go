@@ -114,6 +114,8 @@ type Source struct {
 	Undispatched        int64            `json:"undispatched"`
 	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // there may be more
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
+	Unserved            bool             `json:"unserved,omitzero"` // no running worker has the source
+	Skipped             int64            `json:"skipped"`           // in the last hour
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
 	FirstAttempts       int64            `json:"first_attempts"`

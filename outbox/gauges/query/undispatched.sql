@@ -1,5 +1,5 @@
 -- Events that wait for their dispatch, by source, at most :most of all, when the first
--- of them came, and whether there may be more.
+-- of them came, whether there may be more, and whether no running worker has the source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found
@@ -7,7 +7,9 @@ WITH waits AS MATERIALIZED (
     SELECT GREATEST(:least::bigint, :most::bigint / GREATEST(count(*), 1)) AS rows
     FROM waits
 )
-SELECT waits.source, counted.events, counted.since, counted.events >= (SELECT share.rows FROM share)
+SELECT
+    waits.source, counted.events, counted.since, counted.events >= (SELECT share.rows FROM share) AS at_least,
+    {{is_unserved}} AS unserved
 FROM waits
 CROSS JOIN LATERAL (
     SELECT count(*) AS events, min(p.received_at) AS since

@@ -1,8 +1,18 @@
 -- Events that wait for their dispatch, by queue, and when a worker of the queue
--- last reported: River does so when it starts and every 10 minutes.
+-- last reported: River does so when it starts and every 10 minutes. Those of sources that
+-- no running worker has are found by source.
+WITH waits AS MATERIALIZED (
+    SELECT found.source
+    FROM {{undispatched_sources}} AS found
+), served AS MATERIALIZED (
+    SELECT waits.source
+    FROM waits
+    WHERE NOT ({{is_unserved}})
+)
 SELECT p.queue, count(*) AS events, min(p.received_at) AS since, q.updated_at AS reported_at
 FROM hooklatch.processed_events AS p
 LEFT JOIN hooklatch.river_queue AS q ON q.name = p.queue
 WHERE p.outcome = 'received'
+    AND p.source IN (SELECT served.source FROM served)
 GROUP BY p.queue, q.updated_at
 ORDER BY p.queue COLLATE "C"

@@ -1,0 +1,14 @@
+-- Whether workers run and none of them has the source in waits. Those of a version that
+-- announces no configuration take every event.
+EXISTS (
+    SELECT
+    FROM hooklatch.workers AS w
+    WHERE w.dispatches
+        AND w.seen_at > now() - make_interval(secs => :worker_seconds::float8)
+) AND NOT EXISTS (
+    SELECT
+    FROM hooklatch.workers AS w
+    WHERE w.dispatches
+        AND w.seen_at > now() - make_interval(secs => :worker_seconds::float8)
+        AND (w.configuration = 0 OR ARRAY[waits.source, '*'] && (w.sources || w.handler_sources))
+)
