@@ -71,6 +71,7 @@ func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
 type meters struct {
 	deliveries     *instrument.Gathered
 	events         *instrument.Gathered
+	untyped        *instrument.Gathered
 	duplicates     *instrument.Gathered
 	rejected       metric.Int64Counter
 	replays        metric.Int64Counter
@@ -95,6 +96,8 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 		nowhere:    newCountedAs(sourceLabels(noSource, noSource), 0),
 		deliveries: in.Gathered("hooklatch.deliveries", "{delivery}", "Requests to sources, by what became of them."),
 		events:     in.Gathered("hooklatch.events.accepted", "{event}", "Events that were committed for the first time."),
+		untyped: in.Gathered("hooklatch.events.untyped", "{event}",
+			"Events that were committed for the first time with the type unknown: their sender named none that can be read."),
 		duplicates: in.Gathered("hooklatch.duplicates", "{event}", "Events that came again."),
 		rejected:   in.Counter("hooklatch.rejected", "{delivery}", "Requests that got no 2xx, by reason."),
 		replays: in.Counter("hooklatch.replays", "{delivery}",

@@ -2,11 +2,13 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/codes"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
@@ -58,8 +60,18 @@ func (rx *reception) observeReply(r *reply) {
 			g.log.duplicate(rx.ctx, src, e, late)
 			continue
 		}
+		if isUntyped(e.Type) {
+			g.meters.untyped.Add(1, src.counted.source)
+		}
 		g.log.accepted(rx.ctx, src, e, took)
 	}
+}
+
+// isUntyped reports whether an event has no type of its sender's. Senders that
+// say more about such an event have that behind a dot.
+func isUntyped(eventType string) bool {
+	first, _, _ := strings.Cut(eventType, ".")
+	return first == provider.UnknownType
 }
 
 // observeRefusal reports a request that got no 2xx.

@@ -72,6 +72,8 @@ func TestMetrics(t *testing.T) {
 	}, b.counts(t, "hooklatch.deliveries"))
 	require.Equal(t, map[string]int64{"source=orders": 2}, b.counts(t, "hooklatch.events.accepted"))
 	require.Equal(t, map[string]int64{"source=orders": 1}, b.counts(t, "hooklatch.duplicates"))
+	b.post(t, "orders", `{"events":[{"id":"c","type":"unknown"},{"id":"d","type":"unknown.post"},{"id":"e","type":"x"}]}`)
+	require.Equal(t, map[string]int64{"source=orders": 2}, b.counts(t, "hooklatch.events.untyped"))
 	require.Equal(t, map[string]int64{
 		"reason=missing_signature,source=orders": 1,
 		"reason=no_usable_event,source=orders":   1,

@@ -152,10 +152,13 @@ type Request struct {
 	Client netip.Prefix
 }
 
+// UnknownType is the type of an event whose sender names none that can be read.
+const UnknownType = "unknown"
+
 // Event is one event of a delivery.
 type Event struct {
 	ID         string // dedup key by the provider's rule; never empty
-	Type       string
+	Type       string // never empty; UnknownType where the sender names none
 	APIVersion string
 	OccurredAt time.Time // zero when the sender does not say
 	Item       string    // JSON pointer (RFC 6901) inside the body; empty for the whole body
@@ -227,7 +230,7 @@ func (e *VerifyError) Error() string {
 // shown to the sender.
 type EventError struct {
 	// Unreadable: the body is not what the sender's format says (400).
-	// Otherwise the body can be read but names no usable id or type (422).
+	// Otherwise the body can be read but names no usable id (422).
 	Unreadable bool
 	Message    string
 }

@@ -57,6 +57,19 @@ type samples struct {
 	InBody bool `yaml:"in_body"`
 	// Fresh: two samples are two events even with one id.
 	Fresh bool `yaml:"fresh"`
+	// Needs are the places without which no event has an id, * for the index
+	// of a list.
+	Needs []string `yaml:"needs"`
+	// Distinct are the places by which the sender tells events apart, for each
+	// kind of delivery: the first list counts whose places are all there. * is
+	// every member of the body, and a place behind ? is only there. Attempt are those that change from one attempt
+	// to the next.
+	Distinct [][]string `yaml:"distinct"`
+	Attempt  []string   `yaml:"attempt"`
+	// Type are the places of the type in a sample, and Untyped is what the type
+	// is without them. Default: unknown.
+	Type    []place `yaml:"type"`
+	Untyped string  `yaml:"untyped"`
 }
 
 // delivery is a request and what becomes of it.

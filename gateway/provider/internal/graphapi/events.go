@@ -50,13 +50,13 @@ func change(d *proof.Document) ([]provider.Event, error) {
 }
 
 func update(d *proof.Document) ([]provider.Event, error) {
-	name, err := proof.At("/field").Text(d)
-	if err != nil {
-		return nil, d.Blame(err)
+	kind := proof.Fixed(proof.UnknownType)
+	if name := proof.At("/field").Optional(d); name != "" {
+		kind = proof.Fixed(objectPart(d, 2) + name)
 	}
 	return proof.Facts{
-		ID:       proof.HashedSome([]proof.Field{proof.At("/field")}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
-		Kind:     proof.Fixed(objectPart(d, 2) + name),
+		ID:       proof.HashedSome([]proof.Field{proof.At("/field").IfAny()}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
+		Kind:     kind,
 		Occurred: proof.Clock{Pointer: "/time"}.Up(1),
 	}.Of(d)
 }
@@ -70,14 +70,16 @@ func conversation(channel string) proof.EventRule {
 			return nil, d.Blame(err)
 		}
 		rule := proof.Facts{
-			ID: proof.HashedSome(
-				[]proof.Field{proof.At("/" + proof.EscapePointer.Replace(kind))},
-				proof.At("/sender"), proof.At("/recipient"), proof.At("/timestamp"), proof.At("/id").Up(1), proof.Fixed(channel+kind),
-			),
+			ID:       proof.HashedSome([]proof.Field{proof.At("")}, proof.At("/id").Up(1), proof.Fixed(channel+kind)),
 			Kind:     proof.Fixed(objectPart(d, 2) + channel + kind),
 			Occurred: proof.Clock{Pointer: "/timestamp"},
 		}
-		if kind != "message" {
+		switch kind {
+		case proof.UnknownType:
+			rule.Kind = proof.Fixed(proof.UnknownType)
+			return rule.Of(d)
+		case "message":
+		default:
 			return rule.Of(d)
 		}
 		// A deleted message comes again under its id, and an echo may.
@@ -118,7 +120,7 @@ func kindOfItem(d *proof.Document) (string, error) {
 		return true
 	})
 	if kind == "" || !proof.Clean(kind) {
-		return "", &provider.EventError{Message: "the item does not say what happened"}
+		return proof.UnknownType, nil
 	}
 	return kind, nil
 }

@@ -1,6 +1,8 @@
 package graphapi
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
@@ -20,7 +22,8 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	if err != nil {
 		return nil, d.Blame(err)
 	}
-	if !messages.Exists() && !statuses.Exists() {
+	list := func(value gjson.Result) bool { return value.IsArray() || value.Type == gjson.Null }
+	if !messages.Exists() && !statuses.Exists() || !list(messages) || !list(statuses) {
 		return update(d)
 	}
 	sent := proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds}
@@ -36,7 +39,7 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 
 // whatsAppStatus is the key of a status: in a group each participant has one.
 func whatsAppStatus(d *proof.Document) (string, error) {
-	fields := []proof.Field{proof.At("/id"), proof.At("/status")}
+	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {
 		fields = append(fields, participant)
 	}

@@ -23,7 +23,8 @@ type Field struct {
 	Fixed   string // this text; not for ids
 
 	levels int    // see up
-	less   string // see except
+	less   string // see Except
+	ifAny  bool   // see IfAny
 }
 
 // Clock is where a time stands.
@@ -61,9 +62,16 @@ func (f Field) Up(levels int) Field {
 	return f
 }
 
-// except leaves out of a hashed JSON value what stands at some pointers inside
+// IfAny makes a part of a key one that may be missing. It counts where it is
+// there, at its place among the other parts.
+func (f Field) IfAny() Field {
+	f.ifAny = true
+	return f
+}
+
+// Except leaves out of a hashed JSON value what stands at some pointers inside
 // it: what the sender changes from one attempt to the next.
-func (f Field) except(pointers ...string) Field {
+func (f Field) Except(pointers ...string) Field {
 	f.less = strings.Join(pointers, "\n")
 	return f
 }
@@ -74,8 +82,8 @@ func (c Clock) Up(levels int) Clock {
 	return c
 }
 
-// UnknownType is the type of events whose sender does not name one.
-const UnknownType = "unknown"
+// UnknownType is provider.UnknownType.
+const UnknownType = provider.UnknownType
 
 // place names where the field stands, for messages.
 func (f Field) place() string {
@@ -172,7 +180,7 @@ func (f Field) Holds(d *Document) bool {
 type Facts struct {
 	ID       KeyRule
 	Kind     Field // the type
-	Fallback Field // the type where kind has none; zero: the type is required
+	Fallback Field // the type where kind has none; zero: UnknownType
 	Detail   Field // appended to the type after a dot, where it is there
 	Version  Field
 	Occurred Clock
@@ -204,22 +212,32 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	if err != nil {
 		return provider.Event{}, err
 	}
-	kind, err := f.Kind.Text(d)
-	if err != nil && f.Fallback != (Field{}) {
-		kind, err = f.Fallback.Text(d)
-	}
+	kind, err := f.kind(d)
 	if err != nil {
 		return provider.Event{}, err
-	}
-	if detail := f.Detail.Optional(d); detail != "" {
-		kind += "." + detail
-	}
-	if len(kind) > MaxText {
-		return provider.Event{}, &provider.EventError{Message: "the event type is longer than 255 bytes"}
 	}
 	return provider.Event{
 		ID: id, Type: kind, APIVersion: f.Version.Optional(d), OccurredAt: f.Occurred.Time(d), Item: d.item, Part: d.part(),
 	}, nil
+}
+
+// kind returns the type of an event. Only an id is required of a sender: a type
+// that is missing, empty, too long or not a text is the fallback, or UnknownType.
+func (f Facts) kind(d *Document) (string, error) {
+	kind, err := f.Kind.Text(d)
+	if err != nil && f.Fallback != (Field{}) {
+		kind, err = f.Fallback.Text(d)
+	}
+	if isUnreadable(err) {
+		return "", err
+	}
+	if err != nil || len(kind) > MaxText {
+		return UnknownType, nil
+	}
+	if detail := f.Detail.Optional(d); detail != "" && len(kind)+1+len(detail) <= MaxText {
+		kind += "." + detail
+	}
+	return kind, nil
 }
 
 var errNoTime = errors.New("no time")

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,13 +34,14 @@ func Verbatim(f Field) KeyRule {
 	}
 }
 
-// Composite joins several texts, all of which must be there.
+// Composite joins several texts, all of which must be there, those with IfAny
+// apart.
 func Composite(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, len(fields))
 		for i, f := range fields {
 			var err error
-			if parts[i], err = f.Text(d); err != nil {
+			if parts[i], err = f.part(d); err != nil {
 				return "", err
 			}
 		}
@@ -46,8 +49,22 @@ func Composite(fields ...Field) KeyRule {
 	}
 }
 
+// part returns what stands at f as a part of a key. Where it may be missing, a
+// value that is no text counts by its hash.
+func (f Field) part(d *Document) (string, error) {
+	text, err := f.Text(d)
+	if err == nil || !f.ifAny {
+		return text, err
+	}
+	content, ok, err := f.digest(d)
+	if err != nil || !ok {
+		return "", err
+	}
+	return hashPrefix + hex.EncodeToString(content[:]), nil
+}
+
 // Hashed makes the key of what stands at some places, all of which must be
-// there. JSON counts as a value: white space and the order of keys do not.
+// there, those with IfAny apart. JSON counts as a value: white space and the order of keys do not.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
 // HashedSome is hashed with further places where there may be nothing. Nothing
@@ -61,7 +78,7 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 			switch {
 			case err != nil:
 				return "", err
-			case !ok && i < len(required):
+			case !ok && i < len(required) && !f.ifAny:
 				return "", &provider.EventError{Message: f.missing()}
 			}
 			name := sha256.Sum256([]byte(f.place()))
@@ -70,6 +87,46 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 		}
 		return hashPrefix + hex.EncodeToString(h.Sum(nil)), nil
 	}
+}
+
+// Whole makes the key of a hash of the whole item. It is for senders that send
+// no id: all that they say counts, except for what an attempt changes.
+func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
+
+// OrWhole is another rule, or Whole where a part of its key is missing or
+// unusable.
+func OrWhole(rule KeyRule, attempt ...string) KeyRule {
+	whole := Whole(attempt...)
+	return func(d *Document) (string, error) {
+		id, err := rule(d)
+		if err == nil || isUnreadable(err) {
+			return id, err
+		}
+		return whole(d)
+	}
+}
+
+// WholeForm makes the key of a hash of all fields of a form, except for some.
+func WholeForm(attempt ...string) KeyRule {
+	return func(d *Document) (string, error) {
+		fields, err := d.Form()
+		if err != nil {
+			return "", err
+		}
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if !slices.Contains(attempt, name) {
+				parts = append(parts, name, HashOf(fields[name]...))
+			}
+		}
+		return HashOf(parts...), nil
+	}
+}
+
+// isUnreadable reports whether the body is not what the format says.
+func isUnreadable(err error) bool {
+	unusable, ok := errors.AsType[*provider.EventError](err)
+	return ok && unusable.Unreadable
 }
 
 // digest hashes what stands at f; false: nothing does.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -78,7 +79,8 @@ func aboutAdyen() provider.About {
 		},
 		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
 			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
-		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success. Others: type, data.id and data.sequenceNumber, " +
+		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text where " +
+			"pspReference is a name with colons, as of a report. Others: type, data.id and data.sequenceNumber, " +
 			"or a hash of type, data and the time where those are not there.",
 		Setup: []string{
 			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
@@ -225,9 +227,8 @@ func adyenMAC(key, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// adyenText returns what is signed of an item. Nothing is escaped in it, so
-// only the merchant's own reference may contain a ":": a second one could move
-// text from one field to the next, and make another key of the same signature.
+// adyenText returns what is signed of an item. Nothing is escaped in it: a ":"
+// in a field, such as in the names of reports, could be one between two fields.
 func adyenText(item gjson.Result) ([]byte, error) {
 	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
 	proof.Lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
@@ -249,9 +250,6 @@ func adyenText(item gjson.Result) ([]byte, error) {
 		default:
 			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " is neither a text nor a whole number"}
 		}
-		if strings.Contains(text, ":") && pointer != "/merchantReference" {
-			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " contains what separates it from the next signed part"}
-		}
 		texts = append(texts, text)
 	}
 	return []byte(strings.Join(texts, ":")), nil
@@ -267,37 +265,44 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 			ID: adyenKey, Kind: proof.At(adyenItem + "/eventCode"), Occurred: proof.Clock{Pointer: adyenItem + "/eventDate"},
 		}.Of)(d)
 	}
-	id := proof.HashedSome([]proof.Field{proof.At("/type"), proof.At("/data")}, proof.At("/timestamp"), proof.At("/createdAt"), proof.At("/eventId"), proof.At("/environment"))
+	id := proof.HashedSome([]proof.Field{proof.At("/type").IfAny(), proof.At("/data")}, proof.At("/timestamp"), proof.At("/createdAt"), proof.At("/eventId"), proof.At("/environment"))
 	if proof.At("/data/id").Optional(d) != "" && proof.At("/data/sequenceNumber").Optional(d) != "" {
-		id = proof.Composite(proof.At("/type"), proof.At("/data/id"), proof.At("/data/sequenceNumber"))
+		id = proof.Composite(proof.At("/type").IfAny(), proof.At("/data/id"), proof.At("/data/sequenceNumber"))
 	}
 	occurred := proof.Clock{Pointer: "/timestamp"}
 	if occurred.Time(d).IsZero() {
 		occurred.Pointer = "/createdAt"
 	}
-	return proof.Facts{ID: id, Kind: proof.At("/type"), Occurred: occurred}.Of(d)
+	return proof.Facts{ID: proof.OrWhole(id), Kind: proof.At("/type"), Occurred: occurred}.Of(d)
 }
 
-// adyenKey joins only what is signed. The names of reports, which are their
-// references, are the same in every merchant account.
+// adyenPlain is what the references of payments are made of.
+var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
+
+// adyenKey is made of the signed text alone: text moved from one field to the
+// next gives the same key. The names of reports, which are their references, are
+// the same in every merchant account.
 func adyenKey(d *proof.Document) (string, error) {
-	var parts []string
-	for _, pointer := range []string{"/merchantAccountCode", "/pspReference", "/eventCode"} {
-		part, err := proof.At(adyenItem + pointer).Text(d)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, part)
-	}
-	success, err := d.At(adyenItem + "/success")
+	item, err := d.JSON()
 	if err != nil {
 		return "", err
 	}
-	outcome := proof.At(adyenItem + "/success").Optional(d)
-	if success.IsBool() { // as it is signed
-		outcome = success.Raw
+	if _, err := proof.At(adyenItem + "/pspReference").Text(d); err != nil {
+		return "", err
 	}
-	return proof.Join(append(parts, outcome)...), nil
+	signed, err := adyenText(item)
+	if err != nil {
+		return "", &provider.EventError{Message: err.Error()}
+	}
+	text := string(signed)
+	fields, most := strings.Split(text, ":"), len(adyenSigned())
+	last := len(fields) - 1
+	if !proof.Clean(text) || len(fields) > most && !adyenPlain.MatchString(fields[0]) {
+		return proof.HashOf(text), nil
+	}
+	// Where there are more colons than between fields, they are taken for those
+	// of merchantReference, which is not part of the key.
+	return proof.Join(fields[2], fields[0], fields[last-1], fields[last]), nil
 }
 
 // sign puts a signature into each item of a payment webhook, and into the

@@ -226,12 +226,15 @@ func braintreeEvents(r *provider.Request) ([]provider.Event, error) {
 	if err := xml.Unmarshal(text, &n); err != nil {
 		return nil, &provider.EventError{Unreadable: true, Message: braintreePayload + " is not the XML of a notification"}
 	}
-	for _, field := range []struct{ name, text string }{{"kind", n.Kind}, {"timestamp", n.Timestamp}} {
-		if field.text == "" || !proof.Clean(field.text) || len(field.text) > proof.MaxText {
-			return nil, &provider.EventError{Message: "the notification has no usable " + field.name}
-		}
+	usable := func(s string) bool { return s != "" && proof.Clean(s) && len(s) <= proof.MaxText }
+	event := provider.Event{ID: proof.HashOf(string(text)), Type: proof.UnknownType}
+	if usable(n.Kind) {
+		event.Type = n.Kind
 	}
-	event := provider.Event{ID: proof.Join(n.Kind, n.Timestamp, proof.HashOf(n.Subject.Inner)), Type: n.Kind}
+	if !usable(n.Kind) || !usable(n.Timestamp) {
+		return []provider.Event{event}, nil
+	}
+	event.ID = proof.Join(n.Kind, n.Timestamp, proof.HashOf(n.Subject.Inner))
 	if about := n.Subject.About; len(about) == 1 && about[0].ID != "" && proof.Clean(about[0].ID) {
 		event.ID = proof.Join(n.Kind, n.Timestamp, about[0].XMLName.Local, about[0].ID)
 	}

@@ -13,7 +13,7 @@ import (
 func Calendly(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Calendly-Webhook-Signature", proof.Seconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{
-		ID:       proof.Hashed(proof.At("/event"), proof.At("/payload/uri"), proof.At("/created_at")),
+		ID:       proof.Whole(),
 		Kind:     proof.At("/event"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
@@ -30,7 +30,7 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the time and the body, in hex, in the header Calendly-Webhook-Signature.",
-			KeyRule: "A hash of /event, /payload/uri and /created_at: Calendly sends no event id, and one invitee (payload.uri) has several events.",
+			KeyRule: "A hash of the whole body: Calendly sends no event id, and one invitee (payload.uri) has several events.",
 			Setup: []string{
 				"Make up a signing key, 32 random bytes in hex for example.",
 				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions: url {url}, the events, and the key as signing_key.",

@@ -125,10 +125,7 @@ func discordAnswer(r *provider.Request) *provider.Answer {
 
 func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
 	doc := &proof.Document{R: r}
-	kind, err := proof.At("/type").Text(doc)
-	if err != nil {
-		return nil, err
-	}
+	kind := proof.At("/type").Optional(doc)
 	names := map[string]string{discordCommand: "application_command", discordComponent: "message_component", discordModal: "modal_submit"}
 	event, err := doc.At("/event")
 	switch {
@@ -137,11 +134,11 @@ func (d *discord) events(r *provider.Request) ([]provider.Event, error) {
 	case kind == discordAutocomplete:
 		return nil, nil
 	case !event.Exists():
-		return discordInteraction(doc, cmp.Or(names[kind], kind))
+		return discordInteraction(doc, cmp.Or(names[kind], kind, proof.UnknownType))
 	}
 	events, err := proof.Facts{
 		ID: proof.HashedSome(
-			[]proof.Field{proof.At("/application_id"), proof.At("/event/type"), proof.At("/event/timestamp")},
+			[]proof.Field{proof.At("/application_id").IfAny(), proof.At("/event/type").IfAny(), proof.At("/event/timestamp").IfAny()},
 			proof.At("/event/data"),
 		),
 		Kind: proof.At("/event/type"),

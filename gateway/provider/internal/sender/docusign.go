@@ -30,16 +30,8 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 		Template: proof.Template{proof.InBody},
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
-	when := []proof.Field{proof.At("/event"), proof.At("/generatedDateTime"), proof.At("/configurationId")}
-	envelope := proof.HashedSome(append(when, proof.At("/data/accountId"), proof.At("/data/envelopeId")), proof.At("/data/recipientId"))
-	other := proof.Hashed(append(when, proof.At("/data"))...) // templates, clickwraps, ...
 	f := proof.Facts{
-		ID: func(d *proof.Document) (string, error) {
-			if proof.At("/data/envelopeId").Optional(d) == "" {
-				return other(d)
-			}
-			return envelope(d)
-		},
+		ID:   proof.Whole("/retryCount"),
 		Kind: proof.At("/event"), Version: proof.At("/apiVersion"), Occurred: proof.Clock{Pointer: "/generatedDateTime", Unit: proof.RFC3339},
 	}
 	return &provider.Provider{
@@ -55,8 +47,8 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 of the body by each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One is enough.",
-			KeyRule: "DocuSign sends no event id: a hash of the event, the time it was generated, the configuration, the account, the envelope and " +
-				"the recipient. retryCount does not count. Of XML the envelope, TimeGenerated and the envelope's status.",
+			KeyRule: "DocuSign sends no event id: a hash of the whole body, in which retryCount does not count. " +
+				"Of XML the envelope, TimeGenerated and the envelope's status.",
 			Setup: []string{
 				"Open Settings, Connect in DocuSign eSignature, Connect Keys, add a key and use it, as it is shown, for the secret of the source.",
 				"Add a custom configuration with the URL {url}, the data format REST v2.1 and the event message delivery mode Send Individual Messages. " +
@@ -122,14 +114,24 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 		return nil, err
 	}
 	var parts [3]string
-	for i, path := range []string{docusignEnvelope, docusignTime, docusignStatus} {
-		if parts[i], err = found.Text(path); err != nil {
-			return nil, err
+	if parts[0], err = found.Text(docusignEnvelope); err != nil {
+		return nil, err
+	}
+	for i, path := range []string{docusignTime, docusignStatus} {
+		if parts[i+1], err = found.Text(path); err != nil {
+			parts[i+1] = ""
 		}
+	}
+	if parts[1] == "" { // nothing distinguishes it from the next message about the envelope
+		parts[1] = proof.HashOf(string(r.Body))
+	}
+	kind := proof.UnknownType
+	if parts[2] != "" && len(parts[2]) < proof.MaxText-len("envelope-") {
+		kind = "envelope-" + strings.ToLower(parts[2])
 	}
 	return []provider.Event{{
 		ID:         proof.Join(parts[:]...),
-		Type:       "envelope-" + strings.ToLower(parts[2]),
+		Type:       kind,
 		OccurredAt: docusignClock(parts[1], found[docusignOffset]),
 	}}, nil
 }

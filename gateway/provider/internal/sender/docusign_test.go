@@ -69,6 +69,18 @@ func TestDocuSignXML(t *testing.T) {
 	require.Len(t, ids, 4, "each is an event of its own")
 }
 
+// A message in XML needs no more than the id of its envelope.
+func TestDocuSignXMLWithoutStatusOrTime(t *testing.T) {
+	t.Parallel()
+	p := declared(t, DocuSign, provider.Options{})
+	event := theEvent(t, p, docusignXMLDelivery(t, p, docusignXMLText("e", "2020-12-21T08:30:37.1", "")))
+	require.Equal(t, "unknown", event.Type)
+	sent := theEvent(t, p, docusignXMLDelivery(t, p, docusignXMLText("e", " ", "Sent")))
+	require.Equal(t, "envelope-sent", sent.Type)
+	voided := theEvent(t, p, docusignXMLDelivery(t, p, docusignXMLText("e", " ", "Voided")))
+	require.NotEqual(t, sent.ID, voided.ID)
+}
+
 func TestDocuSignXMLThatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	p := declared(t, DocuSign, provider.Options{})
@@ -79,8 +91,6 @@ func TestDocuSignXMLThatIsNoMessage(t *testing.T) {
 		unreadable bool
 	}{
 		"no envelope":   {docusignXMLText("", "2020-12-21T08:30:37.1", "Sent"), at + "EnvelopeID is missing or empty", false},
-		"no time":       {docusignXMLText("e", " ", "Sent"), at + "TimeGenerated is missing or empty", false},
-		"no status":     {docusignXMLText("e", "2020-12-21T08:30:37.1", ""), at + "Status is missing or empty", false},
 		"two envelopes": {strings.Replace(good, "</EnvelopeID>", "</EnvelopeID><EnvelopeID>f</EnvelopeID>", 1), at + "EnvelopeID stands in the body more than once", false},
 		"two statuses":  {strings.Replace(good, "<TimeZone>", "<EnvelopeStatus><Status>Voided</Status></EnvelopeStatus><TimeZone>", 1), at + "Status stands in the body more than once", false},
 		"another root":  {"<soap:Envelope xmlns:soap='urn:s'/>", at + "EnvelopeID is missing or empty", false},

@@ -60,11 +60,11 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 			Single:      []string{pubsubID, pubsubSubscription, pubsubTime},
 		},
 		wrapped: proof.Facts{
-			ID:   proof.Composite(proof.At("/subscription"), proof.At("/message/messageId")),
+			ID:   proof.Composite(proof.At("/subscription").IfAny(), proof.At("/message/messageId")),
 			Kind: kind, Fallback: fallback,
 			Occurred: proof.Clock{Pointer: "/message/publishTime"},
 		},
-		bare: proof.Facts{ID: proof.Composite(subscription, id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
+		bare: proof.Facts{ID: proof.Composite(subscription.IfAny(), id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
 	}
 	return &provider.Provider{
 		Name:           "google-pubsub",

@@ -45,11 +45,7 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 	}
 	f := proof.Facts{
 		// HubSpot does not promise that eventId is unique.
-		ID: proof.HashedSome(
-			[]proof.Field{proof.At("/portalId"), proof.At("/subscriptionId"), proof.At("/eventId"), proof.At("/occurredAt")},
-			proof.At("/appId"), proof.At("/objectId"), proof.At("/propertyName"), proof.At("/subscriptionType"), proof.At("/objectTypeId"), proof.At("/fromObjectId"),
-			proof.At("/toObjectId"), proof.At("/associationType"), proof.At("/associationRemoved"), proof.At("/primaryObjectId"), proof.At("/messageId"),
-		),
+		ID:   proof.Whole("/attemptNumber"),
 		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{
@@ -80,8 +76,7 @@ func aboutHubSpot() provider.About {
 		},
 		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only where that is " +
 			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret with the request behind it.",
-		KeyRule: "A hash of portalId, appId, subscriptionId, eventId, occurredAt and of the objects and the property concerned. " +
-			"eventId alone is not unique, says HubSpot; attemptNumber does not count.",
+		KeyRule: "A hash of the whole event: eventId alone is not unique, says HubSpot. attemptNumber does not count.",
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
 			"Use the client secret of the app (Auth) for the secret of the source.",

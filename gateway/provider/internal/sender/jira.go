@@ -46,6 +46,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"The id is not signed, and no time is either: anyone who saw a delivery can send it again under another id. The replay guard finds that.",
+				"The webhook of a workflow's post function names no event: its type is transition.",
 				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
 				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
 					"72 hours for which failed webhooks are kept are unconfirmed.",
@@ -53,8 +54,17 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			Backfill: "JQL with updated >=; for dynamic webhooks GET /rest/api/3/webhook/failed (unconfirmed).",
 			Docs:     "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
 		},
-		Verify:       s.Verify,
-		Events:       f.Events,
+		Verify: s.Verify,
+		Events: func(r *provider.Request) ([]provider.Event, error) {
+			d := &proof.Document{R: r}
+			// The post function of a workflow names no event.
+			if transition, err := d.At("/transition"); err == nil && transition.Exists() {
+				f := f
+				f.Fallback = proof.Fixed("transition")
+				return f.Of(d)
+			}
+			return f.Of(d)
+		},
 		CheckSecret:  s.CheckSecret,
 		Sign:         s.Sign,
 		Sample:       sampleJira,

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -83,7 +84,8 @@ func aboutMailgun() provider.About {
 		},
 		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: anyone who saw one delivery " +
 			"can put any event under its signature.",
-		KeyRule: "event-data.id. Mail forwarded by a route: recipient and Message-Id. The token belongs to the attempt.",
+		KeyRule: "event-data.id, which is unique within a day only, and event-data.timestamp. Mail forwarded by a route: recipient and Message-Id, " +
+			"or a hash of the fields where it has none. The token belongs to the attempt.",
 		Setup: []string{
 			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
 				"forward(\"{url}\") in a route.",
@@ -94,6 +96,7 @@ func aboutMailgun() provider.About {
 			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
 			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
 			"Message-Id is chosen by the author of the mail.",
+			"Earlier versions of Hooklatch had event-data.id alone as the key: a delivery that Mailgun repeats across the upgrade may be accepted twice.",
 		},
 		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
 		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
@@ -243,10 +246,34 @@ func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
 	}
 	if !ok {
 		return proof.Facts{
-			ID: proof.Verbatim(proof.At("/event-data/id")), Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
+			ID: mailgunKey, Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
 		}.Of(&proof.Document{R: r})
 	}
-	return proof.Facts{ID: proof.Composite(proof.InForm("recipient"), proof.InForm("Message-Id")), Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
+	id := proof.Composite(proof.InForm("recipient").IfAny(), proof.InForm("Message-Id"))
+	if form.Get("Message-Id") == "" {
+		id = proof.WholeForm("timestamp", "token", "signature")
+	}
+	return proof.Facts{ID: id, Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
+}
+
+// mailgunKey is the id of an event with its time: Mailgun promises that an id is
+// unique within a day only.
+func mailgunKey(d *proof.Document) (string, error) {
+	id, err := proof.At("/event-data/id").Text(d)
+	if err != nil {
+		return "", err
+	}
+	at, err := d.At("/event-data/timestamp")
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case !at.Exists():
+		return proof.Join(id), nil
+	case at.Type != gjson.Number:
+		return proof.Join(id, at.String()), nil
+	}
+	return proof.Join(id, strconv.FormatFloat(at.Num, 'f', -1, 64)), nil
 }
 
 var errMailgunBody = errors.New("only a JSON object or a form can carry the signature")

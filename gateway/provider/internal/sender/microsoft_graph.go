@@ -241,7 +241,7 @@ func (d *graphDelivery) readTokens(w *proof.Walk) error {
 func graphItem(d *proof.Document) ([]provider.Event, error) {
 	subscription, change, resource := proof.At("/subscriptionId"), proof.At("/changeType"), proof.At("/resource")
 	if lifecycle := proof.At("/lifecycleEvent"); lifecycle.Optional(d) != "" {
-		return proof.Facts{ID: proof.EveryTime(subscription, lifecycle), Kind: proof.Fixed("lifecycle"), Detail: lifecycle}.Of(d)
+		return proof.Facts{ID: proof.EveryTime(subscription.IfAny(), lifecycle), Kind: proof.Fixed("lifecycle"), Detail: lifecycle}.Of(d)
 	}
 	etag := proof.At("/resourceData/@odata.etag")
 	item := proof.Facts{Kind: change}
@@ -249,9 +249,9 @@ func graphItem(d *proof.Document) ([]provider.Event, error) {
 	case proof.At("/id").Optional(d) != "":
 		item.ID = proof.Verbatim(proof.At("/id"))
 	case etag.Optional(d) != "":
-		item.ID = proof.Hashed(subscription, change, resource, etag)
+		item.ID = proof.Hashed(subscription.IfAny(), change.IfAny(), resource.IfAny(), etag)
 	default:
-		item.ID = proof.EveryTime(subscription, change, resource)
+		item.ID = proof.EveryTime(subscription.IfAny(), change.IfAny(), resource.IfAny())
 	}
 	return item.Of(d)
 }

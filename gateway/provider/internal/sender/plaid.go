@@ -144,7 +144,7 @@ func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { 
 // key makes the key of an event. A webhook with a timestamp is told by what it
 // says; the others say the same each time, so that the signed time counts too.
 func (p *plaid) key(d *proof.Document) (string, error) {
-	content := proof.Hashed(proof.At("/webhook_type"), proof.At("/webhook_code"), proof.At(""))
+	content := proof.Hashed(proof.At("/webhook_type").IfAny(), proof.At("/webhook_code").IfAny(), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {
 		return content(d)
 	}

@@ -42,8 +42,7 @@ func aboutPostmark() provider.About {
 		},
 		Signing: "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
 		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. The others: a hash of " +
-			"RecordType, MessageID, Recipient and the time, and of the link that was clicked. MessageID alone belongs to the mail. " +
-			"A kind of record that is not known: a hash of the whole body.",
+			"the whole body. MessageID alone belongs to the mail.",
 		Setup: []string{
 			"Make up a user and a long random password; the secret of the source is both, as user:password.",
 			"Open the message stream, Webhooks in Postmark and add a webhook with the URL {url} and that user and password under Basic auth credentials.",
@@ -60,22 +59,11 @@ func aboutPostmark() provider.About {
 	}
 }
 
-// postmarkRecord says for a RecordType what its key is made of beside it, and
-// where its time stands.
-type postmarkRecord struct {
-	key      []proof.Field
-	occurred string
-}
-
-func postmarkRecords() map[string]postmarkRecord {
-	message, recipient := proof.At("/MessageID"), proof.At("/Recipient")
-	return map[string]postmarkRecord{
-		"Bounce":             {[]proof.Field{proof.At("/ID")}, "/BouncedAt"},
-		"SpamComplaint":      {[]proof.Field{proof.At("/ID")}, "/BouncedAt"},
-		"Delivery":           {[]proof.Field{message, recipient, proof.At("/DeliveredAt")}, "/DeliveredAt"},
-		"Open":               {[]proof.Field{message, recipient, proof.At("/ReceivedAt")}, "/ReceivedAt"},
-		"Click":              {[]proof.Field{message, recipient, proof.At("/ReceivedAt"), proof.At("/OriginalLink")}, "/ReceivedAt"},
-		"SubscriptionChange": {[]proof.Field{message, recipient, proof.At("/ChangedAt"), proof.At("/SuppressSending")}, "/ChangedAt"},
+// postmarkTimes says for a RecordType where its time stands.
+func postmarkTimes() map[string]string {
+	return map[string]string{
+		"Bounce": "/BouncedAt", "SpamComplaint": "/BouncedAt", "Delivery": "/DeliveredAt", "Open": "/ReceivedAt", "Click": "/ReceivedAt",
+		"SubscriptionChange": "/ChangedAt",
 	}
 }
 
@@ -86,16 +74,12 @@ func postmarkEvents(r *provider.Request) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !name.Exists() { // only inbound mail has none
+	if !name.Exists() && proof.At("/MessageID").Optional(d) != "" { // only inbound mail has none
 		return proof.Facts{ID: proof.Composite(proof.Fixed("Inbound"), proof.At("/MessageID")), Kind: proof.Fixed("Inbound")}.Of(d)
 	}
-	record, known := postmarkRecords()[name.Str]
-	f := proof.Facts{ID: proof.Hashed(proof.At("")), Kind: kind, Occurred: proof.Clock{Pointer: record.occurred}}
-	switch {
-	case known && len(record.key) == 1:
-		f.ID = proof.Composite(kind, record.key[0])
-	case known:
-		f.ID = proof.Hashed(append([]proof.Field{kind}, record.key...)...)
+	f := proof.Facts{ID: proof.Whole(), Kind: kind, Occurred: proof.Clock{Pointer: postmarkTimes()[name.Str]}}
+	if name.Str == "Bounce" || name.Str == "SpamComplaint" {
+		f.ID = proof.OrWhole(proof.Composite(kind, proof.At("/ID")))
 	}
 	return f.Of(d)
 }

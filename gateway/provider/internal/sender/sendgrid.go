@@ -26,13 +26,10 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		Tolerance: proof.Tolerance(o, 0),
 	}
 	id := proof.Verbatim(proof.At("/sg_event_id"))
-	withoutID := proof.HashedSome(
-		[]proof.Field{proof.At("/event"), proof.At("/email"), proof.At("/timestamp")},
-		proof.At("/sg_message_id"), proof.At("/smtp-id"), proof.At("/url"), proof.At("/reason"), proof.At("/attempt"), proof.At("/status"),
-	)
+	withoutID := proof.Whole("/sg_event_id")
 	f := proof.Facts{
 		ID: func(d *proof.Document) (string, error) {
-			if value, err := d.At("/sg_event_id"); err == nil && !value.Exists() {
+			if value, err := proof.At("/sg_event_id").Find(d); err == nil && value == "" {
 				return withoutID(d)
 			}
 			return id(d)
@@ -52,7 +49,7 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "ECDSA (P-256, SHA-256) of the time and the body in the header X-Twilio-Email-Event-Webhook-Signature.",
-			KeyRule: "sg_event_id of each event; where a test leaves it out, a hash of the event, address, time and ids of the message. " +
+			KeyRule: "sg_event_id of each event; where a test leaves it out, a hash of the whole event. " +
 				"sg_message_id and smtp-id belong to the mail, not to the event.",
 			Setup: []string{
 				"Open Settings, Mail Settings, Event Webhooks and create a webhook with the Post URL {url}.",

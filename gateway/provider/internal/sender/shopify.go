@@ -95,11 +95,11 @@ func (n shopifyHeaders) all() []string {
 }
 
 func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
-	id := proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.InHeader(n.event))
+	id := proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.InHeader(n.event))
 	if len(r.Header[n.event]) == 0 {
 		// Old deliveries have no event id. The extra part keeps the two kinds
 		// of key apart.
-		id = proof.Composite(proof.InHeader(n.shop), proof.InHeader(n.topic), proof.Fixed("webhook"), proof.InHeader(n.webhook))
+		id = proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.Fixed("webhook"), proof.InHeader(n.webhook))
 	}
 	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
 	events, err := f.Events(r)

@@ -46,7 +46,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
 			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
-				"and body; Slack never repeats them.",
+				"and body; Slack never repeats them. A form of another kind likewise.",
 			Setup: []string{
 				"api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret.",
 				"Event Subscriptions: request URL {url}; Slack checks it at once (the gateway must run) and you choose the events.",
@@ -97,11 +97,10 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 	if proof.IsForm(r) {
 		return s.interaction(d)
 	}
-	outer, err := proof.At("/type").Text(d)
-	if err != nil {
+	if _, err := d.JSON(); err != nil {
 		return nil, err
 	}
-	switch outer {
+	switch proof.At("/type").Optional(d) {
 	case "app_rate_limited", "url_verification": // about the subscription, and without an id
 		return nil, nil
 	case "event_callback":
@@ -110,7 +109,7 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 			Occurred: proof.Clock{Pointer: "/event_time", Unit: proof.Seconds},
 		}.Of(d)
 	}
-	return proof.Facts{ID: proof.Verbatim(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
+	return proof.Facts{ID: slackTrigger(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
 }
 
 // interaction reads the form of a slash command, or of an interaction, which
@@ -128,7 +127,7 @@ func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	case fields.Get("ssl_check") == "1": // Slack looks at our certificate
 		return nil, nil
 	}
-	return nil, &provider.EventError{Message: "the form has neither payload nor command"}
+	return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("type")}.Of(d) // of a kind that is not known
 }
 
 // slackTrigger takes the trigger id where there is one. Slack never repeats

@@ -91,10 +91,11 @@ func telegramEvents(r *provider.Request) ([]provider.Event, error) {
 			return true
 		})
 	}
+	named := kind
 	if kind == "" || !proof.Clean(kind) {
-		return nil, &provider.EventError{Message: "the update says nothing but its id"}
+		named = proof.UnknownType
 	}
-	events, err := proof.Facts{ID: proof.Verbatim(proof.At("/" + telegramID)), Kind: proof.Fixed(kind)}.Of(d)
+	events, err := proof.Facts{ID: proof.Verbatim(proof.At("/" + telegramID)), Kind: proof.Fixed(named)}.Of(d)
 	if err != nil {
 		return nil, err
 	}

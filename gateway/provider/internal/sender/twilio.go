@@ -43,7 +43,8 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies the URL " +
 				"has their SHA-256 in `bodySHA256`. All spellings of the URL that Twilio uses are tried.",
 			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +
-				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent.",
+				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks (TaskRouter, " +
+				"answering machine detection, media streams, the debugger, bundles): the header `I-Twilio-Idempotency-Token`, or a hash of the fields.",
 			Setup: []string{
 				"Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret.",
 				"Set {url} as status callback, or as the webhook of the number, the service or the sink.",
@@ -57,8 +58,9 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` give the state, not the callbacks.",
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
 		},
-		Verify: verifyTwilio,
-		Events: twilioforms.Events,
+		Verify:  verifyTwilio,
+		Methods: []string{http.MethodGet, http.MethodPost},
+		Events:  twilioforms.Events,
 		// What answers a message or a call is TwiML; an empty one does nothing.
 		Answer: func(*provider.Request) *provider.Answer {
 			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}

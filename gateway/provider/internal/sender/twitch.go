@@ -104,7 +104,7 @@ func (t *twitch) events(r *provider.Request) ([]provider.Event, error) {
 	if r.Header.Get(twitchType) == "revocation" {
 		notification.Kind, notification.Detail = proof.Fixed("revocation"), kind
 		rule = notification.Of
-	} else if list, err := d.At("/events"); err == nil && list.Exists() {
+	} else if list, err := d.At("/events"); err == nil && list.IsArray() {
 		rule = proof.Each("/events", proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: kind.Up(1), Version: version.Up(1)}.Of)
 	}
 	events, err := rule(d)

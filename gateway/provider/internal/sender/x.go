@@ -119,14 +119,17 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	var rules []proof.EventRule
 	for _, name := range memberNames(root) {
 		switch {
-		case strings.HasSuffix(name, "_events"):
+		case strings.HasSuffix(name, "_events") && proof.Lookup(root, "/"+name).IsArray():
 			rules = append(rules, xList(name))
 		case name == "user_event", name == "replay_job_status":
 			rules = append(rules, proof.Facts{ID: proof.Hashed(proof.Fixed(name), proof.At("/"+name)), Kind: proof.Fixed(name)}.Of)
 		}
 	}
-	if rules == nil {
-		return nil, &provider.EventError{Message: "the body has neither /data nor a list of events (tweet_create_events, ...)"}
+	switch {
+	case rules == nil && !root.IsObject():
+		return nil, &provider.EventError{Message: "the body is no JSON object"}
+	case rules == nil: // of a kind that is not known
+		return proof.Facts{ID: proof.Whole(), Kind: proof.Fixed(proof.UnknownType)}.Of(d)
 	}
 	return proof.AllOf(rules...)(d)
 }
@@ -138,13 +141,13 @@ func xList(name string) proof.EventRule {
 	item := proof.Facts{Kind: proof.Fixed(name), Occurred: proof.Clock{Pointer: "/created_timestamp", Unit: proof.Milliseconds}}
 	switch name {
 	case "tweet_create_events":
-		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id_str"))
+		item.ID = proof.OrWhole(proof.Composite(proof.Fixed(name), user.IfAny(), proof.At("/id_str")))
 		item.Occurred.Pointer = "/timestamp_ms"
 	case "favorite_events":
-		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+		item.ID = proof.OrWhole(proof.Composite(proof.Fixed(name), user.IfAny(), proof.At("/id")))
 		item.Occurred.Pointer = "/timestamp_ms"
 	case "direct_message_events":
-		item.ID = proof.Composite(proof.Fixed(name), user, proof.At("/id"))
+		item.ID = proof.OrWhole(proof.Composite(proof.Fixed(name), user.IfAny(), proof.At("/id")))
 	default:
 		item.ID = proof.HashedSome([]proof.Field{proof.Fixed(name), proof.At("")}, user)
 	}

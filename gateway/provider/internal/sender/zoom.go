@@ -36,7 +36,7 @@ func Zoom(o provider.Options) (*provider.Provider, error) {
 		Tolerance: proof.Tolerance(o, zoomTolerance),
 	}}
 	f := proof.Facts{
-		ID:   proof.Hashed(proof.At("/event"), proof.At("/event_ts"), proof.At("/payload")),
+		ID:   proof.OrWhole(proof.Hashed(proof.At("/event"), proof.At("/event_ts"), proof.At("/payload"))),
 		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/event_ts", Unit: proof.Milliseconds},
 	}
 	return &provider.Provider{

@@ -1,6 +1,7 @@
 package twilioforms
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -80,10 +81,14 @@ func callbacks() []callback {
 }
 
 // Events describes a proven delivery: a form is one event, a body of Event Streams a
-// list of CloudEvents. A call that only asks for TwiML is none.
+// list of CloudEvents. The fields of a GET are those of its URL. A call that only
+// asks for TwiML is no event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
-	if !proof.IsForm(r) {
+	switch {
+	case len(r.Body) == 0 && r.Method == http.MethodGet && r.URL != nil:
+		d.Fields = r.URL.Query()
+	case !proof.IsForm(r):
 		return stream(d)
 	}
 	form, err := d.Form()
@@ -97,9 +102,45 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 		if c.name == "call" && asksForTwiML(form) {
 			return nil, nil
 		}
-		return c.events(d)
+		return c.events(d), nil
 	}
-	return nil, &provider.EventError{Message: "the form names no resource with a status (MessageSid and MessageStatus, CallSid and CallStatus, ...)"}
+	return []provider.Event{event(d, byToken, otherKind(d))}, nil
+}
+
+// byToken is the key of a callback that has no id with what changes beside it:
+// Twilio's token, which names it over its attempts, or a hash of the form.
+func byToken(d *proof.Document) string {
+	if token := proof.InHeader(Token).Optional(d); token != "" {
+		return token
+	}
+	id, err := proof.WholeForm(BodyHash)(d)
+	if err != nil { // it was read before
+		return proof.HashOf(string(d.R.Body))
+	}
+	return id
+}
+
+// otherKind is the type of a callback that callbacks does not list: those of
+// TaskRouter, of answering machine detection, of media streams, of the debugger,
+// of bundles, and whatever Twilio adds.
+func otherKind(d *proof.Document) string {
+	for _, f := range []struct{ prefix, field string }{
+		{"", "EventType"}, {"", "StreamEvent"}, {"", "StatusCallbackEvent"}, {"amd.", "AnsweredBy"}, {"debugger.", "Level"},
+		{"bundle.", "Status"}, {"", "CallbackSource"},
+	} {
+		bundle := f.prefix != "bundle." || proof.InForm("BundleSid").Optional(d) != ""
+		if text := proof.InForm(f.field).Optional(d); text != "" && bundle {
+			return f.prefix + text
+		}
+	}
+	return proof.UnknownType
+}
+
+func event(d *proof.Document, id func(*proof.Document) string, kind string) provider.Event {
+	if len(kind) > proof.MaxText {
+		kind = proof.UnknownType
+	}
+	return provider.Event{ID: id(d), Type: kind, APIVersion: proof.InForm("ApiVersion").Optional(d), OccurredAt: timeOf(d)}
 }
 
 // asksForTwiML distinguishes a call that asks what to do next, once for each step of
@@ -120,16 +161,21 @@ func (c callback) describes(form url.Values) bool {
 	return c.without == "" || !form.Has(c.without)
 }
 
-func (c callback) events(d *proof.Document) ([]provider.Event, error) {
-	status, err := firstOf(d, c.status)
-	if err != nil {
-		return nil, err
+func (c callback) events(d *proof.Document) []provider.Event {
+	kind := proof.UnknownType
+	if status, err := firstOf(d, c.status); err == nil {
+		kind = c.name + "." + status
 	}
+	return []provider.Event{event(d, c.id, kind)}
+}
+
+// id is the key of a callback. Where a part of it is missing it is byToken.
+func (c callback) id(d *proof.Document) string {
 	var parts []string
 	for _, fields := range c.key {
 		part, err := firstOf(d, fields)
 		if err != nil {
-			return nil, err
+			return byToken(d)
 		}
 		parts = append(parts, part)
 	}
@@ -138,11 +184,7 @@ func (c callback) events(d *proof.Document) ([]provider.Event, error) {
 			parts = append(parts, part)
 		}
 	}
-	kind := c.name + "." + status
-	if len(kind) > proof.MaxText {
-		return nil, &provider.EventError{Message: "the event type is longer than 255 bytes"}
-	}
-	return []provider.Event{{ID: proof.Join(parts...), Type: kind, APIVersion: proof.InForm("ApiVersion").Optional(d), OccurredAt: timeOf(d)}}, nil
+	return proof.Join(parts...)
 }
 
 // firstOf returns the first of some texts that is there, and the error of the
@@ -175,15 +217,24 @@ func timeOf(d *proof.Document) time.Time {
 	return time.Time{}
 }
 
-// stream reads Event Streams: a CloudEvent, or an array of them.
+// stream reads Event Streams: a CloudEvent, or an array of them. JSON of another
+// kind has no id: Twilio's token names it, or its content.
 func stream(d *proof.Document) ([]provider.Event, error) {
 	root, err := d.JSON()
 	if err != nil {
 		return nil, err
 	}
-	cloudEvent := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"}}
-	if !root.IsArray() {
-		return cloudEvent.Of(d)
+	cloudEvent := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Fallback: proof.At("/event_type"), Version: proof.At("/specversion"), Occurred: proof.Clock{Pointer: "/time"}}
+	if root.IsArray() {
+		return proof.Each("", cloudEvent.Of)(d)
 	}
-	return proof.Each("", cloudEvent.Of)(d)
+	if !proof.Lookup(root, "/id").Exists() {
+		cloudEvent.ID = func(d *proof.Document) (string, error) {
+			if token := proof.InHeader(Token).Optional(d); token != "" {
+				return token, nil
+			}
+			return proof.Whole()(d)
+		}
+	}
+	return cloudEvent.Of(d)
 }

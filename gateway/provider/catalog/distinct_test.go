@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Two events that differ in any one of the places by which their sender tells
+// events apart have two keys, and the attempts of one event have one.
+func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := deliveriesOf(t, name).samples
+			require.NotEmpty(t, of.Distinct, "which places tell two events apart")
+			p := provide(t, name, configured(t)[name])
+			seen := map[string]bool{}
+			for _, r := range differing(t, p, name) {
+				id := onlyID(t, p, r)
+				if id == "" || id != onlyID(t, p, r) { // none, several, or another one each time
+					continue
+				}
+				places := placesOf(r)
+				group := groupOf(of.Distinct, places)
+				for _, at := range places {
+					isAttempt := slices.Contains(of.Attempt, at.general())
+					if !isAttempt && !slices.Contains(group, at.general()) && (at[0] != '/' || !slices.Contains(group, "*")) {
+						continue
+					}
+					seen[at.general()] = true
+					changed, err := at.with(r, another(t, at, r))
+					require.NoError(t, err, at)
+					if isAttempt {
+						require.Equal(t, id, onlyID(t, p, changed), "another attempt, told by %s", at)
+					} else {
+						require.NotEqual(t, id, onlyID(t, p, changed), "another event, told by %s", at)
+					}
+				}
+			}
+			for _, at := range append(slices.Concat(of.Distinct...), of.Attempt...) {
+				require.True(t, at == "*" || at[0] == '?' || seen[at], "no delivery has %s", at)
+			}
+		})
+	}
+}
+
+// onlyID is the key of the event of a delivery, empty where there is not one.
+func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
+	t.Helper()
+	events, err := p.Events(r)
+	require.NoError(t, err)
+	if len(events) != 1 {
+		return ""
+	}
+	return events[0].ID
+}
+
+// groupOf is the first group of which a delivery has all places.
+func groupOf(groups [][]string, places []place) []string {
+	for _, group := range groups {
+		if !slices.ContainsFunc(group, func(at string) bool {
+			return at != "*" && !slices.ContainsFunc(places, func(p place) bool { return p.general() == strings.TrimPrefix(at, "?") })
+		}) {
+			return group
+		}
+	}
+	return nil
+}
+
+// differing are deliveries of a provider: its samples, and those of testdata.
+func differing(t *testing.T, p *provider.Provider, name string) []*provider.Request {
+	t.Helper()
+	var all []*provider.Request
+	for _, kind := range append([]string{""}, deliveriesOf(t, name).samples.Types...) {
+		all = append(all, signedSample(t, p, kind, "evt_1"))
+	}
+	for _, c := range deliveriesOf(t, name).cases {
+		if c.kind == "accepted" && !strings.Contains(c.name, "moved") && c.source.Options == deliveriesOf(t, name).source.Options {
+			_, _, r := c.received(t, name)
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// another is a value of the kind of the one at a place, and differs from it.
+func another(t *testing.T, at place, r *provider.Request) any {
+	t.Helper()
+	switch {
+	case at == "form:bt_payload":
+		fields, err := url.ParseQuery(string(r.Body))
+		require.NoError(t, err)
+		text, err := base64.StdEncoding.DecodeString(fields.Get("bt_payload"))
+		require.NoError(t, err)
+		return base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(text), "<subject>", "<subject><another/>", 1)))
+	case at[0] != '/':
+		return "another"
+	}
+	body, err := decoded(r.Body)
+	require.NoError(t, err)
+	switch value := at.of(body).(type) {
+	case string:
+		return value + "2"
+	case json.Number:
+		return json.Number("7" + strings.TrimPrefix(value.String(), "-"))
+	case bool:
+		return !value
+	case nil:
+		return "another"
+	}
+	return map[string]any{"another": 1}
+}
