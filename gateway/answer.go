@@ -110,6 +110,9 @@ func (r *refusal) write(c echo.Context) error {
 	if r.allow != "" {
 		c.Response().Header().Set(echo.HeaderAllow, r.allow)
 	}
+	if r.challenge != "" {
+		c.Response().Header().Set(echo.HeaderWWWAuthenticate, r.challenge)
+	}
 	if r.status == http.StatusServiceUnavailable {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(1+rand.IntN(maxRetryAfter))) //nolint:gosec // jitter, not a secret
 	}

@@ -88,6 +88,16 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 			forged := send(other)
 			require.Equal(t, http.StatusUnauthorized, forged.status)
 			require.Equal(t, `{"error":"unauthorized"}`, forged.body)
+			challenge := p.Challenge + ` realm="real"`
+			require.Equal(t, []string{challenge}, forged.header.Values("WWW-Authenticate"))
+			require.Empty(t, first.header.Values("WWW-Authenticate"))
+
+			// What is missing altogether is answered like what is wrong.
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/real", strings.NewReader(`{"a":1}`))
+			require.NoError(t, err)
+			bare := b.do(t, r)
+			require.Equal(t, http.StatusUnauthorized, bare.status)
+			require.Equal(t, []string{challenge}, bare.header.Values("WWW-Authenticate"))
 			require.Len(t, b.accepter.all(), 2)
 		})
 	}

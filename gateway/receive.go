@@ -57,7 +57,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	if refused != nil {
 		rx.observeRefusal(refused)
 		rx.hangUpIfNeeded(refused)
-		err := refused.write(c)
+		err := refused.asking(rx.source).write(c)
 		rx.keep(refused)
 		return err
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +20,8 @@ type refusal struct {
 	message string // for the sender
 	cause   error  // for the log, or nil
 	allow   string // of a 405
+	// challenge is the value of WWW-Authenticate of a 401.
+	challenge string
 	replay  bool   // of something that was proven
 }
 
@@ -85,6 +88,15 @@ func refuseReplay(a outbox.Acceptance) *refusal {
 		cause: fmt.Errorf("the proof of this delivery came before, under other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
 	if a.Events[0].ContentDiffers {
 		r.reason, r.cause = reasonForged, errors.New("the proof of this delivery came before, with another body or type")
+	}
+	return r
+}
+
+// asking adds to a 401 what to send: the scheme of the source and, as the realm,
+// its name. It is the same for every reason, so that it helps no forger.
+func (r *refusal) asking(src *source) *refusal {
+	if r.status == http.StatusUnauthorized && src != nil {
+		r.challenge = cmp.Or(src.Provider.Challenge, provider.SignatureChallenge) + ` realm="` + src.Name + `"`
 	}
 	return r
 }

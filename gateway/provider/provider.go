@@ -30,6 +30,12 @@ type Provider struct {
 	// ctx): the sender must be told to come back (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
+	// Challenge is the scheme of authentication that a 401 asks for in its header
+	// WWW-Authenticate: Basic and Bearer where the sender uses them, which some
+	// senders wait for. It is the same for every reason. The catalog and the
+	// gateway fill in Signature where a declaration names none.
+	Challenge string
+
 	// Events finds the events of a verified request, in order. No event is a
 	// delivery to answer and not to store. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
@@ -131,6 +137,9 @@ type Provider struct {
 
 // minFloor is the least time a key is remembered.
 const minFloor = time.Hour
+
+// SignatureChallenge is the Challenge of senders that sign.
+const SignatureChallenge = "Signature"
 
 // Floor is the shortest retention of dedup keys that is safe: twice the time
 // in which the sender retries by itself, or all of the time in which a person

@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -115,6 +116,7 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 		}
 		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
 		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
+		p.Challenge = cmp.Or(p.Challenge, provider.SignatureChallenge)
 		if p.Methods == nil {
 			p.Methods = []string{http.MethodPost}
 		}

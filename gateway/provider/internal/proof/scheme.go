@@ -250,7 +250,7 @@ func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
 func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
 	var signatures [][]byte
 	for _, text := range spelled {
-		digits, ok := strings.CutPrefix(text, s.Prefix)
+		digits, ok := CutPrefix(text, s.Prefix)
 		if !ok {
 			continue
 		}

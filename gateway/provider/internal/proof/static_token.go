@@ -55,7 +55,7 @@ func (t *StaticToken) given(r *provider.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, ok := strings.CutPrefix(value, t.Prefix)
+	token, ok := CutPrefix(value, t.Prefix)
 	if !ok || token == "" {
 		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want " + t.Prefix + "<token>"}
 	}
@@ -171,6 +171,7 @@ func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 	t.Single = g.Headers()
 	p := &provider.Provider{
 		Verify:      t.Verify,
+		Challenge:   ChallengeOf(t.Header, t.Prefix),
 		Events:      g.Events,
 		CheckSecret: t.CheckConfigured,
 		Sign:        t.Sign,

@@ -50,11 +50,8 @@ var (
 	PublicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
 
-// Bearer is how tokens stand in the header Authorization.
-const (
-	Authorization = "Authorization"
-	Bearer        = "Bearer "
-)
+// Authorization is the header in which tokens stand.
+const Authorization = "Authorization"
 
 // segments reads tokens strictly. What they say of time is checked apart.
 var segments = jwt.NewParser(jwt.WithStrictDecoding(), jwt.WithoutClaimsValidation())
@@ -90,7 +87,7 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, ok := strings.CutPrefix(value, w.Prefix)
+	token, ok := CutPrefix(value, w.Prefix)
 	if !ok {
 		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want " + w.Prefix + "<token>"}
 	}

@@ -49,6 +49,7 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://auth0.com/docs/customize/events",
 		},
 		Verify:        a.verify,
+		Challenge:     proof.ChallengeOf(a.token.Header, a.token.Prefix),
 		Events:        auth0Events,
 		CheckSecret:   a.token.Check,
 		Sign:          a.token.Sign,
@@ -66,14 +67,17 @@ func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	if text, ok := strings.CutPrefix(token, "Basic "); ok {
+	if text, ok := proof.CutPrefix(token, proof.Basic); ok {
 		decoded, err := proof.Base64.Decode(text)
 		if err != nil {
 			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want Basic <base64>"}
 		}
 		token = string(decoded)
 	}
-	index, err := a.token.Match(secrets, strings.TrimPrefix(token, proof.Bearer))
+	if text, ok := proof.CutPrefix(token, proof.Bearer); ok {
+		token = text
+	}
+	index, err := a.token.Match(secrets, token)
 	return provider.Verified{SecretIndex: index}, err
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Basic takes requests with a user and a password.
 func Basic(o provider.Options) (*provider.Provider, error) {
-	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: "Basic ", Basic: true})
+	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true})
 	if err != nil {
 		return nil, err
 	}

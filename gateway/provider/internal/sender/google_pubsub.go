@@ -97,6 +97,7 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 			Docs:     "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
 		},
 		Verify:        p.verify,
+		Challenge:     proof.ChallengeOf(p.token.Header, p.token.Prefix),
 		Events:        p.events,
 		SignsURL:      p.token.Audience == "",
 		CheckSecret:   p.token.Check,

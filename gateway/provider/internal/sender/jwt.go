@@ -58,6 +58,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 			Docs: "https://www.rfc-editor.org/rfc/rfc7519",
 		},
 		Verify:        w.Verify,
+		Challenge:     proof.ChallengeOf(w.Header, w.Prefix),
 		Events:        g.Events,
 		CheckSecret:   w.Check,
 		Sign:          w.Sign,

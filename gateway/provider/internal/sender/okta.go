@@ -61,6 +61,7 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 			Docs:     "https://developer.okta.com/docs/concepts/event-hooks/",
 		},
 		Verify:        t.Verify,
+		Challenge:     proof.ChallengeOf(t.Header, ""),
 		Events:        rule.Events,
 		Handshake:     oktaHandshake,
 		Methods:       []string{http.MethodGet, http.MethodPost},

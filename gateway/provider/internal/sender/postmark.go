@@ -14,12 +14,13 @@ import (
 // a user and a password.
 // Source: postmarkapp.com/developer/webhooks/webhooks-overview.
 func Postmark(provider.Options) (*provider.Provider, error) {
-	t := &proof.StaticToken{Header: proof.Authorization, Prefix: "Basic ", Basic: true}
+	t := &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true}
 	return &provider.Provider{
 		Name:          "postmark",
 		Title:         "Postmark",
 		About:         aboutPostmark(),
 		Verify:        t.Verify,
+		Challenge:     proof.ChallengeOf(t.Header, t.Prefix),
 		Events:        postmarkEvents,
 		CheckSecret:   t.CheckConfigured,
 		Sign:          t.Sign,

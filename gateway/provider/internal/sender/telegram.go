@@ -52,9 +52,10 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 			Backfill: "`getWebhookInfo` says how many updates are pending. `getUpdates` works only while no webhook is set.",
 			Docs:     "https://core.telegram.org/bots/api#setwebhook",
 		},
-		Verify: t.Verify,
-		Events: telegramEvents,
-		Answer: func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
+		Verify:    t.Verify,
+		Challenge: proof.ChallengeOf(t.Header, ""),
+		Events:    telegramEvents,
+		Answer:    func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: func(s secret.Value) error {
 			text := s.Reveal()
 			odd := strings.ContainsFunc(text, func(c rune) bool {

@@ -1,0 +1,45 @@
+package proof
+
+import "strings"
+
+// Schemes of authentication (RFC 9110, 11) as prefixes of the header
+// Authorization.
+const (
+	Bearer = "Bearer "
+	Basic  = "Basic "
+)
+
+// Challenges of senders that show the secret in no registered scheme.
+const (
+	tokenChallenge  = "Token"
+	bearerChallenge = "Bearer"
+	basicChallenge  = "Basic"
+)
+
+// CutPrefix returns what stands behind a prefix. One that ends in a space is a
+// scheme of authentication: its case does not count, and neither does how many
+// spaces follow it (RFC 9110, 11.1 and 11.4).
+func CutPrefix(value, prefix string) (string, bool) {
+	scheme, ok := strings.CutSuffix(prefix, " ")
+	if !ok {
+		return strings.CutPrefix(value, prefix)
+	}
+	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) || value[len(scheme)] != ' ' {
+		return "", false
+	}
+	return strings.TrimLeft(value[len(scheme):], " "), true
+}
+
+// ChallengeOf is the scheme to ask for where tokens stand behind a prefix in a
+// header.
+func ChallengeOf(header, prefix string) string {
+	scheme := strings.TrimSuffix(prefix, " ")
+	switch {
+	case header != Authorization:
+	case strings.EqualFold(scheme, bearerChallenge):
+		return bearerChallenge
+	case strings.EqualFold(scheme, basicChallenge):
+		return basicChallenge
+	}
+	return tokenChallenge
+}
