@@ -126,3 +126,27 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, got.status, "an unsigned challenge is not answered")
 	require.Empty(t, b.accepter.all())
 }
+
+// The fields of a callback by GET are in its URL, which is stored as its body.
+func TestTwilioByGETStoresTheFields(t *testing.T) {
+	t.Parallel()
+	p, err := catalog.New("twilio", provider.Options{})
+	require.NoError(t, err)
+	key := secret.New("correct horse battery staple")
+	b := setup(t, func(o *gateway.Options) {
+		o.PublicURL = mustURL("https://hooks.example.com")
+		o.Sources = []gateway.Source{{Name: "sms", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
+	})
+	const query = "MessageSid=SM1&MessageStatus=delivered&To=%2B15005550006"
+	signed := &provider.Request{Method: http.MethodGet, URL: mustURL("https://hooks.example.com/webhooks/sms?" + query), Header: http.Header{}}
+	require.NoError(t, p.Sign(signed, key, testNow))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+signed.URL.RequestURI(), http.NoBody)
+	require.NoError(t, err)
+	r.Header = signed.Header
+	require.Equal(t, http.StatusOK, b.do(t, r).status)
+	stored := b.accepter.all()
+	require.Len(t, stored, 1)
+	require.Equal(t, query, string(stored[0].Body))
+	require.Equal(t, "application/x-www-form-urlencoded", stored[0].ContentType)
+	require.Equal(t, "message.delivered", stored[0].Events[0].Type)
+}

@@ -230,12 +230,18 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 			ID: identity.EventID(e.ID), Type: e.Type, APIVersion: e.APIVersion, OccurredAt: e.OccurredAt, Item: e.Item, Part: e.Part,
 		}
 	}
+	contentType, body := request.Header.Get(echo.HeaderContentType), request.Body
+	if content := rx.source.Provider.Content; content != nil {
+		if kind, text := content(request); text != nil {
+			contentType, body = kind, text
+		}
+	}
 	return outbox.Delivery{
 		Source:        identity.Source(rx.source.Name),
 		Provider:      rx.source.Provider.Name,
 		Headers:       rx.source.storedHeaders(request.Header),
-		ContentType:   request.Header.Get(echo.HeaderContentType),
-		Body:          request.Body,
+		ContentType:   contentType,
+		Body:          body,
 		Events:        incoming,
 		Handlers:      rx.source.Handlers,
 		ReplayGuard:   rx.source.replayGuard(request, events),

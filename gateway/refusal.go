@@ -22,7 +22,7 @@ type refusal struct {
 	allow   string // of a 405
 	// challenge is the value of WWW-Authenticate of a 401.
 	challenge string
-	replay  bool   // of something that was proven
+	replay    bool // of something that was proven
 }
 
 // reasonMemory: all memory for bodies, or that for bodies of the source, is taken.

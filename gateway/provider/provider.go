@@ -40,6 +40,11 @@ type Provider struct {
 	// delivery to answer and not to store. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
 
+	// Content is the body to store, and its type, of a delivery that has none:
+	// of a GET, whose event is in its URL. It returns nil for any other. It may
+	// be nil.
+	Content func(r *Request) (contentType string, body []byte)
+
 	// Handshake answers the sender's own checks of the endpoint, signed or
 	// not. It returns nil when r is an ordinary delivery. It may be nil. It is
 	// called before Verify; a signed handshake verifies by itself. Errors: as

@@ -51,6 +51,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"The URL is signed: `public_url` must be exactly what Twilio calls, also behind a proxy.",
+				"Callbacks by GET are taken as well. The query of their URL is stored as the body, a form.",
 				"One `MessageSid` comes with every status of a message. It alone is no key.",
 				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
 				"All of Twilio's retries are within 15 seconds; after that the callback is lost.",
@@ -59,6 +60,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
 		},
 		Verify:  verifyTwilio,
+		Content: twilioforms.Content,
 		Methods: []string{http.MethodGet, http.MethodPost},
 		Events:  twilioforms.Events,
 		// What answers a message or a call is TwiML; an empty one does nothing.

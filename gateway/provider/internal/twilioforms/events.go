@@ -86,7 +86,7 @@ func callbacks() []callback {
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
-	case len(r.Body) == 0 && r.Method == http.MethodGet && r.URL != nil:
+	case inURL(r):
 		d.Fields = r.URL.Query()
 	case !proof.IsForm(r):
 		return stream(d)
@@ -105,6 +105,19 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 		return c.events(d), nil
 	}
 	return []provider.Event{event(d, byToken, otherKind(d))}, nil
+}
+
+// inURL reports whether the fields of a callback are in its URL.
+func inURL(r *provider.Request) bool {
+	return len(r.Body) == 0 && r.Method == http.MethodGet && r.URL != nil
+}
+
+// Content is the form that a callback by GET has in its URL.
+func Content(r *provider.Request) (contentType string, body []byte) {
+	if !inURL(r) {
+		return "", nil
+	}
+	return proof.FormType, []byte(r.URL.RawQuery)
 }
 
 // byToken is the key of a callback that has no id with what changes beside it:
