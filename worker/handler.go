@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/wildcard"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -156,7 +157,7 @@ func (c hiddenContext) Value(key any) any { return c.values.Value(key) }
 // have are ignored, because providers may add some at any time.
 func Payload[T any](e inbox.Event) (T, error) {
 	var value T
-	if err := json.Unmarshal(e.Payload(), &value); err != nil {
+	if err := json.Unmarshal(jsonpointer.WithoutMark(e.Payload()), &value); err != nil {
 		var none T
 		return none, fmt.Errorf("decode payload of %s: %w", e.EventRef, err)
 	}

@@ -12,8 +12,14 @@ func Places(text []byte, pointer string) []Place {
 	if _, valid := Read(text); !valid || pointer != "" && pointer[0] != '/' {
 		return nil
 	}
-	r := reader{text: text}
-	return r.places(r.space(0), Tokens(pointer), nil)
+	r := reader{text: WithoutMark(text)}
+	found := r.places(r.space(0), Tokens(pointer), nil)
+	before := len(text) - len(r.text)
+	for i := range found {
+		found[i].Start += before
+		found[i].End += before
+	}
+	return found
 }
 
 // places adds those of the value that begins at i.

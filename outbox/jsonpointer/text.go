@@ -28,9 +28,10 @@ type Text struct {
 // place is where a name, without its quotes, and its value stand.
 type place struct{ name, nameEnd, value, valueEnd int32 }
 
-// Read reports whether text is JSON, as encoding/json.Valid does. The text must
-// not be changed afterwards.
+// Read reports whether text is JSON, as encoding/json.Valid does. A byte order
+// mark in front is not read. The text must not be changed afterwards.
 func Read(text []byte) (*Text, bool) {
+	text = WithoutMark(text)
 	r := reader{text: text}
 	start := r.space(0)
 	if start < len(text) && text[start] == '{' {

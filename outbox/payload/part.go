@@ -12,7 +12,7 @@ func Part(body []byte, item string) []byte {
 	if item == "" {
 		return body
 	}
-	value := jsonpointer.Lookup(gjson.ParseBytes(body), item)
+	value := jsonpointer.Lookup(gjson.ParseBytes(jsonpointer.WithoutMark(body)), item)
 	if !value.Exists() {
 		return body
 	}

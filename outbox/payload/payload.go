@@ -6,6 +6,8 @@ package payload
 import (
 	"bytes"
 	"mime"
+
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // FormType is the content type of a form.
@@ -15,7 +17,7 @@ const FormType = "application/x-www-form-urlencoded"
 // signs, and by how it begins, which no form shares with a JSON container.
 // Else a JSON body could be made to look like a form, as curl -d does by itself.
 func IsForm(contentType string, body []byte) bool {
-	if start := bytes.TrimLeft(body, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+	if start := bytes.TrimLeft(jsonpointer.WithoutMark(body), " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		return false
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)

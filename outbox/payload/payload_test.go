@@ -19,6 +19,8 @@ func TestIsForm(t *testing.T) {
 		{"Application/X-WWW-Form-Urlencoded", "", true},
 		{payload.FormType, `{"a":1}`, false},
 		{payload.FormType, " \r\n\t[1]", false},
+		{payload.FormType, "\ufeff" + `{"a":1}`, false},
+		{payload.FormType, "\ufeffa=1", true},
 		{"application/json", "a=1", false},
 		{"", "a=1", false},
 		{"application/x-www-form-urlencoded; =", "a=1", false},

@@ -66,7 +66,7 @@ func fields(body []byte, pointers []string) []jsonpointer.Place {
 		}
 	}
 	var found []jsonpointer.Place
-	for start := 0; start < len(body); {
+	for start := len(body) - len(jsonpointer.WithoutMark(body)); start < len(body); {
 		end := len(body)
 		if i := bytes.IndexByte(body[start:], '&'); i >= 0 {
 			end = start + i

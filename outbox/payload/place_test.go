@@ -25,6 +25,11 @@ func TestPlacesAreThoseOfTheValues(t *testing.T) {
 		{payload.FormType, `{"From":1}`, "", []string{"/From"}, []string{"1"}},
 		{"text/xml", "<From>1</From>", "", []string{"/From"}, nil},
 		{"", "", "", []string{"/From"}, nil},
+		// A byte order mark is not read, and counts in where values stand.
+		{"application/json", "\ufeff" + `{"a":{"b":"x"}}`, "", []string{"/a/b"}, []string{`"x"`}},
+		{"application/json", "\ufeff" + `[{"a":1},{"a":2}]`, "/1", []string{""}, []string{`{"a":2}`}},
+		{payload.FormType, "\ufeffFrom=1&To=2", "", []string{"/From", "/To"}, []string{"1", "2"}},
+		{payload.FormType, "\ufeff" + `{"From":1}`, "", []string{"/From"}, []string{"1"}},
 	} {
 		var found []string
 		for _, p := range payload.Places(c.contentType, []byte(c.body), c.item, c.pointers) {

@@ -22,6 +22,9 @@ func TestCompileCondition(t *testing.T) {
 	yes, err = condition(event(`{"amount": 100}`))
 	require.NoError(t, err)
 	require.False(t, yes)
+	yes, err = condition(event("\ufeff" + `{"amount": 101}`))
+	require.NoError(t, err, "a byte order mark is not read")
+	require.True(t, yes)
 	_, err = condition(event(`{}`))
 	require.ErrorContains(t, err, "stripe/evt_1")
 

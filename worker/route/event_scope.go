@@ -16,6 +16,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
@@ -134,6 +135,7 @@ func (s *eventScope) parsedBody() any {
 // float64, bool and nil. A form becomes a map of strings, or of lists where a
 // field is repeated. What is neither JSON nor a form is nil.
 func parsePayload(contentType string, body []byte) any {
+	body = jsonpointer.WithoutMark(body)
 	if payload.IsForm(contentType, body) {
 		return parseForm(body)
 	}

@@ -122,6 +122,9 @@ func TestAnyBitCounts(t *testing.T) {
 			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try is an RSA proof
 			for bit := 0; bit < len(value)*8; bit += step {
 				r.Header[name] = []string{prooftest.Flip(value, bit)}
+				if scheme, _, ok := strings.Cut(value, " "); ok && bit < len(scheme)*8 && strings.EqualFold(r.Header[name][0], value) {
+					continue // the case of a scheme does not count
+				}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}
 			if value != "" {

@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 const (
@@ -45,8 +47,8 @@ func Of(body []byte, stored bool) Payload {
 	case len(body) > maxPayload:
 		p.Cut = true
 		p.Text = strings.ToValidUTF8(string(body[:maxPayload]), "")
-	case json.Valid(body):
-		if t := (&tokens{in: body}); t.value(0) {
+	case json.Valid(jsonpointer.WithoutMark(body)):
+		if t := (&tokens{in: jsonpointer.WithoutMark(body)}); t.value(0) {
 			p.HTML = template.HTML(t.out.String()) //nolint:gosec // every byte of the payload went through escape
 			break
 		}

@@ -124,7 +124,7 @@ func (d *Document) Form() (url.Values, error) {
 		return d.around.Form()
 	}
 	if d.Fields == nil && d.fieldsErr == nil {
-		fields, err := url.ParseQuery(string(d.R.Body))
+		fields, err := url.ParseQuery(string(jsonpointer.WithoutMark(d.R.Body)))
 		switch {
 		case len(d.R.Body) == 0:
 			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty, a form is needed"}
@@ -146,7 +146,7 @@ func ParseJSON(body []byte) (gjson.Result, error) {
 }
 
 func readJSON(body []byte) (*jsonpointer.Text, error) {
-	if len(body) == 0 {
+	if len(jsonpointer.WithoutMark(body)) == 0 {
 		return nil, &provider.EventError{Unreadable: true, Message: "the body is empty, JSON is needed"}
 	}
 	text, ok := jsonpointer.Read(body)

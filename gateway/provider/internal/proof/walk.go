@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // What a stranger can make us read: bounds for bodies that carry their proof
@@ -173,6 +174,9 @@ func (w *Walk) Take(c byte) bool {
 }
 
 func (w *Walk) space() {
+	if w.at == 0 {
+		w.at = len(w.Text) - len(jsonpointer.WithoutMark(w.Text))
+	}
 	for w.at < len(w.Text) && (w.Text[w.at] == ' ' || w.Text[w.at] == '\n' || w.Text[w.at] == '\r' || w.Text[w.at] == '\t') {
 		w.at++
 	}
@@ -212,7 +216,7 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 		return nil, TooMany("fields")
 	}
 	fields := url.Values{}
-	for pair := range bytes.SplitSeq(body, []byte("&")) {
+	for pair := range bytes.SplitSeq(jsonpointer.WithoutMark(body), []byte("&")) {
 		escaped, value, _ := bytes.Cut(pair, []byte("="))
 		if len(escaped) > MaxText {
 			continue

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -127,7 +128,7 @@ func checkSNS(s secret.Value) error {
 // handshake confirms a subscription of a topic of ours. The message is signed,
 // and the URL in it must be one of SNS.
 func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
-	if gjson.GetBytes(r.Body, "Type").String() != snsConfirmation {
+	if gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "Type").String() != snsConfirmation {
 		return nil, nil
 	}
 	if _, err := s.verify(ctx, r, secrets, now); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -89,7 +90,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 // handshake answers both kinds of PING, which are signed like everything else.
 func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	var answer *provider.Answer
-	switch body := gjson.ParseBytes(r.Body); body.Get("type").Raw {
+	switch body := gjson.ParseBytes(jsonpointer.WithoutMark(r.Body)); body.Get("type").Raw {
 	case discordEventPing:
 		answer = &provider.Answer{Status: http.StatusNoContent}
 	case discordPing:
@@ -110,7 +111,7 @@ func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []
 // an empty one.
 func discordAnswer(r *provider.Request) *provider.Answer {
 	var deferred string
-	switch gjson.GetBytes(r.Body, "type").Raw {
+	switch gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "type").Raw {
 	case discordCommand, discordModal:
 		deferred = `{"type":5}`
 	case discordComponent:

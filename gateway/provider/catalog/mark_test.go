@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
+)
+
+// A byte order mark in front of a body is signed and stored like the rest of
+// it, and is not read: the event is the same.
+func TestByteOrderMarkIsNotRead(t *testing.T) {
+	t.Parallel()
+	const mark = "\ufeff"
+	everyProvider(t, func(t *testing.T, p *provider.Provider, _ *provider.Request) {
+		of := deliveriesOf(t, p.Name).samples
+		for _, kind := range append([]string{""}, of.Types...) {
+			r := p.Sample(kind, "evt_1", prooftest.Now())
+			r.URL = prooftest.URL("")
+			require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
+			want := eventOf(t, p, r)
+
+			r.Body = append([]byte(mark), r.Body...)
+			if !of.InBody {
+				require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
+			}
+			require.True(t, strings.HasPrefix(string(r.Body), mark), "the body stays as it is")
+			got := eventOf(t, p, r)
+			if of.Fresh {
+				got.ID, want.ID = "", ""
+			}
+			require.Equal(t, want, got, kind)
+			if p.TestEvent != nil {
+				require.NotPanics(t, func() { p.TestEvent(r) })
+			}
+		}
+	})
+}
