@@ -23,6 +23,10 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 			continue // a problem of the configuration, which told it
 		}
 		c.secrets(name, s, p, now)
+		if s.OverridesKey(p) {
+			c.add(doctor.Warning, "event id", fmt.Sprintf("source %q: its key is not the one that %s documents, which is: %s", name, p.Title, p.About.KeyRule),
+				"remove event_id and dedup.ignore of the source, unless the documented key was seen to fail")
+		}
 		if s.ReplayGuard != config.ReplayOff && p.ReplayToken == nil {
 			c.add(doctor.Warning, "replay guard", fmt.Sprintf("source %q: replay_guard has no effect: nothing in a delivery of %s tells a replay from a new event", name, p.Title),
 				"remove it, so that no one relies on it")

@@ -56,6 +56,15 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			"guard of nothing", "a: {provider: pagerduty, secrets: [the-first-secret], replay_guard: refuse}",
 			[]string{`warning source "a": replay_guard has no effect: nothing in a delivery of PagerDuty tells a replay from a new event`},
 		},
+		{
+			"own key", "a: {provider: vercel, secrets: [the-first-secret], event_id: {pointer: /payload/id}}",
+			[]string{`warning source "a": its key is not the one that Vercel documents, which is: /id of the body.`},
+		},
+		{
+			"key without a part", "a: {provider: vercel, secrets: [the-first-secret], dedup: {ignore: [/id]}}",
+			[]string{`warning source "a": its key is not the one that Vercel documents, which is: /id of the body.`},
+		},
+		{"key of a scheme of one's own", "a: {provider: token, secrets: [the-first-secret], dedup: {ignore: [/id]}}", nil},
 		{"guard", "a: {provider: github, secrets: [the-first-secret], replay_guard: refuse}", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

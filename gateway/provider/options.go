@@ -101,9 +101,14 @@ type Options struct {
 	// list of them, or "body" where the body is the list itself. The pointers of
 	// EventID, Type and OccurredAt then start at the item.
 	Each string `yaml:"each,omitempty"`
-	// EventID says what makes two deliveries the same event. Required, unless
-	// the id is signed (IDHeader).
+	// EventID says what makes two deliveries the same event. Required for a
+	// scheme of one's own, unless the id is signed (IDHeader). For every other
+	// provider it replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
+	// Ignore are JSON pointers to what an attempt changes in an event. The id is
+	// a hash of all else of it. Instead of EventID. The configuration has it
+	// within dedup.
+	Ignore []string `yaml:"-"`
 	// Type says where the event's type stands. Default: /type of a JSON body
 	// where there is one, else "unknown". Also for standard-webhooks.
 	Type Field `yaml:"type,omitempty"`

@@ -21,11 +21,11 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 		d.reportf(at+".max_body", "%s is less than nothing", s.MaxBody)
 	}
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
-	d.among(at+".dedup", "rule of dedup", s.Dedup, dedups)
+	d.among(d.dedupPath(at), "rule of dedup", s.Dedup.Rule, dedups)
 	d.among(at+".quarantine", "setting of the quarantine", s.Quarantine, quarantines)
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
 		c.Positive("dedup_window", s.DedupWindow)
-		if s.Dedup == DedupID {
+		if s.Dedup.Rule == DedupID {
 			d.reportf(at+".dedup_window", "%s means nothing without dedup: content", FormatDuration(s.DedupWindow))
 		}
 	}
@@ -47,6 +47,14 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 		d.missingf(at, "public_url", "%s signs the URL it was given, and the Host of a request is anybody's; write under gateway: "+
 			"\"public_url: https://hooks.example.com\", with the host that the sender calls, or public_url of this source", p.Title)
 	}
+}
+
+// dedupPath is where the rule of dedup is given: as text, or within a mapping.
+func (d *decoder) dedupPath(at string) string {
+	if _, inside := d.origin.lines[at+".dedup.rule"]; inside {
+		return at + ".dedup.rule"
+	}
+	return at + ".dedup"
 }
 
 // allowedProviders stands for a list that is too long for one line.

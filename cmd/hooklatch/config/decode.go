@@ -24,6 +24,7 @@ var (
 	secretType   = reflect.TypeFor[secret.Value]()
 	secretsType  = reflect.TypeFor[[]secret.Value]()
 	keyType      = reflect.TypeFor[Secret]()
+	dedupType    = reflect.TypeFor[Dedup]()
 	keysType     = reflect.TypeFor[[]Secret]()
 	timeType     = reflect.TypeFor[time.Time]()
 )
@@ -76,6 +77,8 @@ func (d *decoder) value(node ast.Node, path string, target reflect.Value, depth 
 		d.scalar(node, path, target)
 	case target.Type() == keyType && isScalar(node):
 		d.scalar(node, path, target.FieldByName("Value"))
+	case target.Type() == dedupType && isScalar(node):
+		d.scalar(node, path, target.FieldByName("Rule"))
 	case kind == reflect.Struct:
 		d.structure(node, path, target, depth)
 	case kind == reflect.Map:

@@ -53,9 +53,9 @@ func (s Source) withDefaults() Source {
 			s.ReplayGuard = string(gateway.DefaultReplayGuard(p))
 		}
 	}
-	s.Dedup = cmp.Or(s.Dedup, DedupID)
+	s.Dedup.Rule = cmp.Or(s.Dedup.Rule, DedupID)
 	s.Quarantine = cmp.Or(s.Quarantine, QuarantineOn)
-	if s.Dedup == DedupContent {
+	if s.Dedup.Rule == DedupContent {
 		s.DedupWindow = cmp.Or(s.DedupWindow, time.Minute)
 	}
 	if len(s.Redact) > 0 {

@@ -41,6 +41,10 @@ func (p printer) value(path string, v reflect.Value) any {
 		if _, inFile := p.files[join(path, "value")]; !inFile && given.NotBefore.IsZero() && given.NotAfter.IsZero() {
 			return given.Value.String()
 		}
+	case Dedup:
+		if len(given.Ignore) == 0 && given.Rule != "" {
+			return given.Rule
+		}
 	case secret.Value:
 		if given.IsZero() {
 			return nil

@@ -37,8 +37,9 @@ type Source struct {
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
 	// What makes two deliveries the same event: id, or content, which takes
 	// events of the same content for one event as well, whatever their ids, as
-	// long as they come within dedup_window. Defaults to id.
-	Dedup string `yaml:"dedup,omitempty"`
+	// long as they come within dedup_window; or a mapping with ignore. Defaults
+	// to id.
+	Dedup Dedup `yaml:"dedup,omitempty"`
 	// How long the same content is the same event, from its first delivery on.
 	// Only with dedup: content. Defaults to 1m.
 	DedupWindow time.Duration `yaml:"dedup_window,omitempty"`
@@ -69,15 +70,40 @@ type Source struct {
 	madeErr error
 }
 
+// Dedup is what makes two deliveries the same event. Where it is nothing but the
+// rule, it stands in the file as text.
+type Dedup struct {
+	// The rule: id or content.
+	Rule string `yaml:"rule,omitempty"`
+	// JSON pointers into an event to what its sender changes when it sends the
+	// event again, such as /sg_event_id. The key of the event is a hash of all
+	// the rest of it then, in place of the key that the provider documents. Of
+	// a form, names of fields with a slash before them.
+	Ignore []string `yaml:"ignore,omitempty"`
+}
+
+// options are those of the provider, with what stands elsewhere in the source.
+func (s Source) options() provider.Options {
+	o := s.Options
+	o.Ignore = s.Dedup.Ignore
+	return o
+}
+
+// OverridesKey reports whether the source has another key than its provider
+// documents.
+func (s Source) OverridesKey(p *provider.Provider) bool {
+	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
+}
+
 // Sender is the provider that the source is made with.
 func (s Source) Sender() (*provider.Provider, error) {
 	if s.made == nil && s.madeErr == nil { // a source that was not read
-		return catalog.New(s.Provider, s.Options)
+		return catalog.New(s.Provider, s.options())
 	}
 	return s.made, s.madeErr
 }
 
-// The values of Source.ReplayGuard, Source.Dedup and Source.Quarantine.
+// The values of Source.ReplayGuard, Dedup.Rule and Source.Quarantine.
 const (
 	ReplayOff    = string(gateway.ReplayOff)
 	ReplayFlag   = string(gateway.ReplayFlag)

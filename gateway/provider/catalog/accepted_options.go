@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
 // given is an option that is set.
@@ -55,18 +56,20 @@ func givenIn(o provider.Options) []given {
 	add("separator", o.Separator)
 	add("each", o.Each)
 	add("event_id", o.EventID.Text())
+	add("dedup.ignore", strings.Join(o.Ignore, " "))
 	add("type", cmp.Or(o.Type.Header, o.Type.Pointer, o.Type.Form, o.Type.Fixed))
 	add("occurred_at", cmp.Or(o.OccurredAt.Pointer, o.OccurredAt.Unit))
 	return set
 }
 
-// acceptOnly refuses every option but the accepted ones.
+// acceptOnly refuses every option but the accepted ones, and those that every
+// provider takes: they override its keys.
 func acceptOnly(o provider.Options, name string, accepted []string) error {
 	for _, g := range givenIn(o) {
-		if slices.Contains(accepted, g.field) {
+		if slices.Contains(accepted, g.field) || slices.Contains(proof.OverrideOptions, g.field) {
 			continue
 		}
-		takes := "no option"
+		takes := "no option but event_id"
 		if len(accepted) > 0 {
 			takes = "only " + strings.Join(accepted, ", ")
 		}

@@ -114,6 +114,11 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !slices.Contains(e.accepts, "event_id") {
+			if err := proof.Override(p, opts); err != nil {
+				return nil, err
+			}
+		}
 		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
 		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
 		p.Challenge = cmp.Or(p.Challenge, provider.SignatureChallenge)

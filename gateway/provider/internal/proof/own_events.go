@@ -19,7 +19,7 @@ type OwnEvents struct {
 }
 
 // EventOptions are the options that NewOwnEvents reads.
-var EventOptions = []string{"each", "event_id", "type", "occurred_at"}
+var EventOptions = []string{"each", "event_id", ignoreOption, "type", "occurred_at"}
 
 // wholeBody is the value of Options.Each for a body that is the list itself.
 const wholeBody = "body"
@@ -31,7 +31,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 	if err := g.readList(o.Each); err != nil {
 		return nil, err
 	}
-	id, err := g.id(o.EventID)
+	id, err := g.id(o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,32 +67,24 @@ func (g *OwnEvents) readList(each string) error {
 }
 
 // id returns the rule of the key.
-func (g *OwnEvents) id(e provider.EventID) (KeyRule, error) {
-	if e.Text() == "" {
-		if g.signedID != (Field{}) && !g.listed {
-			g.parts = []Field{g.signedID}
-			return Verbatim(g.signedID), nil
-		}
+func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
+	rule, parts, err := ownKey(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case rule == nil && g.signedID != (Field{}) && !g.listed:
+		g.parts = []Field{g.signedID}
+		return Verbatim(g.signedID), nil
+	case rule == nil:
 		return nil, &provider.OptionError{
 			Field:   "event_id",
 			Allowed: "required: say what makes two deliveries the same event, by one of header, pointer, form, join, fields",
 		}
+	case len(o.Ignore) > 0:
+		return rule, nil
 	}
-	if err := validateEventID("event_id", e); err != nil {
-		return nil, err
-	}
-	var rule KeyRule
-	switch {
-	case len(e.Fields) > 0:
-		required, optional := Places(e.Fields), Places(e.Optional)
-		g.parts, rule = slices.Concat(required, optional), HashedSome(required, optional...)
-	case len(e.Join) > 0:
-		g.parts = Places(e.Join)
-		rule = Composite(g.parts...)
-	default:
-		g.parts = []Field{fieldOf(provider.Field{Header: e.Header, Pointer: e.Pointer, Form: e.Form})}
-		rule = Verbatim(g.parts[0])
-	}
+	e := o.EventID
+	g.parts = parts
 	if g.listed && !slices.ContainsFunc(g.parts, func(f Field) bool { return f.Pointer != "" }) {
 		return nil, &provider.OptionError{Field: "event_id", Value: e.Text(), Allowed: "with each, something inside the item: all items would have one id"}
 	}

@@ -140,6 +140,8 @@ func nameOf(t reflect.Type) string {
 		return "rate"
 	case reflect.TypeFor[netip.Prefix]():
 		return "network"
+	case reflect.TypeFor[config.Dedup]():
+		return "`id`, `content` or a mapping"
 	case reflect.TypeFor[secret.Value](), keyType:
 		return "secret"
 	case reflect.TypeFor[time.Time]():

@@ -65,7 +65,7 @@ var refinements = map[string]object{
 	"Check.Name":                       {"pattern": option.NamePattern},
 	"Options.Tolerance":                {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
 	"Source.ReplayGuard":               {"enum": []string{config.ReplayOff, config.ReplayFlag, config.ReplayHold, config.ReplayRefuse}},
-	"Source.Dedup":                     {"enum": []string{config.DedupID, config.DedupContent}},
+	"Dedup.Rule":                       {"enum": []string{config.DedupID, config.DedupContent}},
 }
 
 // requirements are merged into the schema of a struct.
@@ -151,8 +151,11 @@ func (g *generator) value(typ reflect.Type) object {
 			g.definitions[typ.Name()] = g.structure(typ)
 		}
 		ref := object{"$ref": "#/$defs/" + typ.Name()}
-		if typ == keyType {
+		switch typ {
+		case keyType:
 			return object{"anyOf": []object{{"type": "string"}, ref}}
+		case reflect.TypeFor[config.Dedup]():
+			return object{"anyOf": []object{orReference(merge(object{"type": "string"}, refinements["Dedup.Rule"])), ref}}
 		}
 		return ref
 	case reflect.Map:

@@ -1,0 +1,130 @@
+package proof
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+)
+
+// OverrideOptions are the options that Override reads.
+var OverrideOptions = []string{"event_id", ignoreOption}
+
+const ignoreOption = "dedup.ignore"
+
+// Override replaces the keys of a provider's events where the options say what
+// makes two deliveries the same event. The events themselves, with their types
+// and times, stay those that the provider finds. Errors: *provider.OptionError.
+func Override(p *provider.Provider, o provider.Options) error {
+	rule, parts, err := ownKey(o)
+	if rule == nil || err != nil {
+		return err
+	}
+	inBody := len(o.Ignore) > 0 || slices.ContainsFunc(parts, func(f Field) bool { return f.Pointer != "" })
+	p.UnsignedID = p.UnsignedID || slices.ContainsFunc(parts, func(f Field) bool { return f.Header != "" })
+	find := p.Events
+	p.Events = func(r *provider.Request) ([]provider.Event, error) {
+		events, err := find(r)
+		if err != nil || len(events) == 0 {
+			return events, err
+		}
+		whole := &Document{R: withContent(p, r), Payload: "payload"}
+		for i, e := range events {
+			d := whole
+			if e.Item != "" {
+				item, err := whole.At(e.Item)
+				if err != nil {
+					return nil, err
+				}
+				d = whole.within(item, e.Item)
+			}
+			if events[i].ID, err = rule(d); err != nil {
+				return nil, d.Blame(err)
+			}
+			if !inBody && len(events) > 1 { // one header or field for all of them
+				events[i].ID = Join(events[i].ID, e.Item)
+			}
+		}
+		return events, nil
+	}
+	return nil
+}
+
+// ownKey is the rule that the options spell out, and the places it reads; nil
+// where they say nothing.
+func ownKey(o provider.Options) (KeyRule, []Field, error) {
+	given := o.EventID.Text() != ""
+	switch {
+	case given && len(o.Ignore) > 0:
+		return nil, nil, &provider.OptionError{
+			Field: ignoreOption, Value: strings.Join(o.Ignore, " "), Allowed: "only without event_id: each of them says what the key is",
+		}
+	case len(o.Ignore) > 0:
+		for _, pointer := range o.Ignore {
+			if err := validatePointer(ignoreOption, pointer); err != nil {
+				return nil, nil, err
+			}
+		}
+		return contentWithout(o.Ignore), nil, nil
+	case !given:
+		return nil, nil, nil
+	}
+	if err := validateEventID("event_id", o.EventID); err != nil {
+		return nil, nil, err
+	}
+	rule, parts := ruleOf(o.EventID)
+	return rule, parts, nil
+}
+
+// ruleOf is the rule of an option that was validated, and the places it reads.
+func ruleOf(e provider.EventID) (KeyRule, []Field) {
+	switch {
+	case len(e.Fields) > 0:
+		required, optional := Places(e.Fields), Places(e.Optional)
+		return HashedSome(required, optional...), slices.Concat(required, optional)
+	case len(e.Join) > 0:
+		parts := Places(e.Join)
+		return Composite(parts...), parts
+	}
+	field := fieldOf(provider.Field{Header: e.Header, Pointer: e.Pointer, Form: e.Form})
+	return Verbatim(field), []Field{field}
+}
+
+// contentWithout makes the key of a hash of the event's content, except for what
+// stands at some pointers: of a form, for the fields of these names.
+func contentWithout(pointers []string) KeyRule {
+	var fields []string
+	for _, pointer := range pointers {
+		if tokens := jsonpointer.Tokens(pointer); len(tokens) == 1 {
+			fields = append(fields, tokens[0])
+		}
+	}
+	content, form := Whole(pointers...), WholeForm(fields...)
+	return func(d *Document) (string, error) {
+		if d.around == nil && IsForm(d.R) {
+			if values, err := d.Form(); err == nil && !values.Has(d.Payload) {
+				return form(d)
+			}
+		}
+		return content(d)
+	}
+}
+
+// withContent is the request with the body that is stored of it.
+func withContent(p *provider.Provider, r *provider.Request) *provider.Request {
+	if p.Content == nil {
+		return r
+	}
+	contentType, body := p.Content(r)
+	if body == nil {
+		return r
+	}
+	stored := *r
+	stored.Header, stored.Body = http.Header{}, body
+	maps.Copy(stored.Header, r.Header)
+	stored.Header.Set("Content-Type", contentType)
+	return &stored
+}
