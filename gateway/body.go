@@ -16,7 +16,8 @@ const firstChunked = 4 << 10
 // claim, and a chunked body has none. Memory is reserved before it is
 // allocated.
 func (rx *reception) readBody() ([]byte, *refusal) {
-	r, limit := rx.echo.Request(), rx.source.maxBody
+	r := rx.echo.Request()
+	limit := rx.source.limit(r.Header.Get("Content-Type"))
 	if r.ContentLength > limit {
 		return nil, refuseTooLarge(limit)
 	}

@@ -163,6 +163,25 @@ func TestMaxBodyOfProviderAndSource(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51)).status)
 }
 
+// What a sender caps is the content of its forms, which are longer.
+func TestMaxBodyOfAForm(t *testing.T) {
+	t.Parallel()
+	large := signer()
+	large.MaxBody, large.MaxForm = 200, 600
+	b := setup(t, func(o *gateway.Options) {
+		o.MaxBody = 100
+		own := source("own", large)
+		own.MaxBody = 50
+		o.Sources = []gateway.Source{source("large", large), own}
+	})
+	body := func(n int) string { return `{"id":"a","type":"x"}` + strings.Repeat(" ", n-21) }
+	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8") }
+	require.Equal(t, http.StatusOK, b.post(t, "large", body(600), form).status)
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(601), form).status)
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(201)).status)
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "what the source says counts for forms too")
+}
+
 // RFC 9112, 6.3: the chunks decide, and the connection is closed, so that what
 // a proxy might have taken for the next request is never read.
 func TestContentLengthAndChunkedTogether(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.
@@ -26,7 +27,8 @@ type Source struct {
 	// required, unless the provider is Keyless.
 	Secrets []Secret
 	// MaxBody overrides the body cap for this source, in bytes. Zero: the
-	// larger one of Options.MaxBody and Provider.MaxBody.
+	// largest one of Options.MaxBody, Provider.MaxBody and, for a form,
+	// Provider.MaxForm.
 	MaxBody int64
 	// Handlers is true when Go handlers are registered for the source: see
 	// outbox.Delivery.Handlers.
@@ -52,6 +54,7 @@ type source struct {
 
 	keys          keyring
 	maxBody       int64
+	maxForm       int64 // of a form, which is at least maxBody
 	methods       []string
 	secretHeaders []string // canonical
 	sent          []string // see sentSecrets
@@ -86,6 +89,14 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	return &set, nil
 }
 
+// limit is the largest body that a request of this content type may have.
+func (s *source) limit(contentType string) int64 {
+	if payload.IsForm(contentType, nil) {
+		return s.maxForm
+	}
+	return s.maxBody
+}
+
 func newSource(s Source, opts Options) *source {
 	// The caller's slices may change later; a source in use may not.
 	s.Secrets = slices.Clone(s.Secrets)
@@ -94,6 +105,7 @@ func newSource(s Source, opts Options) *source {
 		Source:  s,
 		keys:    newKeyring(s.Secrets, s.Provider),
 		maxBody: cmp.Or(s.MaxBody, max(int64(opts.MaxBody), s.Provider.MaxBody)),
+		maxForm: cmp.Or(s.MaxBody, max(int64(opts.MaxBody), s.Provider.MaxBody, min(s.Provider.MaxForm, int64(opts.MaxBuffered)))),
 		methods: slices.Clone(s.Provider.Methods),
 		labels:  sourceLabels(s.Name, s.Provider.Name),
 	}

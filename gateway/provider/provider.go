@@ -128,6 +128,10 @@ type Provider struct {
 	// MaxBody is the largest body the sender is known to send, in bytes; 0
 	// leaves the gateway's own cap.
 	MaxBody int64
+	// MaxForm is the largest form the sender is known to send where that is more
+	// than MaxBody: what it caps is the content, which grows up to three times
+	// as long when it is escaped. 0: MaxBody.
+	MaxForm int64
 	// Deadline is how long the sender waits for the answer; 0 when it does not
 	// say.
 	Deadline time.Duration

@@ -22,5 +22,5 @@ func providerCap(s Source) int64 {
 	if err != nil {
 		return 0
 	}
-	return p.MaxBody
+	return max(p.MaxBody, p.MaxForm)
 }

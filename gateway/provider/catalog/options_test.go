@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
 func TestNames(t *testing.T) {
@@ -26,6 +27,7 @@ func TestNames(t *testing.T) {
 	}
 	github := provide(t, "github", provider.Options{})
 	require.EqualValues(t, 25<<20, github.MaxBody)
+	require.EqualValues(t, 75<<20, github.MaxForm)
 	require.Equal(t, 10*time.Second, github.Deadline)
 	require.Equal(t, 72*time.Hour, github.ResendWindow)
 }
@@ -103,4 +105,17 @@ func TestDescribe(t *testing.T) {
 	require.Empty(t, stripe.Example)
 	_, err = Describe("strip")
 	require.ErrorContains(t, err, "must be one of adyen")
+}
+
+// A form is longer than its content, by which senders count.
+func TestSendersOfLargeFormsMaySendThemEscaped(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		p := provide(t, name, configured(t)[name])
+		for _, c := range deliveriesOf(t, name).cases {
+			if c.kind == "accepted" && p.MaxBody > 0 && proof.IsForm(c.request) {
+				require.Greater(t, p.MaxForm, p.MaxBody, name)
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"GitHub does not retry: what fails once waits for you to redeliver it, for 3 days.",
 				"A hook of the repository, one of the organization and an App send the same event under three ids: three sources.",
-				"Bodies have up to 25 MB.",
+				"Payloads have up to 25 MB. As a form one is up to three times as long, and forms of 75 MiB are taken.",
 			},
 			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` sends one again.",
 			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
@@ -66,6 +66,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		UnsignedID:   true,
 		ReplayToken:  s.ReplayToken,
 		MaxBody:      25 << 20,
+		MaxForm:      75 << 20,
 		Deadline:     10 * time.Second,
 		ResendWindow: 3 * proof.Day,
 	}, nil

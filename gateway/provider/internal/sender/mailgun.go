@@ -69,6 +69,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 		},
 		OtherBodies: "forms in several parts (multipart/form-data)",
 		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
+		MaxForm:     75 << 20, // the same, escaped
 		RetryWindow: 8 * time.Hour,
 	}, nil
 }
