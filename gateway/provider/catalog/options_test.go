@@ -39,7 +39,7 @@ func TestOptionErrors(t *testing.T) {
 	}{
 		{"strip", `{}`, "provider", "strip"},
 		{"stripe", `{header: X-Sig}`, "header", "X-Sig"},
-		{"stripe", `{event_id: {pointer: /id}}`, "event_id", "/id"},
+		{"stripe", `{event_id: {pointer: id}}`, "event_id.pointer", "id"},
 		{"github", `{tolerance: 5m}`, "tolerance", "5m0s"},
 		{"standard-webhooks", `{secret_encoding: hex}`, "secret_encoding", "hex"},
 		{"standard-webhooks", `{type: {pointer: type}}`, "type.pointer", "type"},

@@ -214,7 +214,7 @@ func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 		if c.id, err = TheHeader(r.Header, names.ID, provider.ReasonMissingID); err != nil {
 			return c, err
 		}
-		if next := s.Template.after(InID); next != "" && strings.Contains(c.id, next) {
+		if !s.isDivisible(c.id, r.Body) {
 			return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
 		}
 	}
