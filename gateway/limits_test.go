@@ -175,7 +175,9 @@ func TestMaxBodyOfAForm(t *testing.T) {
 		o.Sources = []gateway.Source{source("large", large), own}
 	})
 	body := func(n int) string { return `{"id":"a","type":"x"}` + strings.Repeat(" ", n-21) }
-	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8") }
+	form := func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	}
 	require.Equal(t, http.StatusOK, b.post(t, "large", body(600), form).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(601), form).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(201)).status)

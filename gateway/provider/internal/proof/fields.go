@@ -231,13 +231,18 @@ func (f Facts) kind(d *Document) (string, error) {
 	if isUnreadable(err) {
 		return "", err
 	}
-	if err != nil || len(kind) > MaxText {
-		return UnknownType, nil
+	return f.detailed(d, kind), nil
+}
+
+// detailed is a type with its detail, UnknownType for one that is not usable.
+func (f Facts) detailed(d *Document, kind string) string {
+	if kind == "" || len(kind) > MaxText {
+		return UnknownType
 	}
 	if detail := f.Detail.Optional(d); detail != "" && len(kind)+1+len(detail) <= MaxText {
 		kind += "." + detail
 	}
-	return kind, nil
+	return kind
 }
 
 var errNoTime = errors.New("no time")
