@@ -24,7 +24,15 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 	}
 	account := proof.Facts{ID: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
-	rule := proof.Each("/list_folder/accounts", account.Of)
+	accounts := proof.Each("/list_folder/accounts", account.Of)
+	other := proof.Facts{ID: proof.EveryTime(proof.Fixed(proof.UnknownType)), Kind: proof.Fixed(proof.UnknownType)}
+	var rule proof.EventRule = func(d *proof.Document) ([]provider.Event, error) {
+		root, err := d.JSON()
+		if err == nil && root.IsObject() && !proof.Lookup(root, "/list_folder").Exists() {
+			return other.Of(d) // of a kind that is not known
+		}
+		return accounts(d)
+	}
 	return &provider.Provider{
 		Name:           "dropbox",
 		Title:          "Dropbox",
