@@ -62,7 +62,7 @@ func (db Database) check(d *decoder) {
 // checkMemory wants room for at least one body of every source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		limit := c.MaxBodyOf(name)
+		limit := c.maxBodies[name]
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
 				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))

@@ -258,3 +258,19 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 		})
 	}
 }
+
+// A form is longer than its content, which is what GitHub caps.
+func TestMaxBodyOf(t *testing.T) {
+	t.Parallel()
+	cfg, err := Parse("max.yaml", []byte(`
+gateway: {max_buffered: 60MiB}
+sources:
+  code: {provider: github, secrets: [correct horse battery staple]}
+  own: {provider: github, secrets: [correct horse battery staple], max_body: 2MiB}
+  pay: {provider: stripe, secrets: [correct horse battery staple]}
+`), nil)
+	require.NoError(t, err)
+	for source, want := range map[string]int64{"code": 60 << 20, "own": 2 << 20, "pay": 1 << 20, "none": 0} {
+		require.Equal(t, want, cfg.MaxBodyOf(source), source)
+	}
+}

@@ -1,9 +1,21 @@
 package config
 
-// MaxBodyOf is the largest body that a source takes, in bytes; 0 for a source
-// that is not configured.
-func (c *Config) MaxBodyOf(source string) int64 { return c.maxBodies[source] }
+// MaxBodyOf is the largest body that a source takes, in bytes, be it a form or
+// not; 0 for a source that is not configured.
+func (c *Config) MaxBodyOf(source string) int64 {
+	limit := c.maxBodies[source]
+	s := c.Sources[source]
+	if limit == 0 || s.MaxBody > 0 {
+		return limit
+	}
+	p, err := s.Sender()
+	if err != nil {
+		return limit
+	}
+	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as the gateway has it
+}
 
+// fillInMaxBodies notes the largest body of each source that is no form.
 func (c *Config) fillInMaxBodies() {
 	c.maxBodies = make(map[string]int64, len(c.Sources))
 	for name, s := range c.Sources {
@@ -22,5 +34,5 @@ func providerCap(s Source) int64 {
 	if err != nil {
 		return 0
 	}
-	return max(p.MaxBody, p.MaxForm)
+	return p.MaxBody
 }
