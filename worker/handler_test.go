@@ -313,3 +313,11 @@ func TestHandlersAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, invoice{ID: "in_2", Amount: 3}, part)
 }
+
+// A byte order mark in front of a body is not read.
+func TestPayloadBehindAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	value, err := Payload[struct{ Amount int }](inbox.Event{Body: []byte("\ufeff" + `{"amount": 7}`)})
+	require.NoError(t, err)
+	require.Equal(t, 7, value.Amount)
+}
