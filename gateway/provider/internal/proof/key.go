@@ -93,6 +93,9 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 // no id: all that they say counts, except for what an attempt changes.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
+// KeyHasMore is the note of senders whose keys had fewer fields in the past.
+const KeyHasMore = "Earlier versions of Hooklatch made the key of fewer fields: a delivery that is repeated across the upgrade may be accepted twice."
+
 // OrWhole is another rule, or Whole where a part of its key is missing or
 // unusable.
 func OrWhole(rule KeyRule, attempt ...string) KeyRule {

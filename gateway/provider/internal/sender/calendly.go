@@ -37,6 +37,7 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 				"The same key is the secret of the source. Without signing_key Calendly signs nothing and every delivery is refused.",
 			},
 			Notes: []string{
+				proof.KeyHasMore,
 				"A rescheduled meeting is two events: invitee.canceled and invitee.created.",
 				"Unconfirmed: the tolerance of 180 s, the deadline of 15 s, and the retries over 24 hours, after which the subscription is disabled.",
 			},

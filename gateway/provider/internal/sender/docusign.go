@@ -56,6 +56,7 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 				"Turn on Include HMAC Signature and Require Acknowledgement: without the latter nothing is sent again.",
 			},
 			Notes: []string{
+				proof.KeyHasMore,
 				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
 				"XML says the state of an envelope, not what has changed: the type of its events is envelope- and that state (envelope-sent, " +
 					"envelope-completed, ...), also when only a recipient has done something.",

@@ -84,6 +84,7 @@ func aboutHubSpot() provider.About {
 			"Create the subscriptions and activate them.",
 		},
 		Notes: []string{
+			proof.KeyHasMore,
 			"One delivery carries up to 100 events, in no order.",
 			"Versions 1 and 2 sign no time, so that an old delivery can be sent again; its events are then known already.",
 			"Unconfirmed: which escapes of the URL HubSpot decodes before it signs. Both spellings are tried.",

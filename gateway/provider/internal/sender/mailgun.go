@@ -97,7 +97,7 @@ func aboutMailgun() provider.About {
 			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
 			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
 			"Message-Id is chosen by the author of the mail.",
-			"Earlier versions of Hooklatch had event-data.id alone as the key: a delivery that Mailgun repeats across the upgrade may be accepted twice.",
+			proof.KeyHasMore,
 		},
 		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
 		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",

@@ -28,10 +28,11 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 		},
 		Signing: graphapi.Signing,
 		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. What has no " +
-			"id: a hash of the id and the time of its entry and of all that it says (field and value of a change; sender, recipient and " +
-			"timestamp of what happens in a conversation).",
+			"id: a hash of the id and the time of its entry and of all that it says (field and value of a change; the whole item of a " +
+			"conversation).",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
+			proof.KeyHasMore,
 			"Retries go on for 36 hours, immediately at first, then less and less often. After that the update is lost.",
 			"A change without an id counts as the same only when the time of its entry is the same: two equal changes are two events. "+
 				"Unconfirmed: a retry keeps that time.",

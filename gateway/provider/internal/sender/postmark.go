@@ -50,6 +50,7 @@ func aboutPostmark() provider.About {
 			"For inbound mail, set the same in the settings of the inbound stream, as https://user:password@host/path.",
 		},
 		Notes: []string{
+			proof.KeyHasMore,
 			"Anyone who sees one request can make any other: allow only Postmark's addresses in front of the gateway as well.",
 			"One delivery is one event.",
 			"Unconfirmed: that records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail are " +
