@@ -4,27 +4,55 @@ import (
 	"context"
 	"fmt"
 
+	"cel.dev/cel-go/cel"
+
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// CompileCondition makes a predicate over events of a CEL expression that
-// yields a bool, with the names and functions of a route's `when`. The event
-// must be loaded with its body. The predicate is not safe for concurrent use of
-// one event, but may be used for several at once.
+// Condition is a compiled predicate over events: a CEL expression that yields a bool,
+// with the names and functions of a route's `when`. It may be used for several events at
+// once.
+type Condition struct {
+	when     *expression
+	demanded string
+}
+
+// compileCondition compiles text once, for both methods of a Condition.
+func compileCondition(env *cel.Env, text string) (*Condition, error) {
+	ast, err := checkExpression(env, text, wantBool)
+	if err != nil {
+		return nil, err
+	}
+	when, err := newExpression(env, ast)
+	if err != nil {
+		return nil, err
+	}
+	return &Condition{when: when, demanded: demanded(ast.Expr())}, nil
+}
+
+// Match reports whether the condition holds for an event, which must be loaded with its
+// body.
+func (c *Condition) Match(e *inbox.Event) (bool, error) {
+	yes, err := c.when.evalBool(newEventScope(context.Background(), e))
+	if err != nil {
+		return false, fmt.Errorf("evaluate condition for %s: %w", e.EventRef, err)
+	}
+	return yes, nil
+}
+
+// DemandedText returns the same as the function DemandedText for the condition.
+func (c *Condition) DemandedText() string { return c.demanded }
+
+// CompileCondition returns the predicate of a condition that a terminal or the database
+// gave. Conditions compiles for callers that share a process with others.
 func CompileCondition(text string) (func(e *inbox.Event) (bool, error), error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
 		return nil, err
 	}
-	condition, err := compileExpression(envs.dispatch, text, wantBool)
+	condition, err := compileCondition(envs.dispatch, text)
 	if err != nil {
 		return nil, err
 	}
-	return func(e *inbox.Event) (bool, error) {
-		yes, err := condition.evalBool(newEventScope(context.Background(), e))
-		if err != nil {
-			return false, fmt.Errorf("evaluate condition for %s: %w", e.EventRef, err)
-		}
-		return yes, nil
-	}, nil
+	return condition.Match, nil
 }

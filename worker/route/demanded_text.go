@@ -20,11 +20,11 @@ func DemandedText(condition string) string {
 	if err != nil {
 		return ""
 	}
-	ast, issues := envs.dispatch.Compile(condition)
-	if issues.Err() != nil {
+	ast, err := checkExpression(envs.dispatch, condition, wantBool)
+	if err != nil {
 		return ""
 	}
-	return demanded(ast.NativeRep().Expr())
+	return demanded(ast.Expr())
 }
 
 // demanded is the longest text that one side of an && asks a field of the body to be.

@@ -28,6 +28,13 @@ const (
 	interruptEvery = 100
 	// maxExpression bounds the text of one expression, in code points.
 	maxExpression = 10_000
+	// maxNesting bounds how deep lists, maps, arguments and macros may be nested. The
+	// time that CEL takes to check types grows with the third power of that depth:
+	// 200 levels take seconds.
+	maxNesting = 32
+	// maxChain bounds how many operators, fields and method calls may follow each
+	// other. It is CEL's own default, and their cost is linear.
+	maxChain = 250
 )
 
 // expressionEnvs are what expressions see at their time.
@@ -51,6 +58,7 @@ func newExpressionEnvs() (expressionEnvs, error) {
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.ParserExpressionSizeLimit(maxExpression),
+		cel.ParserRecursionLimit(maxChain),
 		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
 		cel.CostModel(encoderCosts()...),
 	)
@@ -106,31 +114,63 @@ type expression struct {
 
 // compileExpression type-checks text. Its errors are one line each.
 func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
-	ast, issues := env.Compile(text)
-	if issues.Err() != nil {
-		var errs []error
-		for _, e := range issues.Errors() {
-			message, _, _ := strings.Cut(e.Message, " expecting {") // a list of all of CEL's tokens
-			errs = append(errs, fmt.Errorf("%s%s (line %d, column %d)", message, nameHint(env, text, message), e.Location.Line(), e.Location.Column()+1))
-		}
-		if hint := spellingHint(text); hint != "" {
-			last := len(errs) - 1
-			errs[last] = fmt.Errorf("%w; %s", errs[last], hint)
-		}
-		return nil, errors.Join(errs...)
+	ast, err := checkExpression(env, text, want)
+	if err != nil {
+		return nil, err
 	}
-	if !want.allows(ast.OutputType()) {
-		return nil, fmt.Errorf("yields %s, it must be %s", cel.FormatCELType(ast.OutputType()), want.name)
-	}
-	program, err := planExpression(env, ast.NativeRep())
+	return newExpression(env, ast)
+}
+
+// newExpression plans an expression whose types were checked.
+func newExpression(env *cel.Env, ast *celast.AST) (*expression, error) {
+	program, err := planExpression(env, ast)
 	if err != nil {
 		return nil, err
 	}
 	usesBody := false
-	celast.PostOrderVisit(ast.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+	celast.PostOrderVisit(ast.Expr(), celast.NewExprVisitor(func(e celast.Expr) {
 		usesBody = usesBody || e.Kind() == celast.IdentKind && e.AsIdent() == "body"
 	}))
 	return &expression{program: program, usesBody: usesBody}, nil
+}
+
+// checkExpression parses text, refuses what is nested too deeply, and checks its types.
+func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error) {
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil, oneLineEach(env, text, issues)
+	}
+	if nesting(parsed.NativeRep().Expr()) > maxNesting {
+		return nil, errTooDeep
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, oneLineEach(env, text, issues)
+	}
+	if !want.allows(checked.OutputType()) {
+		return nil, fmt.Errorf("yields %s, it must be %s", cel.FormatCELType(checked.OutputType()), want.name)
+	}
+	return checked.NativeRep(), nil
+}
+
+// oneLineEach returns what is wrong with an expression, with hints.
+func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
+	var errs []error
+	for _, e := range issues.Errors() {
+		if isRecursionError(e.Message) {
+			return errTooDeep
+		}
+		message, _, _ := strings.Cut(e.Message, " expecting {") // a list of all of CEL's tokens
+		if message += nameHint(env, text, message); e.Location.Line() > 0 {
+			message = fmt.Sprintf("%s (line %d, column %d)", message, e.Location.Line(), e.Location.Column()+1)
+		}
+		errs = append(errs, errors.New(message))
+	}
+	if hint := spellingHint(text); hint != "" {
+		last := len(errs) - 1
+		errs[last] = fmt.Errorf("%w; %s", errs[last], hint)
+	}
+	return errors.Join(errs...)
 }
 
 // planExpression makes a program whose evaluation is bounded.

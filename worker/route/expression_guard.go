@@ -98,6 +98,13 @@ func (c *guardedCall) compilePattern() error {
 		return nil
 	}
 	text, _ := pattern.Value().(types.String)
+	size, err := patternSize(string(text))
+	if err != nil {
+		return err
+	}
+	if size > maxPattern {
+		return fmt.Errorf("the pattern of matches is too large: it compiles to about %d instructions, and at most %d are allowed; repeats multiply", size, maxPattern)
+	}
 	compiled, err := regexp.Compile(string(text))
 	if err != nil {
 		return fmt.Errorf("compile pattern: %w", err)

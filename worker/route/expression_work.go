@@ -15,7 +15,7 @@ const (
 	valueWeight = 32 // of a value, beside the bytes of a text
 	// scanWeight divides what functions read at the speed of memory.
 	scanWeight = 16
-	// A character of a pattern is compiled to so much.
+	// A character or an instruction of a pattern costs so much to compile.
 	patternWeight = 4096
 	// A byte of a document that is parsed becomes so much.
 	jsonWeight, yamlWeight = 24, 512
@@ -190,9 +190,16 @@ func matchWork(args []ref.Val, _ int) int {
 	if compile > maxWork {
 		return compile
 	}
-	states, err := types.RegexProgramSize(string(pattern))
+	size, err := patternSize(string(pattern))
 	if err != nil {
 		return compile // the call says the same
+	}
+	if compile = max(compile, mul(size, patternWeight)); compile > maxWork {
+		return compile
+	}
+	states, err := types.RegexProgramSize(string(pattern))
+	if err != nil {
+		return compile
 	}
 	return compile + statesWork(states, args)
 }

@@ -20,6 +20,9 @@ const (
 	conditionCost = 100_000
 	// maxCondition bounds the text of a condition, in code points.
 	maxCondition = 10_000
+	// maxNesting bounds how deep a condition may be nested: the time that CEL takes to
+	// check types grows with the third power of that depth.
+	maxNesting = 32
 )
 
 // Conditions say who has which role: expressions of CEL over what is claimed of a person,
@@ -39,7 +42,7 @@ type condition struct {
 func (c Conditions) Compile(role Role) (cel.Program, error) {
 	env, err := cel.NewEnv(
 		cel.Variable(claimsName, cel.MapType(cel.StringType, cel.DynType)),
-		cel.ParserExpressionSizeLimit(maxCondition), cel.CrossTypeNumericComparisons(true),
+		cel.ParserExpressionSizeLimit(maxCondition), cel.ParserRecursionLimit(maxNesting), cel.CrossTypeNumericComparisons(true),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("make CEL environment: %w", err)
@@ -125,6 +128,9 @@ func namesIn(parsed *cel.Ast) (names []string) {
 // oneLine is the first thing that is wrong.
 func oneLine(issues *cel.Issues) error {
 	first := issues.Errors()[0]
+	if strings.Contains(first.Message, "recursion") {
+		return fmt.Errorf("is nested too deeply: at most %d levels are allowed, with operators, fields and calls in a row counted", maxNesting)
+	}
 	message, _, _ := strings.Cut(first.Message, " expecting {") // a list of all of CEL's tokens
 	return fmt.Errorf("%s (line %d, column %d)", message, first.Location.Line(), first.Location.Column()+1)
 }

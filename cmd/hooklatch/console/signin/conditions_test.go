@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,8 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 		`email.endsWidth("x")`:      "undeclared reference to 'endsWidth'",
 		`claims.email + 1 == "x" +`: "Syntax error",
 		`["a"]`:                     "yields list(string), it must be bool",
+		strings.Repeat("[", 40) + strings.Repeat("]", 40) + ` == []`: "at most 32 levels",
+		"claims" + strings.Repeat(".a", 40):                          "at most 32 levels",
 	} {
 		_, err := signin.Conditions{signin.Viewer: text}.Compile(signin.Viewer)
 		require.ErrorContains(t, err, want, text)

@@ -1,0 +1,84 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever waits for a condition gets an answer in time, and what is being compiled holds
+// up what comes after it.
+func TestConditionsAreCompiledOneAtATime(t *testing.T) {
+	t.Parallel()
+	conditions, err := NewConditions()
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		conditions.compiling = make(chan struct{}, 1) // of this bubble
+		conditions.compiling <- struct{}{}            // a compilation that does not end
+		began := time.Now()
+		_, err := conditions.Compile(t.Context(), "true")
+		require.ErrorIs(t, err, ErrCompileBusy)
+		require.Equal(t, compileTimeout, time.Since(began))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = conditions.Compile(ctx, "true")
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, conditions.known, "nothing was compiled beside it")
+
+		<-conditions.compiling
+		condition, err := conditions.Compile(t.Context(), "true")
+		require.NoError(t, err)
+		require.NotNil(t, condition)
+		synctest.Wait()
+		require.Empty(t, conditions.compiling, "the place is free again")
+
+		conditions.compiling <- struct{}{}
+		again, err := conditions.Compile(t.Context(), "true")
+		require.NoError(t, err, "what is known waits for nobody")
+		require.Same(t, condition, again)
+	})
+}
+
+func TestConditionsAreBounded(t *testing.T) {
+	t.Parallel()
+	conditions, err := NewConditions()
+	require.NoError(t, err)
+	_, err = conditions.Compile(t.Context(), `body.a == "`+strings.Repeat("é", maxTyped)+`"`)
+	require.EqualError(t, err, "has 1012 characters; at most 1000 are allowed")
+	_, err = conditions.Compile(t.Context(), `body.a == "`+strings.Repeat("é", maxTyped-12)+`"`)
+	require.NoError(t, err)
+	_, first := conditions.Compile(t.Context(), "body.")
+	require.Error(t, first)
+	_, again := conditions.Compile(t.Context(), "body.")
+	require.Same(t, first, again, "what cannot be read is not read twice")
+
+	var all sync.WaitGroup
+	for i := range 3 * keptConditions {
+		all.Go(func() {
+			if _, err := conditions.Compile(t.Context(), fmt.Sprintf("body.a == %d", i/2)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Len(t, conditions.known, keptConditions)
+	require.Len(t, conditions.order, keptConditions)
+	for _, text := range conditions.order {
+		require.Contains(t, conditions.known, text)
+	}
+}
+
+func TestAConditionDemandsItsText(t *testing.T) {
+	t.Parallel()
+	conditions, err := NewConditions()
+	require.NoError(t, err)
+	condition, err := conditions.Compile(t.Context(), `body.customer == "cus_42"`)
+	require.NoError(t, err)
+	require.Equal(t, "cus_42", condition.DemandedText())
+}

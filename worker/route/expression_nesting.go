@@ -1,0 +1,69 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+
+	celast "cel.dev/cel-go/common/ast"
+)
+
+// tooDeepError says how deep an expression may be nested, and how long a chain may be.
+func tooDeepError(chain int) error {
+	return fmt.Errorf("is nested too deeply: at most %d lists, maps, arguments and macros may be inside each other, and at most %d operators, fields and calls may follow each other",
+		maxNesting, chain)
+}
+
+var errTooDeep = tooDeepError(maxChain)
+
+// isRecursionError reports whether a message of CEL's parser says that its own limit was
+// exceeded.
+func isRecursionError(message string) bool { return strings.Contains(message, "recursion") }
+
+// nesting returns how deep lists, maps, arguments of functions and macros are nested in
+// an expression. Operators, fields, indexes and method calls in a row add nothing: the
+// type of their result is no deeper than that of what they are applied to.
+func nesting(e celast.Expr) int {
+	switch e.Kind() {
+	case celast.CallKind:
+		call := e.AsCall()
+		deepest := deepestOf(call.Args()...)
+		if !isOperator(call.FunctionName()) {
+			deepest++
+		}
+		if call.IsMemberFunction() {
+			deepest = max(deepest, nesting(call.Target()))
+		}
+		return deepest
+	case celast.SelectKind:
+		return nesting(e.AsSelect().Operand())
+	case celast.ListKind:
+		return 1 + deepestOf(e.AsList().Elements()...)
+	case celast.MapKind:
+		deepest := 0
+		for _, entry := range e.AsMap().Entries() {
+			deepest = max(deepest, deepestOf(entry.AsMapEntry().Key(), entry.AsMapEntry().Value()))
+		}
+		return 1 + deepest
+	case celast.StructKind:
+		deepest := 0
+		for _, field := range e.AsStruct().Fields() {
+			deepest = max(deepest, nesting(field.AsStructField().Value()))
+		}
+		return 1 + deepest
+	case celast.ComprehensionKind:
+		c := e.AsComprehension()
+		return 1 + deepestOf(c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
+	}
+	return 0
+}
+
+func deepestOf(list ...celast.Expr) int {
+	deepest := 0
+	for _, e := range list {
+		deepest = max(deepest, nesting(e))
+	}
+	return deepest
+}
+
+// isOperator reports whether a function is written as a sign, or is one of CEL's own.
+func isOperator(function string) bool { return strings.ContainsAny(function[:1], "_!-@") }
