@@ -2,8 +2,10 @@ package browse_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,6 +153,46 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Len(t, effects.Rows, 1)
 	require.Equal(t, identity.EventID("evt_3"), effects.Rows[0].Event.EventID)
 	require.Equal(t, 2, effects.Bodiless)
+}
+
+// A condition that takes as long as an answer may is asked about one event in each
+// answer, and the next answer continues with the next event.
+func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const all = 4
+	for i := range all {
+		b.accept(t, "stripe", fmt.Sprint("evt_", i), `{}`)
+	}
+	asked := 0
+	match := &browse.Match{By: func(*inbox.Event) (bool, error) {
+		asked++
+		for began := time.Now(); time.Since(began) < browse.MatchTime(); { // it computes
+			runtime.Gosched()
+		}
+		return true, nil
+	}}
+	var found []string
+	for from, more, answers := browse.Beginning, true, 0; more; answers++ {
+		require.LessOrEqual(t, answers, all)
+		asked = 0
+		page, err := b.Events(t.Context(), browse.EventFilter{Match: match}, from, 0)
+		require.NoError(t, err)
+		require.LessOrEqual(t, asked, 1)
+		found = append(found, ids(page.Rows)...)
+		from, more = page.Next, page.More
+	}
+	require.Equal(t, []string{"evt_3", "evt_2", "evt_1", "evt_0"}, found)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	asked = 0
+	_, err := b.Events(ctx, browse.EventFilter{Match: &browse.Match{By: func(*inbox.Event) (bool, error) {
+		asked++
+		cancel() // whoever waited for the answer is gone
+		return true, nil
+	}}}, browse.Beginning, 0)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, asked)
 }
 
 // A text is searched for as bytes. Where it may be written otherwise, the condition
