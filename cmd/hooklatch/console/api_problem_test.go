@@ -128,6 +128,11 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 			provoke(b, status, one.request(signin.Admin))
 		}
 	}
+	release := b.console.HoldSearches(signin.Person{Name: "vera"})
+	for _, one := range []asking{{path: "/events?when=true"}, {path: "/effects?when=true"}, {path: "/replays/new?of=events&when=true"}, {"/replays/new?of=effects&when=true", `{}`}} {
+		provoke(b, "429", one.request(signin.Admin))
+	}
+	release()
 	gone := away(t)
 	for name, o := range d.operations {
 		r := right[name].request("")

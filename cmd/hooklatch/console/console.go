@@ -97,18 +97,20 @@ func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*
 
 // Console serves the pages. It is safe for concurrent use, and has nothing to stop.
 type Console struct {
-	opts      Options
-	base      string // path of Options.URL, without a slash at its end
-	browser   *browse.Browser
-	inbox     *inbox.Inbox
-	ledger    *ledger.Ledger
-	runs      *runs.Runs
-	assets    asset.Assets
-	document  *api.Document
-	templates map[string]*template.Template
-	handler   http.Handler
-	status    shared.Answer[*status.Status]
-	awaySince atomic.Pointer[time.Time] // nil while the database answers
+	opts       Options
+	base       string // path of Options.URL, without a slash at its end
+	browser    *browse.Browser
+	inbox      *inbox.Inbox
+	ledger     *ledger.Ledger
+	runs       *runs.Runs
+	assets     asset.Assets
+	document   *api.Document
+	templates  map[string]*template.Template
+	handler    http.Handler
+	searches   searches
+	conditions *route.Conditions
+	status     shared.Answer[*status.Status]
+	awaySince  atomic.Pointer[time.Time] // nil while the database answers
 }
 
 // New checks opts and reads the templates.
@@ -129,8 +131,12 @@ func New(opts Options) (*Console, error) {
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
 		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+		searches: searches{of: map[searcher]*turn{}},
 	}
-	if c.runs, err = opts.Outbox.Runs(route.CompileCondition); err != nil {
+	if c.conditions, err = route.NewConditions(); err != nil {
+		return nil, err
+	}
+	if c.runs, err = opts.Outbox.Runs(c.compileRun); err != nil {
 		return nil, err
 	}
 	c.status.Ask, c.status.Now = opts.Status, opts.Now
@@ -145,6 +151,15 @@ func New(opts Options) (*Console, error) {
 	}
 	c.handler = c.routes()
 	return c, nil
+}
+
+// compileRun compiles the condition of a run, which a page has compiled before.
+func (c *Console) compileRun(text string) (func(*inbox.Event) (bool, error), error) {
+	condition, err := c.conditions.Compile(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	return condition.Match, nil
 }
 
 // Handler serves the pages at /, and below the path of Options.URL.
@@ -216,7 +231,7 @@ func (c *Console) Routes() []signin.Route {
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range c.entries() {
-		mux.Handle(e.pattern, c.serve(c.only(e.role, e.page)))
+		mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(e.page))))
 	}
 	mux.Handle(staticPattern, c.assets)
 	return signin.AtBase(c.base, c.orData(mux))

@@ -30,7 +30,7 @@ func (c *Console) dataRoutes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range c.entries() {
 		if !slices.Contains(onlyPages(), e.pattern) {
-			mux.Handle(e.pattern, c.serve(c.only(e.role, c.orderOf(e))))
+			mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(c.orderOf(e)))))
 		}
 	}
 	mux.Handle("GET /openapi.json", c.serve(c.only(signin.Viewer, func(w http.ResponseWriter, r *http.Request) error {

@@ -79,6 +79,6 @@ func (c *Console) effectFilter(r *http.Request, q query) (f browse.EffectFilter,
 	if f.Until, err = q.time("to", "To", now); err != nil {
 		return f, err
 	}
-	f.Match, err = q.match()
+	f.Match, err = c.match(r.Context(), q)
 	return f, err
 }

@@ -61,6 +61,6 @@ func (c *Console) eventFilter(r *http.Request, q query) (f browse.EventFilter, e
 	if f.Until, err = q.time("to", "To", now); err != nil {
 		return f, err
 	}
-	f.Match, err = q.match()
+	f.Match, err = c.match(r.Context(), q)
 	return f, err
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -43,4 +44,29 @@ func Parameters() map[string][]string {
 		all[list] = append(all[list], "before")
 	}
 	return all
+}
+
+// HoldSearches takes the turn of a person, and all places that wait for it.
+func (c *Console) HoldSearches(p signin.Person) (release func()) {
+	who := searcher{p.Way, p.Name}
+	for range waitingSearches {
+		c.searches.enter(who)
+	}
+	end, _ := c.searches.begin(context.Background(), p)
+	return func() {
+		end()
+		for range waitingSearches {
+			c.searches.leave(who)
+		}
+	}
+}
+
+// Searching is how many searches of a person run or wait.
+func (c *Console) Searching(p signin.Person) int {
+	c.searches.mu.Lock()
+	defer c.searches.mu.Unlock()
+	if mine := c.searches.of[searcher{p.Way, p.Name}]; mine != nil {
+		return mine.here
+	}
+	return 0
 }

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"context"
+	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -142,17 +145,22 @@ func (q query) time(name, label string, now time.Time) (time.Time, error) {
 	return time.Time{}, &invalid{label, text, "times are like 2026-11-21T08:00:00Z, 2026-11-21, which is UTC, or -24h"}
 }
 
-// match reads a condition on events.
-func (q query) match() (*browse.Match, error) {
+// match reads the condition of a query on events. Errors: *invalid and *problem.
+func (c *Console) match(ctx context.Context, q query) (*browse.Match, error) {
 	text := q.values["when"]
 	if text == "" {
 		return nil, nil
 	}
-	by, err := route.CompileCondition(text)
-	if err != nil {
+	condition, err := c.conditions.Compile(ctx, text)
+	switch {
+	case errors.Is(err, route.ErrCompileBusy):
+		return nil, &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(err.Error()), cause: err}
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
 		return nil, &invalid{"Condition", text, err.Error()}
 	}
-	return &browse.Match{By: by, Text: route.DemandedText(text)}, nil
+	return &browse.Match{By: condition.Match, Text: condition.DemandedText()}, nil
 }
 
 // oneOf reads a field that takes some words only.
