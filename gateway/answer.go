@@ -80,6 +80,9 @@ func (r *reply) write(c echo.Context) error {
 	if r.status != "" {
 		header.Set(StatusHeader, r.status)
 	}
+	for name, values := range r.answer.Header {
+		header[name] = values
+	}
 	// A handshake echoes what the request said: it must not be sniffed as HTML.
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	if len(r.answer.Body) == 0 {
@@ -115,6 +118,9 @@ func (r *refusal) write(c echo.Context) error {
 	}
 	if r.status == http.StatusServiceUnavailable {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(1+rand.IntN(maxRetryAfter))) //nolint:gosec // jitter, not a secret
+	}
+	if r.bare {
+		return c.NoContent(r.status)
 	}
 	return writeError(c, r.status, r.message)
 }

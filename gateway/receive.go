@@ -57,6 +57,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	if refused != nil {
 		rx.observeRefusal(refused)
 		rx.hangUpIfNeeded(refused)
+		refused.bare = rx.source != nil && rx.source.Provider.Bare
 		err := refused.asking(rx.source).write(c)
 		rx.keep(refused)
 		return err

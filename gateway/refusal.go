@@ -23,6 +23,7 @@ type refusal struct {
 	// challenge is the value of WWW-Authenticate of a 401.
 	challenge string
 	replay    bool // of something that was proven
+	bare      bool // the sender accepts no body in an answer
 }
 
 // reasonMemory: all memory for bodies, or that for bodies of the source, is taken.

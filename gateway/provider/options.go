@@ -116,6 +116,13 @@ type Options struct {
 	// Also for standard-webhooks.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
 
+	// Answer replaces the answer to a proven delivery, for a sender that accepts no
+	// other. Generic providers only. Default: 200 with a JSON body.
+	Answer *AnswerOptions `yaml:"answer,omitempty"`
+	// Probe says how the sender tests the endpoint before it delivers. Generic
+	// providers only. Default: it does not.
+	Probe *ProbeOptions `yaml:"probe,omitempty"`
+
 	// Fetch carries the requests by which keys and certificates of the sender
 	// are fetched. Default: one that reaches public addresses only.
 	Fetch http.RoundTripper `json:"-" yaml:"-"`

@@ -60,6 +60,10 @@ type Provider struct {
 	// for most.
 	Answer func(r *Request) *Answer
 
+	// Bare: the sender accepts no body in any answer, so that refusals have none
+	// either.
+	Bare bool
+
 	// CheckSecret reports whether a secret can be used at all (empty, not the
 	// encoding it must have, short enough to be guessed). Its error never
 	// quotes the secret.
@@ -195,6 +199,7 @@ type Verified struct {
 type Answer struct {
 	Status      int
 	ContentType string
+	Header      http.Header // further headers, nil for none
 	Body        []byte
 }
 

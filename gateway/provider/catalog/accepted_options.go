@@ -59,6 +59,12 @@ func givenIn(o provider.Options) []given {
 	add("dedup.ignore", strings.Join(o.Ignore, " "))
 	add("type", cmp.Or(o.Type.Header, o.Type.Pointer, o.Type.Form, o.Type.Fixed))
 	add("occurred_at", cmp.Or(o.OccurredAt.Pointer, o.OccurredAt.Unit))
+	if o.Answer != nil {
+		set = append(set, given{"answer", "a mapping"})
+	}
+	if o.Probe != nil {
+		set = append(set, given{"probe", "a mapping"})
+	}
 	return set
 }
 

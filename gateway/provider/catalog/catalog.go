@@ -30,7 +30,7 @@ func entries() []entry {
 		{"adyen", nil, sender.Adyen},
 		{"auth0", nil, sender.Auth0},
 		{"aws-sns", nil, sender.SNS},
-		{"basic", proof.EventOptions, sender.Basic},
+		{"basic", generic(proof.EventOptions), sender.Basic},
 		{"bitbucket", nil, sender.Bitbucket},
 		{"braintree", nil, sender.Braintree},
 		{"calendly", []string{"tolerance"}, sender.Calendly},
@@ -44,11 +44,11 @@ func entries() []entry {
 		{"gitlab", []string{"tolerance"}, sender.GitLab},
 		{"gocardless", nil, sender.GoCardless},
 		{"google-pubsub", []string{"audience", "claims", "type"}, sender.GooglePubSub},
-		{"hmac", slices.Concat(sender.HmacOptions, proof.EventOptions), sender.HMAC},
+		{"hmac", generic(sender.HmacOptions, proof.EventOptions), sender.HMAC},
 		{"hubspot", []string{"tolerance"}, sender.HubSpot},
 		{"intercom", nil, sender.Intercom},
 		{"jira", nil, sender.Jira},
-		{"jwt", slices.Concat(sender.JwtOptions, proof.EventOptions), sender.JWT},
+		{"jwt", generic(sender.JwtOptions, proof.EventOptions), sender.JWT},
 		{"line", nil, sender.LINE},
 		{"linear", []string{"tolerance"}, sender.Linear},
 		{"mailgun", []string{"tolerance"}, sender.Mailgun},
@@ -71,11 +71,11 @@ func entries() []entry {
 		{"shopify", nil, sender.Shopify},
 		{"slack", []string{"tolerance"}, sender.Slack},
 		{"square", nil, sender.Square},
-		{"standard-webhooks", []string{"tolerance", "secret_encoding", "type", "occurred_at"}, sender.StandardWebhooks},
+		{"standard-webhooks", generic([]string{"tolerance", "secret_encoding", "type", "occurred_at"}), sender.StandardWebhooks},
 		{"stripe", []string{"tolerance"}, sender.Stripe},
-		{"svix", []string{"tolerance", "type", "occurred_at"}, sender.Svix},
+		{"svix", generic([]string{"tolerance", "type", "occurred_at"}), sender.Svix},
 		{"telegram", nil, sender.Telegram},
-		{"token", append([]string{"header", "prefix", "query"}, proof.EventOptions...), sender.Token},
+		{"token", generic([]string{"header", "prefix", "query"}, proof.EventOptions), sender.Token},
 		{"twilio", nil, sender.Twilio},
 		{"twitch", []string{"tolerance"}, sender.Twitch},
 		{"typeform", nil, sender.Typeform},
@@ -87,6 +87,9 @@ func entries() []entry {
 		{"zoom", []string{"tolerance"}, sender.Zoom},
 	}
 }
+
+// generic lists the options of a provider that stands for any sender of its scheme.
+func generic(options ...[]string) []string { return append(slices.Concat(options...), proof.EndpointOptions...) }
 
 // examples are options for the providers that cannot be made without any, as
 // the configuration spells them. The pages of docs/providers show them.
@@ -119,12 +122,15 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 				return nil, err
 			}
 		}
-		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
-		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
 		p.Challenge = cmp.Or(p.Challenge, provider.SignatureChallenge)
 		if p.Methods == nil {
 			p.Methods = []string{http.MethodPost}
 		}
+		if err := proof.SetEndpoint(p, opts); err != nil {
+			return nil, err
+		}
+		p.CheckSecret = proof.NotGuessable(p.CheckSecret)
+		p.HeaderFamilies = slices.Concat(p.HeaderFamilies, headersIn(opts))
 		return p, nil
 	}
 	return nil, &provider.OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}

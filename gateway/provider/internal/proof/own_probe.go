@@ -1,0 +1,227 @@
+package proof
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// ownProbe answers the configured probes of one source.
+type ownProbe struct {
+	provider.ProbeOptions
+
+	header  string // of echo, in canonical form
+	methods string // of the endpoint, for Allow
+	verify  func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error)
+	events  func(r *provider.Request) ([]provider.Event, error)
+}
+
+// maxProbe bounds the body of a POST that can be a probe, in bytes.
+const maxProbe = 4 << 10
+
+// maxPing bounds the body of an unsigned ping, in bytes.
+const maxPing = 256
+
+// setProbe gives a provider the configured probe.
+func setProbe(p *provider.Provider, o provider.ProbeOptions) error {
+	if err := validateProbe(o); err != nil {
+		return err
+	}
+	if o.Methods == nil && o.Echo.Query != "" {
+		o.Methods = []string{http.MethodGet}
+	}
+	p.Methods = slices.Concat(p.Methods, o.Methods)
+	probe := &ownProbe{
+		ProbeOptions: o, header: http.CanonicalHeaderKey(o.Echo.Header), methods: strings.Join(p.Methods, ", "), verify: p.Verify, events: p.Events,
+	}
+	if probe.header != "" {
+		p.SecretHeaders = append(slices.Clone(p.SecretHeaders), probe.header) // Asana's is the secret of the webhook
+	}
+	p.Handshake = probe.handshake
+	return nil
+}
+
+func validateProbe(o provider.ProbeOptions) error {
+	allowed := []string{http.MethodHead, http.MethodGet, http.MethodOptions}
+	for i, method := range o.Methods {
+		if !slices.Contains(allowed, method) {
+			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "must be among " + strings.Join(allowed, ", ") + "; POST is for deliveries"}
+		}
+		if slices.Contains(o.Methods[:i], method) {
+			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "each method once"}
+		}
+	}
+	if o.Echo == (provider.EchoOptions{}) {
+		if len(o.Methods) == 0 && !o.Unsigned {
+			return &provider.OptionError{Field: "probe", Allowed: "at least one of methods, unsigned, echo"}
+		}
+		return nil
+	}
+	if err := oneMember("probe.echo", map[string]string{"query": o.Echo.Query, "header": o.Echo.Header, "field": o.Echo.Field}); err != nil {
+		return err
+	}
+	if o.Echo.Field != "" {
+		return validatePointer("probe.echo.field", o.Echo.Field)
+	}
+	return nil
+}
+
+// handshake answers a probe. A request by another method than POST is always one.
+func (p *ownProbe) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
+	echoed, err := p.echoed(r)
+	if r.Method != http.MethodPost {
+		return p.probed(r, echoed, err)
+	}
+	if err != nil {
+		echoed = nil
+	}
+	ping := p.Unsigned && isPing(r)
+	switch {
+	case echoed == nil && !ping, len(r.Body) > maxProbe, p.hasEvent(r):
+		return nil, nil
+	case echoed != nil:
+		return echoed, nil
+	case !p.isSigned(ctx, r, secrets, now):
+		return &provider.Answer{Status: http.StatusOK}, nil
+	}
+	return nil, nil
+}
+
+// probed answers a request that is a probe by its method.
+func (p *ownProbe) probed(r *provider.Request, echoed *provider.Answer, err error) (*provider.Answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	if echoed == nil {
+		echoed = &provider.Answer{Status: http.StatusOK}
+	}
+	if r.Method == http.MethodOptions {
+		return p.permitted(r, echoed)
+	}
+	return echoed, nil
+}
+
+// The headers by which a sender of CloudEvents asks for permission, in canonical form.
+// Source: github.com/cloudevents/spec, http-webhook.md, "Abuse Protection".
+const (
+	requestOrigin = "Webhook-Request-Origin"
+	allowedOrigin = "Webhook-Allowed-Origin"
+	allowedRate   = "Webhook-Allowed-Rate"
+)
+
+// permitted adds what the answer to OPTIONS says: the methods, and the permission that
+// the sender asks for. The rate is without limit: the gateway refuses what is too much.
+func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*provider.Answer, error) {
+	if answer.Header == nil {
+		answer.Header = http.Header{}
+	}
+	answer.Header.Set("Allow", p.methods)
+	origin, err := onlyHeader(r.Header, requestOrigin)
+	if err != nil {
+		return nil, err
+	}
+	if origin != "" {
+		answer.Header[allowedOrigin], answer.Header[allowedRate] = []string{origin}, []string{"*"}
+	}
+	return answer, nil
+}
+
+// echoed is the answer that repeats the value of a probe; nil where there is none.
+// Errors: *EventError for a value that cannot be repeated.
+func (p *ownProbe) echoed(r *provider.Request) (*provider.Answer, error) {
+	switch {
+	case p.Echo.Query != "":
+		return EchoQuery(r, p.Echo.Query)
+	case p.header != "":
+		value, err := onlyHeader(r.Header, p.header)
+		if value == "" || err != nil {
+			return nil, err
+		}
+		return &provider.Answer{Status: http.StatusOK, Header: http.Header{p.header: {value}}}, nil
+	case p.Echo.Field != "":
+		return echoField(r, p.Echo.Field)
+	}
+	return nil, nil
+}
+
+// onlyHeader is the value of a header that can be repeated in an answer, "" where there
+// is none.
+func onlyHeader(h http.Header, name string) (string, error) {
+	values := h[name]
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 || !printable(values[0]) {
+		return "", &provider.EventError{Unreadable: true, Message: name + " is no value that can be repeated"}
+	}
+	return values[0], nil
+}
+
+// echoField answers with a JSON object that holds the text at pointer, and nothing else.
+func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
+	if len(r.Body) == 0 || len(r.Body) > maxProbe {
+		return nil, nil
+	}
+	root, err := ParseJSON(r.Body)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it is no probe, and Events says why it is no delivery
+	}
+	found := Lookup(root, pointer)
+	if found.Type != gjson.String {
+		return nil, nil
+	}
+	text := Unquote(found.Raw)
+	if text == "" || len(text) > MaxEcho || !Clean(text) {
+		return nil, &provider.EventError{Unreadable: true, Message: pointer + " is no value that can be repeated"}
+	}
+	var value any = text
+	for _, name := range slices.Backward(jsonpointer.Tokens(pointer)) {
+		value = map[string]any{name: value}
+	}
+	body, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Answer{Status: http.StatusOK, ContentType: JSONType, Body: body}, nil
+}
+
+// hasEvent reports whether a request is a delivery, whatever else it contains.
+func (p *ownProbe) hasEvent(r *provider.Request) bool {
+	events, err := p.events(r)
+	return err == nil && len(events) > 0
+}
+
+// isSigned reports whether a request carries a proof, right or wrong.
+func (p *ownProbe) isSigned(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) bool {
+	_, err := p.verify(ctx, r, secrets, now)
+	return !isReason(err, provider.ReasonMissingSignature, provider.ReasonMissingToken)
+}
+
+// isPing reports whether a request is nothing but a ping: it has no body, or a form with
+// one field.
+func isPing(r *provider.Request) bool {
+	if len(r.Body) == 0 {
+		return true
+	}
+	if len(r.Body) > maxPing || !IsForm(r) {
+		return false
+	}
+	fields, err := url.ParseQuery(string(r.Body))
+	if err != nil || len(fields) != 1 {
+		return false
+	}
+	for _, values := range fields {
+		return len(values) == 1
+	}
+	return false
+}
