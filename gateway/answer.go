@@ -116,6 +116,9 @@ func (r *refusal) write(c echo.Context) error {
 	if r.challenge != "" {
 		c.Response().Header().Set(echo.HeaderWWWAuthenticate, r.challenge)
 	}
+	if r.acceptEncoding != "" {
+		c.Response().Header().Set("Accept-Encoding", r.acceptEncoding)
+	}
 	if r.status == http.StatusServiceUnavailable {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(1+rand.IntN(maxRetryAfter))) //nolint:gosec // jitter, not a secret
 	}

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 )
 
 // firstChunked is what a body without Content-Length begins with.
@@ -89,13 +87,4 @@ func refuseUnread(err error, limit int64) *refusal {
 	}
 	return &refusal{status: http.StatusBadRequest, result: resultIncomplete, reason: "incomplete_body",
 		message: "the body could not be read to its end", cause: err}
-}
-
-// encoded reports whether the body is compressed. No known sender does that, a
-// signature would not fit what we unpack, and a bomb would unpack here.
-func encoded(header http.Header) bool {
-	return slices.ContainsFunc(header["Content-Encoding"], func(value string) bool {
-		value = strings.TrimSpace(value)
-		return value != "" && !strings.EqualFold(value, "identity")
-	})
 }

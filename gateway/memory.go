@@ -69,7 +69,7 @@ func (r *reservation) fits(size int64) bool {
 // one body of its own cap.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
-	share := max(half(m.limit), r.source.maxForm)
+	share := max(half(m.limit), r.source.largest())
 	return more <= 0 || m.used+more <= m.limit && m.bySource[r.source.Name]+more <= share
 }
 

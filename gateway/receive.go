@@ -31,7 +31,8 @@ type reception struct {
 	retry   provider.RetryInfo // what the sender of a proven request says of it
 
 	origin   origin
-	request  *provider.Request // nil before all of it is read
+	request  *provider.Request // as it was sent; nil before all of it is read
+	signed   *provider.Request // as its proof covers it
 	inFlight bool
 	proven   bool
 	bodyRead bool
@@ -108,6 +109,16 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
 	}
+	if !rx.source.accepts(encodingOf(request.Header)) { // one of the quarantine
+		return nil, refuseEncoding(rx.source)
+	}
+	if rx.source.Gzip == GzipUnpacked {
+		inside, refused := rx.unpack(request)
+		if refused != nil {
+			return nil, refused
+		}
+		request = inside
+	}
 	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {
 		return handshake, refused
 	}
@@ -116,6 +127,11 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 		return nil, refuseProof(err)
 	}
 	rx.prove()
+	rx.signed = request
+	request, refused := rx.unpack(request)
+	if refused != nil {
+		return nil, refused
+	}
 	rx.retry = rx.source.retry(request)
 	position := rx.secrets.position(verified)
 	if !rx.trial {
@@ -142,8 +158,8 @@ func (rx *reception) admit() *refusal {
 		return refuseUnknownSource()
 	case !rx.source.allows(request.Method):
 		return refuseMethod(rx.source.allow())
-	case encoded(request.Header):
-		return refuseEncoding()
+	case !rx.source.accepts(encodingOf(request.Header)):
+		return refuseEncoding(rx.source)
 	}
 	rx.origin = origin{source: rx.source.Name, address: addressOf(rx.echo.RealIP())}
 	if refused := rx.gateway.flights.enter(rx.origin); refused != admitted {
@@ -245,7 +261,7 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 		Body:          body,
 		Events:        incoming,
 		Handlers:      rx.source.Handlers,
-		ReplayGuard:   rx.source.replayGuard(request, events),
+		ReplayGuard:   rx.source.replayGuard(rx.signed, events),
 		ContentWindow: rx.source.ContentWindow,
 		RetryNumber:   rx.retry.Number,
 		RetryReason:   rx.retry.Reason,

@@ -22,8 +22,10 @@ type refusal struct {
 	allow   string // of a 405
 	// challenge is the value of WWW-Authenticate of a 401.
 	challenge string
-	replay    bool // of something that was proven
-	bare      bool // the sender accepts no body in an answer
+	// acceptEncoding are the content encodings that a 415 would accept.
+	acceptEncoding string
+	replay         bool // of something that was proven
+	bare           bool // the sender accepts no body in an answer
 }
 
 // reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
@@ -38,11 +40,6 @@ func refuseUnknownSource() *refusal {
 
 func refuseMethod(allow string) *refusal {
 	return &refusal{status: http.StatusMethodNotAllowed, result: resultMethod, reason: "method", message: "use " + allow, allow: allow}
-}
-
-func refuseEncoding() *refusal {
-	return &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding",
-		message: "send the body without content encoding"}
 }
 
 func refuseTooLarge(limit int64) *refusal {

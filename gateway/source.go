@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,6 +31,8 @@ type Source struct {
 	// largest one of Options.MaxBody, Provider.MaxBody and, for a form,
 	// Provider.MaxForm.
 	MaxBody int64
+	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
+	Gzip Gzip
 	// Handlers is true when Go handlers are registered for the source: see
 	// outbox.Delivery.Handlers.
 	Handlers bool
@@ -81,8 +84,8 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
 		}
 		src := newSource(s, opts)
-		if src.maxBody > int64(opts.MaxBuffered) {
-			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.maxBody, int64(opts.MaxBuffered))
+		if src.largest() > int64(opts.MaxBuffered) {
+			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.largest(), int64(opts.MaxBuffered))
 		}
 		set[s.Name] = src
 	}
@@ -145,7 +148,7 @@ func (s Source) validate() error {
 			return fmt.Errorf("gateway: source %q, secret %d: %w", s.Name, i+1, err)
 		}
 	}
-	if err := s.ReplayGuard.validate(); err != nil {
+	if err := errors.Join(s.ReplayGuard.validate(), s.Gzip.validate()); err != nil {
 		return fmt.Errorf("gateway: source %q: %w", s.Name, err)
 	}
 	if err := validatePublicURL(s.PublicURL); err != nil {

@@ -36,6 +36,7 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 			Provider:      p,
 			Secrets:       secretsOf(s),
 			MaxBody:       int64(s.MaxBody),
+			Gzip:          gateway.Gzip(s.Gzip),
 			Handlers:      s.Handlers,
 			PublicURL:     public,
 			ReplayGuard:   gateway.ReplayGuard(s.ReplayGuard),

@@ -63,6 +63,9 @@ func (db Database) check(d *decoder) {
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxBodies[name]
+		if c.Sources[name].Gzip != "" {
+			limit *= 2 // as it was sent, and unpacked
+		}
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
 				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))

@@ -23,6 +23,9 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
 	d.among(d.dedupPath(at), "rule of dedup", s.Dedup.Rule, dedups)
 	d.among(at+".quarantine", "setting of the quarantine", s.Quarantine, quarantines)
+	if s.Gzip != "" {
+		d.among(at+".gzip", "setting of gzip", s.Gzip, gzips)
+	}
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
 		c.Positive("dedup_window", s.DedupWindow)
 		if s.Dedup.Rule == DedupID {

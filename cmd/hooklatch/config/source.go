@@ -21,6 +21,10 @@ type Source struct {
 	// Largest body of a delivery. Defaults to what the provider is known to
 	// send, and at least to gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
+	// Accepts bodies with Content-Encoding: gzip, and says what their signature covers:
+	// unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
+	// limits both. The body is stored unpacked. Defaults to refusing them with 415.
+	Gzip string `yaml:"gzip,omitempty"`
 	// Go handlers process the events of this source: its jobs go to a queue
 	// that only processes with handlers work. Defaults to false.
 	Handlers bool `yaml:"handlers,omitempty"`
@@ -103,7 +107,7 @@ func (s Source) Sender() (*provider.Provider, error) {
 	return s.made, s.madeErr
 }
 
-// The values of Source.ReplayGuard, Dedup.Rule and Source.Quarantine.
+// The values of Source.ReplayGuard, Dedup.Rule, Source.Quarantine and Source.Gzip.
 const (
 	ReplayOff    = string(gateway.ReplayOff)
 	ReplayFlag   = string(gateway.ReplayFlag)
@@ -115,10 +119,14 @@ const (
 
 	QuarantineOn  = "on"
 	QuarantineOff = "off"
+
+	GzipUnpacked = string(gateway.GzipUnpacked)
+	GzipSent     = string(gateway.GzipSent)
 )
 
 var (
 	replayGuards = []string{ReplayOff, ReplayFlag, ReplayHold, ReplayRefuse}
 	dedups       = []string{DedupID, DedupContent}
 	quarantines  = []string{QuarantineOn, QuarantineOff}
+	gzips        = []string{GzipUnpacked, GzipSent}
 )

@@ -66,6 +66,7 @@ var refinements = map[string]object{
 	"Options.Tolerance":                {"pattern": `^(off|-?([0-9]+d)?([0-9.]+(ns|us|ms|s|m|h))*)$`},
 	"Source.ReplayGuard":               {"enum": []string{config.ReplayOff, config.ReplayFlag, config.ReplayHold, config.ReplayRefuse}},
 	"Dedup.Rule":                       {"enum": []string{config.DedupID, config.DedupContent}},
+	"Source.Gzip":                      {"enum": []string{config.GzipUnpacked, config.GzipSent}},
 }
 
 // requirements are merged into the schema of a struct.

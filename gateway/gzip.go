@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+// Gzip says what the signature of a body with Content-Encoding: gzip covers. Empty: such
+// a body is refused.
+type Gzip string
+
+// The values of Gzip.
+const (
+	// GzipUnpacked: the signature covers the body as it is after unpacking.
+	GzipUnpacked Gzip = "unpacked"
+	// GzipSent: the signature covers the bytes that were sent.
+	GzipSent Gzip = "sent"
+)
+
+func (g Gzip) validate() error {
+	if g != "" && g != GzipUnpacked && g != GzipSent {
+		return fmt.Errorf("gzip is %q; allowed: %s, %s", string(g), GzipUnpacked, GzipSent)
+	}
+	return nil
+}
+
+// encodingOf is the content encoding of a request, "" for none. Names are
+// case-insensitive, and x-gzip is gzip (RFC 9110, 8.4.1.3).
+func encodingOf(header http.Header) string {
+	var codings []string
+	for _, line := range header["Content-Encoding"] {
+		for coding := range strings.SplitSeq(line, ",") {
+			if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
+				codings = append(codings, coding)
+			}
+		}
+	}
+	if slices.Equal(codings, []string{"x-gzip"}) {
+		return "gzip"
+	}
+	return strings.Join(codings, ", ")
+}
+
+// accepts reports whether the source takes a content encoding.
+func (s *source) accepts(encoding string) bool {
+	return encoding == "" || encoding == "gzip" && s.Gzip != ""
+}
+
+// largest is the memory for the largest body of the source: with gzip it is there twice,
+// as it was sent and unpacked.
+func (s *source) largest() int64 {
+	if s.Gzip != "" {
+		return 2 * s.maxForm
+	}
+	return s.maxForm
+}
+
+// errContentEncoding does not name the encoding: a header may contain anything.
+var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; for gzip, set gzip of the source to unpacked or sent")
+
+// refuseEncoding says which encodings would be accepted (RFC 9110, 15.5.16).
+func refuseEncoding(src *source) *refusal {
+	r := &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding", cause: errContentEncoding,
+		message: "send the body without content encoding; for gzip, set gzip of the source", acceptEncoding: "identity"}
+	if src.Gzip != "" {
+		r.message, r.acceptEncoding = "send the body without content encoding, or with gzip", "gzip, identity"
+	}
+	return r
+}
+
+// unpack returns the request with its body unpacked and without the header that says so;
+// r itself if its body is not encoded. The size is limited while it is unpacked, and
+// memory is reserved before it is allocated.
+func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
+	if encodingOf(r.Header) == "" {
+		return r, nil
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, refuseGzip()
+	}
+	limit := rx.source.limit(r.Header.Get("Content-Type"))
+	room := min(limit, int64(unbudgeted))
+	if !rx.memory.cover(int64(len(r.Body)) + room) {
+		return nil, refuseUnavailable(reasonMemory, nil)
+	}
+	body := make([]byte, 0, room+1) // one byte more: the end is found by reading on
+	for {
+		if len(body) == cap(body) {
+			if room == limit {
+				return nil, refuseTooLarge(limit)
+			}
+			room = nextRoom(room, -1, limit)
+			if !rx.memory.cover(int64(len(r.Body)) + room) {
+				return nil, refuseUnavailable(reasonMemory, nil)
+			}
+			if room > large {
+				rx.gateway.opts.LargeBody()
+			}
+			body = append(make([]byte, 0, room+1), body...)
+		}
+		n, err := packed.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF) && int64(len(body)) > limit:
+			return nil, refuseTooLarge(limit)
+		case errors.Is(err, io.EOF):
+			inside := *r
+			inside.Body, inside.Header = body, r.Header.Clone()
+			inside.Header.Del("Content-Encoding")
+			return &inside, nil
+		case err != nil:
+			return nil, refuseGzip()
+		}
+	}
+}
+
+func refuseGzip() *refusal {
+	return refuseUnusable(&provider.EventError{Unreadable: true, Message: "the body is not gzip, or is cut short"})
+}
