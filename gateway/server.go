@@ -40,6 +40,9 @@ func (g *Gateway) fallback(err error, c echo.Context) {
 	if refused, ok := errors.AsType[*echo.HTTPError](err); ok {
 		status = refused.Code
 	}
+	if status == http.StatusNotFound {
+		g.observeUnknownPath(c)
+	}
 	hangUpOnUnreadBody(c)
 	_ = writeError(c, status, http.StatusText(status)) // the peer is gone
 }
