@@ -28,7 +28,17 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	if s.IsZero() {
 		return nil, ErrEmptySecret
 	}
-	key, err := k.Encoding.Decode(strings.TrimPrefix(s.Reveal(), k.Prefix))
+	text := s.Reveal()
+	if k.Prefix == whsecPrefix { // Supabase shows v1,whsec_...
+		if tagged, ok := strings.CutPrefix(text, "v1,"); ok && strings.HasPrefix(tagged, k.Prefix) {
+			text = tagged
+		}
+	}
+	key, err := k.Encoding.Decode(strings.TrimPrefix(text, k.Prefix))
+	if err != nil && k.Prefix == whsecPrefix {
+		return nil, fmt.Errorf("the secret is not %s, also without whsec_ or v1,whsec_ before it: %w; if the sender takes the text itself "+
+			"for the key (as with polar_whs_...), write secret_encoding: raw where the provider has it", k.Encoding, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the secret is not %s: %w", k.Encoding, err)
 	}
