@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -129,11 +130,33 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
-	acceptances, err := o.acceptBatch(ctx, tx, []arrival{a})
+	acceptances, err := o.acceptInside(ctx, tx, a)
 	if err != nil {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	return acceptances[0], nil
+}
+
+// maxTriesInside is how often acceptInside tries.
+const maxTriesInside = 5
+
+// acceptInside is acceptBatch for one arrival in a transaction of the caller, which
+// cannot be tried again. Where a concurrent transaction may make that necessary, each
+// try has a savepoint.
+func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (acceptances []Acceptance, err error) {
+	if a.ContentWindow <= 0 {
+		return o.acceptBatch(ctx, tx, []arrival{a})
+	}
+	for range maxTriesInside {
+		err = pgx.BeginFunc(ctx, tx, func(savepoint pgx.Tx) error {
+			acceptances, err = o.acceptBatch(ctx, savepoint, []arrival{a})
+			return err
+		})
+		if !errors.Is(err, commit.ErrTryAgain) {
+			break
+		}
+	}
+	return acceptances, err
 }
 
 // acceptBatch is T1 for all deliveries of a batch. Equal keys inside the batch
@@ -154,20 +177,27 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 			if _, twice := first[ref]; twice {
 				continue
 			}
-			if _, repeats := guards.repeats[[2]int{i, j}]; repeats || guards.replayed[i].action == ReplayRefuse {
+			action := guards.replayed[i].action
+			if action == ReplayRefuse || !guards.admit(batch, eventAt{i, j}, action == ReplayHold) {
 				shut[ref] = true
 				continue
 			}
 			first[ref] = rows.add(a, j, guards.replayed[i])
 		}
 	}
+	if err := o.moveWindows(ctx, tx, batch, guards.contentWindows); err != nil {
+		return nil, err
+	}
 	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
+		return nil, err
+	}
+	if err := guards.requireOpeners(batch, rows, first); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("accept.events_inserted"); err != nil {
 		return nil, fmt.Errorf("%w: %w", commit.ErrTryAgain, err)
 	}
-	known, err := o.knownEvents(ctx, tx, rows, first, shut)
+	known, err := o.knownEvents(ctx, tx, rows, first, shut, guards.known)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +233,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 			ReplaySuspect: replay.action != "", ContentDiffers: replay.differs,
 		}
 		stands, found := known[e.EventRef]
-		repeats, isRepeat := guards.repeats[[2]int{i, j}]
+		repeats, isRepeat := guards.repeats[eventAt{i, j}]
 		switch {
 		case replay.differs && replay.action == ReplayRefuse:
 			e.Status, stands = Refused, knownEvent{}
@@ -217,6 +247,9 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
 			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
+			if stands.receivedAt.IsZero() {
+				stands.receivedAt = known[identity.EventRef{Source: a.Source, EventID: repeats.id}].receivedAt
+			}
 		default:
 			e.Status = Refused
 		}
@@ -229,6 +262,9 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 
 // insertEvents stores what is new, with its jobs, and fills in when it was received.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
+	if len(rows.events) == 0 {
+		return nil
+	}
 	accept := o.storing(rows, batch)
 	result, err := accept.Query(ctx, tx)
 	if err != nil {
@@ -260,32 +296,22 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 // knownEvents returns the acceptance that stands for every key of the batch:
 // its own for the new ones, that of an earlier delivery, or of an earlier try
 // of this transaction, for the others. Keys that a guard keeps out may or may
-// not be known.
-func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool) (map[identity.EventRef]knownEvent, error) {
-	known := make(map[identity.EventRef]knownEvent, len(first))
-	older := slices.Collect(maps.Keys(shut))
+// not be known; those that before contains were looked up already.
+func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool, before map[identity.EventRef]knownEvent) (map[identity.EventRef]knownEvent, error) {
+	known := make(map[identity.EventRef]knownEvent, len(first)+len(before))
+	maps.Copy(known, before)
+	for ref := range before {
+		delete(shut, ref)
+	}
 	for ref, i := range first {
 		if rows.receivedAt[i].IsZero() {
-			older = append(older, ref)
+			shut[ref] = true
 			continue
 		}
 		known[ref] = knownEvent{acceptanceID: rows.events[i].AcceptanceID, receivedAt: rows.receivedAt[i], hash: rows.events[i].PayloadHash}
 	}
-	if len(older) == 0 {
-		return known, nil
-	}
-	result, err := o.sql.KnownEvents.With(knownEvents{Events: older}).Query(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("look up known events: %w", err)
-	}
-	var ref identity.EventRef
-	var k knownEvent
-	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
-		known[ref] = k
-		k.hash = nil // the next row gets bytes of its own
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look up known events: %w", err)
+	if err := o.lookUpEvents(ctx, tx, shut, known); err != nil {
+		return nil, err
 	}
 	for ref := range first {
 		if _, found := known[ref]; !found {
@@ -294,4 +320,25 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 		}
 	}
 	return known, nil
+}
+
+// lookUpEvents adds to known those of refs that are stored.
+func (o *Outbox) lookUpEvents(ctx context.Context, tx pgx.Tx, refs map[identity.EventRef]bool, known map[identity.EventRef]knownEvent) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	result, err := o.sql.KnownEvents.With(knownEvents{Events: slices.Collect(maps.Keys(refs))}).Query(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("look up known events: %w", err)
+	}
+	var ref identity.EventRef
+	var k knownEvent
+	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
+		known[ref] = k
+		k.hash = nil // the next row gets bytes of its own
+		return nil
+	}); err != nil {
+		return fmt.Errorf("look up known events: %w", err)
+	}
+	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,9 +23,7 @@ type guards struct {
 	// replayed is what becomes of the arrivals, by index, whose proof came
 	// before.
 	replayed map[int]verdict
-	// repeats are the events, by index of arrival and event, whose content is
-	// that of another event.
-	repeats map[[2]int]repeated
+	contentWindows
 }
 
 // verdict is what a replay guard says of an arrival; the zero value of one that
@@ -56,13 +52,6 @@ func hashed(content []byte) []byte {
 	return sum[:]
 }
 
-// repeated is the event whose content another one repeats.
-type repeated struct {
-	id           identity.EventID
-	acceptanceID uuid.UUID
-	acceptedAt   time.Time
-}
-
 // guard writes the guards of the batch. They come before the events, in every
 // transaction, so that two of them cannot deadlock.
 func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards, error) {
@@ -71,7 +60,7 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	if g.replayed, err = o.guardReplays(ctx, tx, batch); err != nil {
 		return guards{}, err
 	}
-	if g.repeats, err = o.guardContent(ctx, tx, batch, g.replayed); err != nil {
+	if g.contentWindows, err = o.openWindows(ctx, tx, batch, g.replayed); err != nil {
 		return guards{}, err
 	}
 	return g, nil
@@ -91,18 +80,6 @@ type proofRow struct {
 }
 
 type replayGuard struct{ Proofs []proofRow }
-
-type windowRow struct {
-	contentKey
-
-	EventID       identity.EventID
-	AcceptanceID  uuid.UUID
-	WindowSeconds float64
-}
-
-type contentGuard struct{ Contents []windowRow }
-
-type contentGuards struct{ Contents []contentKey }
 
 func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (map[int]verdict, error) {
 	var proofs []proofRow
@@ -155,95 +132,4 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 type knownProof struct {
 	deliveryID uuid.UUID
 	content    []byte // SHA-256; nil when it was not remembered
-}
-
-// guardContent opens windows for the content of the batch's events. A refused
-// arrival opens none, since what it would stand for is not stored, nor does a
-// held one, which may never be dispatched; but it may repeat what is open.
-func (o *Outbox) guardContent(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (map[[2]int]repeated, error) {
-	var windows []windowRow
-	var asked []contentKey
-	events := make(map[guardKey]*sameContent)
-	for i, a := range batch {
-		action := replayed[i].action
-		if a.ContentWindow <= 0 || action == ReplayRefuse {
-			continue
-		}
-		for j, in := range a.Events {
-			key := guardKey{source: a.Source, hash: [sha256.Size]byte(a.hashes[j])}
-			same := events[key]
-			if same == nil {
-				same = new(sameContent)
-				events[key] = same
-			}
-			if action == ReplayHold {
-				same.held = append(same.held, [2]int{i, j})
-				continue
-			}
-			same.open = append(same.open, [2]int{i, j})
-			if len(same.open) > 1 {
-				continue
-			}
-			content := contentKey{Source: a.Source, Hash: a.hashes[j]}
-			asked = append(asked, content)
-			windows = append(windows, windowRow{
-				contentKey: content, EventID: in.ID, AcceptanceID: a.acceptanceIDs[j], WindowSeconds: a.ContentWindow.Seconds(),
-			})
-		}
-	}
-	if len(events) == 0 {
-		return nil, nil
-	}
-	rows, err := o.sql.ContentGuard.With(contentGuard{Contents: windows}).Query(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("guard against repeated content: %w", err)
-	}
-	opened, err := collectGuards(rows)
-	if err != nil {
-		return nil, fmt.Errorf("guard against repeated content: %w", err)
-	}
-	for key, same := range events {
-		if len(same.open) == 0 {
-			asked = append(asked, contentKey{Source: key.source, Hash: bytes.Clone(key.hash[:])})
-		}
-	}
-	if rows, err = o.sql.ContentGuards.With(contentGuards{Contents: asked}).Query(ctx, tx); err != nil {
-		return nil, fmt.Errorf("look up repeated content: %w", err)
-	}
-	repeats := make(map[[2]int]repeated)
-	var source identity.Source
-	var hash []byte
-	var r repeated
-	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &r.id, &r.acceptanceID, &r.acceptedAt}, func() error {
-		key := guardKey{source: source, hash: [sha256.Size]byte(hash)}
-		same := events[key]
-		if opened[key] {
-			same.open = same.open[1:] // the first stands
-		}
-		for _, at := range slices.Concat(same.open, same.held) {
-			repeats[at] = r
-		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look up repeated content: %w", err)
-	}
-	return repeats, nil
-}
-
-// sameContent are the events of a batch with one content, by index of arrival
-// and event.
-type sameContent struct {
-	open [][2]int // may open a window
-	held [][2]int // may not
-}
-
-func collectGuards(rows pgx.Rows) (map[guardKey]bool, error) {
-	found := make(map[guardKey]bool)
-	var source identity.Source
-	var hash []byte
-	_, err := pgx.ForEachRow(rows, []any{&source, &hash}, func() error {
-		found[guardKey{source: source, hash: [sha256.Size]byte(hash)}] = true
-		return nil
-	})
-	return found, err
 }

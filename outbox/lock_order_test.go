@@ -151,7 +151,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 					}
 					batch = append(batch, a)
 				}
-				_, err := b.guardContent(ctx, tx, batch, nil)
+				_, err := b.openWindows(ctx, tx, batch, nil)
 				return err
 			}
 		}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,18 +72,40 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
+	// counted waits until that many duplicates are, which happens after the answer.
+	counted := func(ctx context.Context, duplicates int) {
+		soon(t, func() bool {
+			var noted int
+			err := b.of.admin.QueryRow(ctx, `SELECT COALESCE(sum(duplicates), 0) FROM hooklatch.processed_events WHERE starts_with(event_id, $1)`, prefix).Scan(&noted)
+			return err == nil && noted == duplicates
+		})
+	}
 	b.step(t, batch, accept)
 	b.step(t, batch, func(ctx context.Context) error {
 		if err := accept(ctx); err != nil {
 			return err
 		}
-		soon(t, func() bool {
-			var noted int
-			err := b.of.admin.QueryRow(ctx, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates > 0 AND starts_with(event_id, $1)`, prefix).Scan(&noted)
-			return err == nil && noted == batch
-		})
+		counted(ctx, batch)
 		return nil
 	})
+	repeating := func(duplicates int, parts ...string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			defer counted(ctx, duplicates)
+			return atOnce(batch, func(i int) error {
+				d := delivery("stripe")
+				d.ContentWindow = time.Hour
+				for n, part := range parts {
+					id, content, _ := strings.Cut(part, " ")
+					d.Events = append(d.Events, Incoming{ID: identity.EventID(fmt.Sprint(prefix, id, i)), Type: "invoice.paid"})
+					d.Events[n].Part = fmt.Appendf(nil, `{"id":"%s%s%d"}`, prefix, content, i)
+				}
+				_, err := b.Accept(ctx, d)
+				return err
+			})
+		}
+	}
+	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is known
+	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // a window that is moved
 }
 
 func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int) identity.EventRef) {

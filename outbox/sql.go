@@ -28,6 +28,7 @@ type statements struct {
 	KeepSenderKeys      statement.Of[keepSenderKeys]
 	KnownEvents         statement.Of[knownEvents]
 	MakePartitions      statement.Of[makePartitions]
+	MoveContentGuards   statement.Of[moveContentGuards]
 	NoteDuplicates      statement.Of[noteDuplicates]
 	NoteRetries         statement.Of[noteRetries]
 	ReplayGuard         statement.Of[replayGuard]

@@ -1,6 +1,6 @@
--- Opens a window for each content that has none, in key order, before any event
--- is inserted. No row for one means that its window is still open: the row lock
--- decides between two gateways. A retry of the same acceptance gets its own back.
+-- Opens a tentative window for each content that has none, in key order, before any
+-- event is inserted. No row for one means that its window is still open. The row lock
+-- decides between two gateways.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, now(), now() + make_interval(secs => g.window_seconds)
 FROM :contents AS g (source text, hash bytea, event_id text, acceptance_id uuid, window_seconds float8)
@@ -12,5 +12,4 @@ SET
     accepted_at = EXCLUDED.accepted_at,
     expires_at = EXCLUDED.expires_at
 WHERE open.expires_at <= now()
-    OR open.acceptance_id = EXCLUDED.acceptance_id
 RETURNING source, hash

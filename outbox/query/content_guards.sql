@@ -1,4 +1,6 @@
--- The events whose content windows are open.
+-- The events whose content windows are open. A window without its event counts for
+-- nothing: what repeats it would be stored nowhere. So do the tentative windows of this
+-- transaction, whose events are not stored yet.
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, g.accepted_at
 FROM :contents AS known (source text, hash bytea)
 CROSS JOIN LATERAL (
@@ -8,4 +10,12 @@ CROSS JOIN LATERAL (
         AND g.hash = known.hash
     OFFSET 0 -- each by a look-up of its own
 ) AS g
+CROSS JOIN LATERAL (
+    SELECT
+    FROM hooklatch.processed_events AS p
+    WHERE p.source = g.source
+        AND p.event_id = g.event_id
+        AND p.acceptance_id = g.acceptance_id
+    OFFSET 0
+) AS stored
 WHERE g.expires_at > now()

@@ -25,6 +25,10 @@ SELECT
     CASE WHEN turn IN (0, 6) THEN 'received' WHEN turn = 5 THEN 'held' ELSE 'dispatched' END, CASE WHEN turn NOT IN (0, 5, 6) THEN now() END
 FROM filled;
 
+INSERT INTO hooklatch.content_guards (source, hash, event_id, acceptance_id, accepted_at, expires_at)
+SELECT 'stripe', sha256(id::bytea), id, delivery_id, received_at, received_at + interval '1 day'
+FROM filled;
+
 INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
 SELECT delivery_id, received_at, 'stripe', '{}', 'application/json', '{}'
 FROM filled;

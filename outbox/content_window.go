@@ -1,0 +1,215 @@
+package outbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// eventAt is the place of an event in a batch.
+type eventAt struct{ arrival, event int }
+
+// repeated is the stored event whose content another event repeats.
+type repeated struct {
+	id           identity.EventID
+	acceptanceID uuid.UUID
+	acceptedAt   time.Time // zero for an event of the same batch
+}
+
+// contentWindows are the windows of the contents of a batch. Only a stored event
+// opens a window: whatever repeats its content within that window is acknowledged
+// and not stored. The zero value is that of a batch without windows.
+type contentWindows struct {
+	// known are the events with a window that were stored before this batch.
+	known map[identity.EventRef]knownEvent
+	// tentative are the windows that this transaction opened before it could tell
+	// which of its events are new.
+	tentative map[guardKey]eventAt
+	// open are the open windows of stored events, including those of this batch.
+	open map[guardKey]repeated
+	// openers are the new events of this batch that open a window.
+	openers map[guardKey]eventAt
+	// repeats are the events that repeat the content of another one.
+	repeats map[eventAt]repeated
+}
+
+type windowRow struct {
+	contentKey
+
+	EventID       identity.EventID
+	AcceptanceID  uuid.UUID
+	WindowSeconds float64 // zero closes the window
+}
+
+type contentGuard struct{ Contents []windowRow }
+
+type contentGuards struct{ Contents []contentKey }
+
+type moveContentGuards struct{ Contents []windowRow }
+
+func (a arrival) contentKey(j int) guardKey {
+	return guardKey{source: a.Source, hash: [sha256.Size]byte(a.hashes[j])}
+}
+
+func (a arrival) window(j int) windowRow {
+	return windowRow{
+		contentKey: contentKey{Source: a.Source, Hash: a.hashes[j]}, EventID: a.Events[j].ID,
+		AcceptanceID: a.acceptanceIDs[j], WindowSeconds: a.ContentWindow.Seconds(),
+	}
+}
+
+// openWindows opens a tentative window for each content that an event of the batch
+// may bring first, which locks the content against concurrent transactions, and reads
+// the windows that are open already. An event whose id is stored opens none: its body
+// is not stored. Neither does a refused event, nor a held one, which may never be
+// dispatched.
+func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
+	var at []eventAt
+	refs := make(map[identity.EventRef]bool)
+	for i, a := range batch {
+		if a.ContentWindow <= 0 || replayed[i].action == ReplayRefuse {
+			continue
+		}
+		for j, in := range a.Events {
+			at = append(at, eventAt{i, j})
+			refs[identity.EventRef{Source: a.Source, EventID: in.ID}] = true
+		}
+	}
+	if len(at) == 0 {
+		return contentWindows{}, nil
+	}
+	w := contentWindows{
+		known: make(map[identity.EventRef]knownEvent), tentative: make(map[guardKey]eventAt),
+		openers: make(map[guardKey]eventAt), repeats: make(map[eventAt]repeated),
+	}
+	if err := o.lookUpEvents(ctx, tx, refs, w.known); err != nil {
+		return contentWindows{}, err
+	}
+	first := make(map[guardKey]eventAt)
+	asked := make(map[guardKey]bool)
+	var windows []windowRow
+	var contents []contentKey
+	for _, e := range at {
+		a := batch[e.arrival]
+		if _, known := w.known[identity.EventRef{Source: a.Source, EventID: a.Events[e.event].ID}]; known {
+			continue
+		}
+		key := a.contentKey(e.event)
+		if !asked[key] {
+			asked[key] = true
+			contents = append(contents, contentKey{Source: a.Source, Hash: a.hashes[e.event]})
+		}
+		if _, found := first[key]; !found && replayed[e.arrival].action != ReplayHold {
+			first[key] = e
+			windows = append(windows, a.window(e.event))
+		}
+	}
+	if len(windows) > 0 {
+		rows, err := o.sql.ContentGuard.With(contentGuard{Contents: windows}).Query(ctx, tx)
+		if err != nil {
+			return contentWindows{}, fmt.Errorf("guard against repeated content: %w", err)
+		}
+		var key guardKey
+		var hash []byte
+		if _, err := pgx.ForEachRow(rows, []any{&key.source, &hash}, func() error {
+			key.hash = [sha256.Size]byte(hash)
+			w.tentative[key] = first[key]
+			return nil
+		}); err != nil {
+			return contentWindows{}, fmt.Errorf("guard against repeated content: %w", err)
+		}
+	}
+	var err error
+	w.open, err = o.readWindows(ctx, tx, contents)
+	return w, err
+}
+
+// readWindows returns the open windows of stored events.
+func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentKey) (map[guardKey]repeated, error) {
+	open := make(map[guardKey]repeated)
+	if len(contents) == 0 {
+		return open, nil
+	}
+	rows, err := o.sql.ContentGuards.With(contentGuards{Contents: contents}).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("look up repeated content: %w", err)
+	}
+	var key guardKey
+	var hash []byte
+	var r repeated
+	if _, err := pgx.ForEachRow(rows, []any{&key.source, &hash, &r.id, &r.acceptanceID, &r.acceptedAt}, func() error {
+		key.hash = [sha256.Size]byte(hash)
+		open[key] = r
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look up repeated content: %w", err)
+	}
+	return open, nil
+}
+
+// admit reports whether event j of arrival i may be stored, as far as windows have a
+// say. It is asked in the order of the batch, once for each id until one is admitted.
+func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
+	a := batch[at.arrival]
+	if a.ContentWindow <= 0 {
+		return true
+	}
+	id := a.Events[at.event].ID
+	if _, known := w.known[identity.EventRef{Source: a.Source, EventID: id}]; known {
+		return false
+	}
+	key := a.contentKey(at.event)
+	if r, open := w.open[key]; open {
+		w.repeats[at] = r
+		return false
+	}
+	if !held {
+		w.open[key] = repeated{id: id, acceptanceID: a.acceptanceIDs[at.event]}
+		w.openers[key] = at
+	}
+	return true
+}
+
+// moveWindows gives each tentative window to the event that is stored, or closes it,
+// and replaces windows whose event is not stored. Most batches have neither.
+func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
+	var windows []windowRow
+	for key, at := range w.tentative {
+		if _, opened := w.openers[key]; !opened {
+			closed := batch[at.arrival].window(at.event)
+			closed.WindowSeconds = 0
+			windows = append(windows, closed)
+		}
+	}
+	for key, at := range w.openers {
+		if tentative, opened := w.tentative[key]; !opened || tentative != at {
+			windows = append(windows, batch[at.arrival].window(at.event))
+		}
+	}
+	if len(windows) == 0 {
+		return nil
+	}
+	if _, err := o.sql.MoveContentGuards.With(moveContentGuards{Contents: windows}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("move guards against repeated content: %w", err)
+	}
+	return nil
+}
+
+// requireOpeners fails if an event that opened a window was stored by a concurrent
+// transaction, perhaps with another body. The next try knows that event.
+func (w contentWindows) requireOpeners(batch []arrival, rows *acceptRows, first map[identity.EventRef]int) error {
+	for _, at := range w.openers {
+		a := batch[at.arrival]
+		if row := first[identity.EventRef{Source: a.Source, EventID: a.Events[at.event].ID}]; rows.receivedAt[row].IsZero() {
+			return fmt.Errorf("guard against repeated content: %w", commit.ErrTryAgain)
+		}
+	}
+	return nil
+}

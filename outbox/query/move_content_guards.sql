@@ -1,0 +1,11 @@
+-- Gives windows that this transaction has locked to the events that open them, or
+-- closes them.
+UPDATE hooklatch.content_guards AS g
+SET
+    event_id = c.event_id,
+    acceptance_id = c.acceptance_id,
+    accepted_at = now(),
+    expires_at = now() + make_interval(secs => c.window_seconds)
+FROM :contents AS c (source text, hash bytea, event_id text, acceptance_id uuid, window_seconds float8)
+WHERE g.source = ANY (ARRAY[c.source])
+    AND g.hash = c.hash
