@@ -46,6 +46,9 @@ type call struct {
 	made     bool          // false: nothing was sent
 	outcome  destination.Outcome
 	duration time.Duration
+
+	abandoned bool      // the sender did not return
+	notBefore time.Time // when another attempt may begin; zero: whenever it is due
 }
 
 func (unanswered) granted() bool { return false }
@@ -65,7 +68,7 @@ func (c call) settlement(l *lane, t task, ownFault bool) ledger.Settlement {
 		ResponseStatus:  c.outcome.Status,
 		ResponseExcerpt: c.outcome.Excerpt,
 		Error:           errorText(c.outcome.Err),
-		RetryIn:         l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil),
+		RetryIn:         max(l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil), time.Until(c.notBefore)),
 		GiveUp:          usedUp || c.outcome.NeedsPerson,
 		Unauthorized:    isUnauthorized(c.outcome.Status),
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,

@@ -43,6 +43,7 @@ type attempter struct {
 	routes    *atomic.Pointer[route.Table]
 	telemetry *telemetry
 	trip      func(ctx context.Context, l *lane, reason string) // pauses a destination
+	patience  time.Duration                                     // senderPatience, or less in tests
 }
 
 // eventReader loads an event with its body.
@@ -61,7 +62,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	}
 	if planted.Is(planted.ExternalCallBeforeCommit) {
 		return a.runInTx(ctx, l, func(ctx context.Context, _ pgx.Tx, e *ledger.Effect) (destination.Outcome, error) {
-			return send(ctx, l, e), nil
+			return a.send(ctx, l, *e), nil
 		}, t, claim)
 	}
 	return a.runClaim(ctx, l, t, claim)
@@ -110,12 +111,16 @@ func (a *attempter) runInTx(ctx context.Context, l *lane, run inTx, t task, clai
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
+		if last.abandoned { // and its connection is lost: it is not made a second time
+			last.effect = e
+			return last.settlement(l, t, false), last.outcome.Err
+		}
 		began := time.Now()
-		outcome, broken := runStatement(ctx, run, tx, &e)
+		outcome, broken := a.runStatement(ctx, l, run, tx, e)
 		if broken != nil {
 			outcome = destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: broken}
 		}
-		last = call{effect: e, made: true, outcome: outcome, duration: time.Since(began)}
+		last = call{effect: e, made: true, abandoned: isAbandoned(broken), outcome: outcome, duration: time.Since(began)}
 		return last.settlement(l, t, false), broken
 	})
 	if err != nil || claimed.Status != ledger.ClaimGranted || span == nil {
@@ -169,9 +174,9 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 	began := time.Now()
 	if effect.Request.Late {
 		// Refetching has a time-out of its own, and sends nothing.
-		fixed, out := a.render(ctx, effect)
+		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
-			return call{effect: effect, outcome: *out, duration: time.Since(began)}
+			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
 		}
 		effect = fixed
 	}
@@ -182,7 +187,11 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 	if err := failpoint.Hit("effect.before_call"); err != nil {
 		return call{effect: effect, outcome: notSent(err), duration: time.Since(began)}
 	}
-	out := send(ctx, l, &effect)
+	out := a.send(ctx, l, effect)
+	if isAbandoned(out.Err) {
+		// Its request may still be on the wire: no other attempt begins within the lease.
+		return call{effect: effect, made: true, abandoned: true, outcome: out, duration: time.Since(began), notBefore: leaseEnds}
+	}
 	if err := failpoint.Hit("effect.answered"); err != nil {
 		out = destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: err}
 	}
@@ -193,45 +202,33 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 // of today, and commits it before anything is sent: this and all later attempts
 // send the same (I7). It returns the outcome of an attempt that has nothing to
 // send.
-func (a *attempter) render(ctx context.Context, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
+func (a *attempter) render(ctx context.Context, l *lane, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {
 		out := notSent(fmt.Errorf("load event: %w", err))
 		return effect, &out
 	}
-	request, out := a.routes.Load().Render(ctx, event, &effect)
-	if out != nil {
-		return effect, out
+	type rendered struct {
+		request ledger.Request
+		out     *destination.Outcome
 	}
-	fixed, err := a.ledger.FixRequest(ctx, effect, request)
+	made, err := callSender(ctx, l, bounds{refetchSlack, a.patience}, func(ctx context.Context) (made rendered) {
+		of := effect // of its own: an abandoned sender may still read it
+		made.request, made.out = a.routes.Load().Render(ctx, event, &of)
+		return made
+	})
+	if err != nil {
+		out := notSent(err)
+		return effect, &out
+	}
+	if made.out != nil {
+		return effect, made.out
+	}
+	fixed, err := a.ledger.FixRequest(ctx, effect, made.request)
 	if err != nil {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("keep rendered request: %w", err)}
 	}
 	return fixed, nil
-}
-
-// send bounds the call. A panic of the sender may have come after the request
-// was on the wire.
-func send(ctx context.Context, l *lane, effect *ledger.Effect) (out destination.Outcome) {
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
-	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			out = destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: newPanicError(v)}
-		}
-	}()
-	return l.Sender.Send(ctx, effect)
-}
-
-// runStatement turns a panic of the sender into a broken transaction, which is
-// rolled back.
-func runStatement(ctx context.Context, run inTx, tx pgx.Tx, e *ledger.Effect) (out destination.Outcome, broken error) {
-	defer func() {
-		if v := recover(); v != nil {
-			broken = newPanicError(v)
-		}
-	}()
-	return run(ctx, tx, e)
 }
 
 // settle records the outcome even when the job's time is over: what is not
@@ -266,10 +263,17 @@ func (a *attempter) end(ctx context.Context, l *lane, t task, span trace.Span, e
 	a.telemetry.countEffect(ctx, l, &e.effect, outcome)
 	a.telemetry.tally.effect(&e.effect, outcome, e.duration)
 	a.telemetry.logAttempt(ctx, t, e.call, outcome, err)
+	if e.abandoned {
+		a.telemetry.countAbandoned(ctx, l, &e.effect)
+	}
 	// A stop of this process is no fault of the destination, and the probe's job
 	// deals with probes.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
-		if reason := l.breaker.record(e.outcome, e.refusedFor()); reason != "" {
+		reason := l.breaker.record(e.outcome, e.refusedFor())
+		if reason == "" && e.abandoned && l.stuck() && !l.Breaker.Off {
+			reason = fmt.Sprintf("%d attempts were abandoned and have not returned", l.abandoned.Load())
+		}
+		if reason != "" {
 			a.trip(ctx, l, reason)
 		}
 	}

@@ -49,6 +49,18 @@ func (t *telemetry) beginEffects(destination string) {
 	} {
 		t.effects.Add(context.Background(), 0, runAttributes(attrDestination, destination, string(state), true))
 	}
+	t.abandoned.Add(context.Background(), 0, metric.WithAttributes(attribute.String(attrDestination, destination)))
+}
+
+// countAbandoned counts and logs an attempt whose sender did not return.
+func (t *telemetry) countAbandoned(ctx context.Context, l *lane, effect *ledger.Effect) {
+	t.abandoned.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
+	t.tally.abandoned(l.Name)
+	t.logger.LogAttrs(ctx, slog.LevelWarn, "attempt abandoned: its sender did not return",
+		slog.String(logkey.Destination, l.Name),
+		slog.String(logkey.EffectKey, effect.IdempotencyKey),
+		slog.Int(logkey.Attempt, effect.Attempt),
+		slog.Int64(logkey.Count, l.abandoned.Load()))
 }
 
 // countEffect counts how a run for an effect ended.

@@ -41,6 +41,8 @@ type lane struct {
 	births  atomic.Int64 // slots of effects that are attempted as soon as they are dispatched
 	waiting atomic.Int64 // runs that wait for one of those
 	lateAt  atomic.Int64 // when a job came last that was late, in Unix nanoseconds
+
+	abandoned atomic.Int64 // calls that were abandoned and have not returned; they hold no slot
 }
 
 // takeTokens is outbox.Outbox.TakeTokens.
@@ -79,6 +81,9 @@ func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Time
 // if, it returns nil. Its error ends the run: it is a snooze, or that of ctx.
 func (l *lane) enter(ctx context.Context) error {
 	l.arrived.Add(1)
+	if l.stuck() {
+		return river.JobSnooze(noSlotSnooze)
+	}
 	select {
 	case l.slots <- struct{}{}:
 	default:
@@ -126,7 +131,7 @@ func (l *lane) noteWait(waited time.Duration) {
 // whether one was free: while a job waits, here or behind others in the queue, the next
 // slot is that job's. Whoever has it must call endBirth.
 func (l *lane) beginBirth(now time.Time) bool {
-	if l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
+	if l.stuck() || l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
 		return false
 	}
 	l.births.Add(1)
@@ -146,7 +151,7 @@ func (l *lane) endBirth() {
 
 // room is how many more runs of the destination could begin now.
 func (l *lane) room(now time.Time) int {
-	if now.UnixNano() < l.noToken.Load() {
+	if l.stuck() || now.UnixNano() < l.noToken.Load() {
 		return 0
 	}
 	return cap(l.slots) - len(l.slots)

@@ -65,6 +65,11 @@ func (t *tally) dispatched(source identity.Source, outcome inbox.Outcome) {
 	t.counts.Of(minutes.OfSource, string(source), what).Add(1)
 }
 
+// abandoned counts an attempt whose sender did not return.
+func (t *tally) abandoned(destination string) {
+	t.counts.Of(minutes.OfDestination, destination, minutes.Abandoned).Add(1)
+}
+
 // handler counts a run of a handler.
 func (t *tally) handler(source identity.Source, first bool, outcome string, took time.Duration) {
 	t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)

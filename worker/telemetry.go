@@ -59,6 +59,7 @@ type telemetry struct {
 	reconciled     metric.Int64Counter
 	deleted        metric.Int64Counter
 	trips          metric.Int64Counter
+	abandoned      metric.Int64Counter
 	checks         metric.Int64Counter
 	effectDuration metric.Float64Histogram
 	queueWait      metric.Float64Histogram
@@ -80,6 +81,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs enqueued again because none was left, by kind."),
 		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Rows that were past their time and deleted, by kind and source; of days an estimate."),
 		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process found a destination down and paused it, by destination."),
+		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose sender did not return within its time-out and 5 seconds, by destination."),
 		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks of the configuration, by check and outcome."),
 		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
 		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),

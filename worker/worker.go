@@ -109,7 +109,7 @@ func New(opts Options) (*Worker, error) {
 	}
 	w.putRouting(routing)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
-	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip}
+	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip, patience: senderPatience}
 	w.births = newBirths(w.attempts, w.lanes, &w.running)
 	return w, nil
 }

@@ -27,6 +27,7 @@ const (
 	Done        What = "done"         // those that ended as done
 	Dispatched  What = "dispatched"   // events that a route or a handler wanted
 	Skipped     What = "skipped"      // events that no route and no handler wanted
+	Abandoned   What = "abandoned"    // those whose sender did not return
 )
 
 // Refused are requests that got no 2xx, by reason: one of a fixed set.

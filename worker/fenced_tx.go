@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// fencedTx is the transaction of a statement that may be abandoned. Its methods are
+// called by the sender's goroutine, and by no other once abandon has returned: what
+// rolls the transaction back has it for itself.
+type fencedTx struct {
+	tx   pgx.Tx
+	wire net.Conn
+
+	mu        sync.Mutex // held while the sender uses tx
+	abandoned bool
+}
+
+var _ pgx.Tx = (*fencedTx)(nil)
+
+func newFencedTx(tx pgx.Tx) *fencedTx { return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn()} }
+
+// abandon closes the connection, which ends what the sender waits for there, and takes
+// the transaction from the sender. The rollback finds the connection closed.
+func (f *fencedTx) abandon() {
+	_ = f.wire.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.abandoned = true
+}
+
+// enter begins a use of the transaction, which ends when the caller unlocks mu.
+func (f *fencedTx) enter() pgx.Tx {
+	f.mu.Lock()
+	if f.abandoned { // this panic ends the sender's goroutine; the caller unlocks
+		panic("the transaction was used after its attempt was abandoned")
+	}
+	return f.tx
+}
+
+// Begin implements pgx.Tx.
+func (f *fencedTx) Begin(ctx context.Context) (pgx.Tx, error) {
+	defer f.mu.Unlock()
+	return f.enter().Begin(ctx)
+}
+
+// Commit implements pgx.Tx.
+func (f *fencedTx) Commit(ctx context.Context) error {
+	defer f.mu.Unlock()
+	return f.enter().Commit(ctx)
+}
+
+// Rollback implements pgx.Tx.
+func (f *fencedTx) Rollback(ctx context.Context) error {
+	defer f.mu.Unlock()
+	return f.enter().Rollback(ctx)
+}
+
+// CopyFrom implements pgx.Tx. It does not hold mu: rows may never return.
+func (f *fencedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	tx := f.enter()
+	f.mu.Unlock()
+	return tx.CopyFrom(ctx, table, columns, rows)
+}
+
+// SendBatch implements pgx.Tx.
+func (f *fencedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	defer f.mu.Unlock()
+	return f.enter().SendBatch(ctx, b)
+}
+
+// LargeObjects implements pgx.Tx.
+func (f *fencedTx) LargeObjects() pgx.LargeObjects {
+	defer f.mu.Unlock()
+	return f.enter().LargeObjects()
+}
+
+// Prepare implements pgx.Tx.
+func (f *fencedTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	defer f.mu.Unlock()
+	return f.enter().Prepare(ctx, name, sql)
+}
+
+// Exec implements pgx.Tx.
+func (f *fencedTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	defer f.mu.Unlock()
+	return f.enter().Exec(ctx, sql, args...)
+}
+
+// Query implements pgx.Tx.
+func (f *fencedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	defer f.mu.Unlock()
+	return f.enter().Query(ctx, sql, args...)
+}
+
+// QueryRow implements pgx.Tx.
+func (f *fencedTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	defer f.mu.Unlock()
+	return f.enter().QueryRow(ctx, sql, args...)
+}
+
+// Conn implements pgx.Tx.
+func (f *fencedTx) Conn() *pgx.Conn {
+	defer f.mu.Unlock()
+	return f.enter().Conn()
+}

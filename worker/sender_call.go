@@ -1,0 +1,146 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+const (
+	// senderPatience is how long after its time-out a sender may take to return.
+	senderPatience = 5 * time.Second
+	// stopPatience is how long it may take once a stop has cancelled its attempt.
+	stopPatience = 3 * time.Second
+	// leastAbandoned is how many abandoned calls of one destination may live in this
+	// process, and abandonedPerSlot raises that for destinations with many slots. Each
+	// holds a goroutine and the body of its effect.
+	leastAbandoned   = 32
+	abandonedPerSlot = 4
+)
+
+// bounds are how long a call may take until its context ends, and how long it may take
+// to return after that.
+type bounds struct{ timeout, patience time.Duration }
+
+// abandonedError says that a sender did not return.
+type abandonedError struct{ bounds }
+
+func (e *abandonedError) Error() string {
+	return fmt.Sprintf("the sender did not return within its time-out of %s and %s: the attempt was abandoned", e.timeout, e.patience)
+}
+
+func isAbandoned(err error) bool {
+	_, ok := errors.AsType[*abandonedError](err)
+	return ok
+}
+
+// returned is what a call came to.
+type returned[T any] struct {
+	result T
+	err    error
+}
+
+// callSender is the only way from the worker to a sender. It calls f, which calls the
+// sender of l, on a goroutine of its own. If f does not return within its bounds, or
+// soon after a stop cancelled ctx, callSender returns an abandonedError and drops
+// whatever f returns later. So nothing above depends on a sender that honours its
+// context. f must not share memory that it or its caller writes to. A panic of f is a
+// panicError.
+func callSender[T any](ctx context.Context, l *lane, b bounds, f func(ctx context.Context) T) (T, error) {
+	stopped := ctx.Done()
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	results := make(chan returned[T], 1)
+	var over atomic.Bool // the first to set it decides whether f is abandoned
+	go func() {
+		made := protected(ctx, f)
+		if over.Swap(true) {
+			l.abandoned.Add(-1)
+			return
+		}
+		results <- made
+	}()
+	select {
+	case made := <-results:
+		return made.result, made.err
+	case <-ctx.Done():
+	}
+	limit := time.NewTimer(b.patience)
+	defer limit.Stop()
+	for waiting := true; waiting; {
+		select {
+		case made := <-results:
+			return made.result, made.err
+		case <-stopped:
+			stopped = nil
+			limit.Reset(min(b.patience, stopPatience))
+		case <-limit.C:
+			waiting = false
+		}
+	}
+	l.abandoned.Add(1)
+	if over.Swap(true) { // it returned just now
+		l.abandoned.Add(-1)
+		made := <-results
+		return made.result, made.err
+	}
+	var none T
+	return none, &abandonedError{b}
+}
+
+func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made returned[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			made.err = newPanicError(v)
+		}
+	}()
+	made.result = f(ctx)
+	return made
+}
+
+// send makes the call. A sender that panics or does not return may have put the request
+// on the wire. It has an effect of its own, which it may read when it is abandoned.
+func (a *attempter) send(ctx context.Context, l *lane, effect ledger.Effect) destination.Outcome {
+	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
+		return l.Sender.Send(ctx, &effect)
+	})
+	if err != nil {
+		return destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Err: err}
+	}
+	return out
+}
+
+// runStatement calls a Transactional sender. The server ends a statement at the time-out
+// by itself, so that the context ends a little later. A panic of the sender makes a
+// broken transaction, which is rolled back. So does a sender that does not return: its
+// connection is closed, and nothing of it can be committed.
+func (a *attempter) runStatement(ctx context.Context, l *lane, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {
+	half, fenced := a.patience/2, newFencedTx(tx)
+	ran, err := callSender(ctx, l, bounds{l.Timeout + half, half}, func(ctx context.Context) (ran returned[destination.Outcome]) {
+		ran.result, ran.err = run(ctx, fenced, &e)
+		return ran
+	})
+	if isAbandoned(err) {
+		fenced.abandon()
+	}
+	if err != nil {
+		return destination.Outcome{}, err
+	}
+	return ran.result, ran.err
+}
+
+// maxAbandoned is how many abandoned calls of the destination may live in this process.
+func (l *lane) maxAbandoned() int64 {
+	return int64(max(leastAbandoned, abandonedPerSlot*cap(l.slots)))
+}
+
+// stuck reports whether so many abandoned calls live that no attempt may begin: more of
+// them would use up the memory of this process.
+func (l *lane) stuck() bool { return l.abandoned.Load() >= l.maxAbandoned() }
