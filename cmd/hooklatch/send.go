@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -135,7 +136,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 		client: &http.Client{
 			Timeout:       sendTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     &http.Transport{MaxIdleConnsPerHost: opts.parallel, MaxConnsPerHost: opts.parallel, DisableCompression: true},
+			Transport:     roundtrip.Bounded(&http.Transport{MaxIdleConnsPerHost: opts.parallel, MaxConnsPerHost: opts.parallel, DisableCompression: true}),
 		},
 	}, nil
 }

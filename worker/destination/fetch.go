@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -57,7 +58,7 @@ type Fetcher struct {
 	origin    *url.URL // nil without one
 	header    http.Header
 	timeout   time.Duration
-	transport *http.Transport
+	transport *roundtrip.Transport
 }
 
 // NewFetcher checks the options. It does not connect.
@@ -86,8 +87,7 @@ func NewFetcher(o FetchOptions) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.transport = newTransport(HTTPOptions{RootCAs: o.RootCAs, Timeout: o.Timeout, MaxResponseHeaders: maxResponseHeaders}, guard)
-	f.transport.DisableKeepAlives = true
+	f.transport = newTransport(HTTPOptions{RootCAs: o.RootCAs, Timeout: o.Timeout, MaxResponseHeaders: maxResponseHeaders}, guard, connections{http2: true})
 	return f, nil
 }
 
@@ -125,7 +125,7 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 // fetch returns the body of a 200, or the outcome of the attempt it was for:
 // not applied, as nothing was sent to the destination, and refused only where
 // the guard says no.
-func fetch(ctx context.Context, transport *http.Transport, timeout time.Duration, target string, header func(*url.URL) http.Header) ([]byte, *Outcome) {
+func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{
 			Verdict: ledger.VerdictNotApplied,

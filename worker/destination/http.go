@@ -21,6 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -56,11 +57,11 @@ type HTTP struct {
 	tracer            trace.Tracer
 	now               func() time.Time
 
-	transport *http.Transport
+	transport *roundtrip.Transport
 	// bodiless is for requests without a body, each on a connection of its own:
 	// net/http sends them a second time when a kept connection breaks, which it
 	// cannot do with a body it has read.
-	bodiless *http.Transport
+	bodiless *roundtrip.Transport
 }
 
 // NewHTTP checks the options. It does not connect.
@@ -104,30 +105,34 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		h.headers[http.CanonicalHeaderKey(name)] = value
 	}
 
-	h.transport = newTransport(o, guard)
-	h.bodiless = newTransport(o, guard)
-	h.bodiless.DisableKeepAlives = true
-	h.bodiless.Protocols = new(http.Protocols)
-	h.bodiless.Protocols.SetHTTP1(true) // HTTP/2 resends on its own, too.
+	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
+	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 resends on its own, too.
 	return h, nil
 }
 
-func newTransport(o HTTPOptions, guard *egress.Guard) *http.Transport {
+// connections are those that a transport makes.
+type connections struct {
+	kept  bool // for a next request
+	http2 bool // where the server offers it
+}
+
+func newTransport(o HTTPOptions, guard *egress.Guard, c connections) *roundtrip.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	return &http.Transport{
+	protocols.SetHTTP2(c.http2)
+	return roundtrip.Bounded(&http.Transport{
 		Proxy:                  nil, // A proxy of the environment would bypass the guard.
 		DialContext:            guard.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    o.Timeout,
 		DisableCompression:     true,
+		DisableKeepAlives:      !c.kept,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: int64(o.MaxResponseHeaders),
 		Protocols:              protocols,
-	}
+	})
 }
 
 // secretHeaders are the credentials as they go over the wire.

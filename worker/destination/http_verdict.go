@@ -10,6 +10,7 @@ import (
 // answered is what an HTTP status means for the effect:
 //
 //	2xx            done
+//	101            maybe applied: no request asked to switch protocols
 //	3xx            refused: redirects are not followed
 //	425, 429       not applied: the receiver says it did not look at it
 //	408, 5xx       maybe applied, also 503: proxies send it after passing a request on
@@ -33,6 +34,10 @@ func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcom
 	out.RetryAfter = retryAfter(header, h.now())
 	out.Err = fmt.Errorf("HTTP %d %s", status, http.StatusText(status))
 	switch {
+	case status == http.StatusSwitchingProtocols:
+		out.Verdict = ledger.VerdictMaybeApplied
+		out.Err = fmt.Errorf("HTTP %d %s: no request asks for that, the destination's url may lead to a websocket",
+			status, http.StatusText(status))
 	case status >= 300 && status <= 399:
 		out.Verdict = ledger.VerdictRefused
 		out.Err = fmt.Errorf("HTTP %d %s: redirects are not followed, the destination's url must name the final address",

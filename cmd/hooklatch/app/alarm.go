@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/alarm"
@@ -98,7 +99,10 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 
 // beat fetches a URL. Its errors do not name it: who knows it can beat too.
 func beat(address string) func(ctx context.Context) error {
-	client := &http.Client{Timeout: heartbeatTimeout}
+	client := &http.Client{
+		Timeout:   heartbeatTimeout,
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}),
+	}
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 		if err != nil {
@@ -112,7 +116,7 @@ func beat(address string) func(ctx context.Context) error {
 			return err
 		}
 		defer response.Body.Close()
-		if response.StatusCode >= http.StatusMultipleChoices {
+		if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
 			return fmt.Errorf("answered %s", response.Status)
 		}
 		return nil

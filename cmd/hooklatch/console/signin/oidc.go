@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -54,7 +55,8 @@ func newRelyingParty(opts OIDC, consoleURL *url.URL) (*relyingParty, error) {
 		return nil, errors.New("OIDC needs the URL of the console, to which the provider leads back")
 	}
 	p := &relyingParty{opts: opts, back: consoleURL.JoinPath("auth", "callback").String(), client: &http.Client{
-		Timeout: providerTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}, // it is seldom asked
+		Timeout:   providerTimeout,
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // it is seldom asked
 	}}
 	p.secret.Store(&opts.ClientSecret)
 	return p, nil

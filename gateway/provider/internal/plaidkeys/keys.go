@@ -103,11 +103,7 @@ var (
 // New makes Keys that ask over the transport of the options, by default over the
 // guarded one, and keep what they are given in its store of keys.
 func New(o provider.Options) *Keys {
-	k := &Keys{transport: o.Fetch, kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
-	if k.transport == nil {
-		k.transport = proof.GuardedTransport()
-	}
-	return k
+	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
 // Of returns the keys an account can have. may reports whether Plaid may be asked

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 )
 
 // Limits of one fetch. A sender waits for our answer meanwhile, and is told to
@@ -87,24 +88,24 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 // NewFetcherFor makes a fetcher for the hosts a function allows. It sees them
 // in lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
-	f := &Fetcher{transport: o.Fetch, allows: allows, slots: make(chan struct{}, maxFetching), kept: map[string]kept{}}
-	if f.transport == nil {
-		f.transport = GuardedTransport()
-	}
-	return f
+	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), kept: map[string]kept{}}
 }
 
-// GuardedTransport connects to public addresses and to port 443 only. It keeps
+// TransportOf returns the transport by which a provider asks its sender: that of the
+// options, or else one that connects to public addresses and to port 443 only, and keeps
 // no connection: fetches are rare.
-func GuardedTransport() *http.Transport {
-	return &http.Transport{
+func TransportOf(o provider.Options) http.RoundTripper {
+	if o.Fetch != nil {
+		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // its settings stay
+	}
+	return roundtrip.Bounded(&http.Transport{
 		DialContext:            egress.Public("443").DialContext,
 		DisableKeepAlives:      true,
 		TLSHandshakeTimeout:    FetchTimeout,
 		ResponseHeaderTimeout:  FetchTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2:      true,
-	}
+	})
 }
 
 // Cached returns the document at rawURL, fetched at most ttl before now. An
