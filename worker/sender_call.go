@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// senderPatience is how long after its time-out a sender may take to return.
-	senderPatience = 5 * time.Second
+	// senderPatience is how long after its time-out a sender may take to return. With the
+	// second that the program adds to the time-out of a destination it is 5 seconds.
+	senderPatience = 4 * time.Second
 	// stopPatience is how long it may take once a stop has cancelled its attempt.
 	stopPatience = 3 * time.Second
 	// leastAbandoned is how many abandoned calls of one destination may live in this

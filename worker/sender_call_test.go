@@ -254,12 +254,12 @@ func TestCallSender(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n, err, took, l := call(t.Context(), t, func(ctx context.Context) int {
 				<-ctx.Done()
-				time.Sleep(4 * time.Second)
+				time.Sleep(3 * time.Second)
 				return 7
 			})
 			require.NoError(t, err)
 			require.Equal(t, 7, n)
-			require.Equal(t, 19*time.Second, took)
+			require.Equal(t, 18*time.Second, took)
 			require.Zero(t, l.abandoned.Load())
 		})
 	})
@@ -267,8 +267,8 @@ func TestCallSender(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			_, err, took, l := call(t.Context(), t, func(context.Context) int { time.Sleep(time.Hour); return 7 })
-			require.EqualError(t, err, "the sender did not return within its time-out of 15s and 5s: the attempt was abandoned")
-			require.Equal(t, 20*time.Second, took)
+			require.EqualError(t, err, "the sender did not return within its time-out of 15s and 4s: the attempt was abandoned")
+			require.Equal(t, 19*time.Second, took)
 			require.EqualValues(t, 1, l.abandoned.Load())
 			time.Sleep(time.Hour)
 			synctest.Wait()

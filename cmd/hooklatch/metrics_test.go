@@ -133,6 +133,7 @@ func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 		`hooklatch_rejected_total{reason="missing_token",source="twilio"} 0`,
 		`hooklatch_effect_attempts_total{destination="app",first_attempt="true",outcome="pending"} 0`,
 		`hooklatch_effect_attempts_total{destination="mail",first_attempt="true",outcome="failed"} 0`,
+		`hooklatch_effect_abandoned_total{destination="app"} 0`,
 	} {
 		require.Contains(t, text, "\n"+line+"\n")
 	}

@@ -76,6 +76,9 @@ var sick = map[string]struct {
 	"no_worker":             {"", func(f *alert.Facts) { f.Led = false }, nil},
 	"at_most_once_withheld": {"", func(f *alert.Facts) { f.Withheld = true }, nil},
 	"partitions_missing":    {"", func(f *alert.Facts) { f.DaysAhead = 2 }, nil},
+	"attempts_abandoned": {"app", func(f *alert.Facts) {
+		f.Recent[minutes.OfDestination]["app"][minutes.Abandoned] = 1
+	}, nil},
 	"source_silent": {"stripe", func(f *alert.Facts) {
 		f.LastAccepted[0].At = before(time.Hour)
 	}, func(f *alert.Facts) {

@@ -52,6 +52,7 @@ var conditions = []condition{
 	{name: "no_worker", severity: Page, find: noWorker},
 	{name: "at_most_once_withheld", severity: Page, find: withheld},
 	{name: "partitions_missing", severity: Page, find: partitionsMissing},
+	{name: "attempts_abandoned", severity: Ticket, find: attemptsAbandoned},
 	{name: "source_silent", severity: Ticket, find: sourceSilent},
 	{name: "refusals", severity: Ticket, find: refusals},
 	{name: "effects_parked", severity: Ticket, find: aside("parked", "is parked", "are parked")},
@@ -84,6 +85,26 @@ func firstAttemptsFail(f Facts) []Alert {
 				Command: "hooklatch effects list --destination " + name,
 			})
 		}
+	}
+	return found
+}
+
+func attemptsAbandoned(f Facts) []Alert {
+	var found []Alert
+	for name, counts := range f.Recent[minutes.OfDestination] {
+		n := counts[minutes.Abandoned]
+		if n == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d attempts to %s were", n, name)
+		if n == 1 {
+			text = fmt.Sprintf("1 attempt to %s was", name)
+		}
+		found = append(found, Alert{
+			Subject: name, Count: n,
+			Message: text + " abandoned in the last 10 minutes: the sender did not return in time",
+			Command: "hooklatch effects list --destination " + name,
+		})
 	}
 	return found
 }

@@ -48,7 +48,7 @@ func (overviewPage) LeadsTo(a alert.Alert) string {
 		return "/effects?state=failed&destination=" + subject
 	case "effects_parked":
 		return "/effects?state=parked&destination=" + subject
-	case "first_attempts_fail", "effects_late", "breaker_open":
+	case "first_attempts_fail", "effects_late", "breaker_open", "attempts_abandoned":
 		return destinationPath(a.Subject)
 	case "events_failed":
 		return "/events?state=failed&source=" + subject

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 // came is how effects came to a state that only a person ends.
@@ -75,6 +79,29 @@ func (w *waiting) events() {
 		w.add("events_waiting", count, since, fmt.Sprintf("in queue %q: %s for a dispatch, the oldest %s: %s",
 			queue, waits(count, "event"), w.since(since), why), fix)
 	})
+}
+
+// abandoned finds destinations whose sender did not return lately. Each such attempt kept
+// a slot longer than its time-out.
+func (w *waiting) abandoned(name schema.Name) {
+	if w.err != nil {
+		return
+	}
+	var lately minutes.Sums
+	reader, err := minutes.NewReader(w.pool, name)
+	if err == nil {
+		lately, err = reader.Recent(w.ctx, alert.Window)
+	}
+	if err != nil {
+		w.err = err
+		return
+	}
+	for _, found := range alert.Judge(alert.Facts{Snapshot: new(gauges.Snapshot), Recent: lately}) {
+		if found.Name == "attempts_abandoned" {
+			w.add(found.Name, found.Count, w.now.Add(-alert.Window), found.Message,
+				"look for `attempt abandoned` in the log of the workers; a restart ends the calls that have not returned")
+		}
+	}
 }
 
 // destinations finds effects that wait, and what holds their destination.
