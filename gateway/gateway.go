@@ -42,6 +42,7 @@ type Gateway struct {
 	meters      *meters
 	tracer      trace.Tracer // nil when nobody asks for spans
 	log         *deliveryLog
+	progress    progress
 	nowhere     tally // requests for sources we do not have
 
 	mu       sync.Mutex // guards listener and stopped

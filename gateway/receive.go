@@ -41,6 +41,7 @@ type reception struct {
 	// the body is handed over to the outbox, that releases it too.
 	memory     *reservation
 	handedOver bool
+	judging    bool // counted by progress
 	trial      bool // nothing is accepted or counted: what would be is wanted
 }
 
@@ -57,6 +58,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	reply, refused := rx.take()
 	if refused != nil {
 		rx.observeRefusal(refused)
+		rx.judged()
 		rx.hangUpIfNeeded(refused)
 		refused.bare = rx.source != nil && rx.source.Provider.Bare
 		err := refused.asking(rx.source).write(c)
@@ -64,6 +66,7 @@ func (g *Gateway) receive(c echo.Context) error {
 		return err
 	}
 	rx.observeReply(reply)
+	rx.judged()
 	rx.hangUpIfNeeded(nil)
 	err := reply.write(c)
 	rx.noteSender(reply)
@@ -71,6 +74,7 @@ func (g *Gateway) receive(c echo.Context) error {
 }
 
 func (rx *reception) leave() {
+	rx.judged()
 	// When the sender has hung up, the outbox may still hold the body, and
 	// releases it itself.
 	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
@@ -97,6 +101,8 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 		return nil, refuseUnavailable("failpoint", err)
 	}
 	rx.secrets = rx.source.keys.at(rx.started)
+	rx.judging = true
+	rx.gateway.progress.begun.Add(1)
 	return rx.judge(request)
 }
 

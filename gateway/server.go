@@ -25,6 +25,7 @@ func (g *Gateway) routes() *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = g.proxies.ipExtractor()
 	e.HTTPErrorHandler = g.fallback
+	e.Logger.SetOutput(slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn).Writer()) // its own is stdout
 	// Not Any, which knows only some methods: the provider says which ones a
 	// source takes, and every other one is ours to refuse, with Allow.
 	e.RouteNotFound(webhookPath, g.receive)

@@ -110,6 +110,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		return o.Accept(ctx, d)
 	}
 	if err != nil {
+		o.noteRefusal(err)
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	o.remember(life, d, acceptance)

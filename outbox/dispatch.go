@@ -115,6 +115,7 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	}
 	dispatched, err := o.dispatches.Submit(context.WithoutCancel(ctx), d)
 	if err != nil {
+		o.noteRefusal(err)
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
 	}
 	return dispatched, nil

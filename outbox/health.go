@@ -2,12 +2,14 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 const (
@@ -32,8 +34,62 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 
 // CanCommit commits a transaction that writes WAL, which a read-only or stuck
 // server cannot, and checks that at least 2 days of delivery partitions lie
-// ahead. /readyz asks it.
+// ahead. After the database refused a delivery or a dispatch it also asks CanStore, until
+// that succeeds: a server whose disk is full still writes WAL. /readyz asks it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
+	refused := o.refusals.Load()
+	if err := o.canWrite(ctx); err != nil {
+		return err
+	}
+	if refused == o.forgiven.Load() {
+		return nil
+	}
+	if err := o.CanStore(ctx); err != nil {
+		return err
+	}
+	o.forgiven.Store(refused) // those that came meanwhile are asked about next time
+	return nil
+}
+
+// noteRefusal remembers that the database refused a commit for now.
+func (o *Outbox) noteRefusal(err error) {
+	if errors.Is(err, ErrUnavailable) {
+		o.refusals.Add(1)
+	}
+}
+
+// errUndone rolls back what was tried only to see whether it can be done.
+var errUndone = errors.New("rolled back on purpose")
+
+// probeBody is larger than the room that tables usually have left without being extended.
+const probeBody = 64 << 10
+
+// CanStore stores a delivery as Accept does, and rolls it back. Its error is that of the
+// database, as of one whose disk is full.
+func (o *Outbox) CanStore(ctx context.Context) error {
+	body := make([]byte, probeBody)
+	_, _ = rand.Read(body) // never fails; what can be compressed would need no room
+	id := rand.Text()
+	a, err := o.newArrival(Delivery{
+		Source: "hooklatch-probe", Provider: "hooklatch-probe", ContentType: "application/octet-stream", Body: body,
+		Events: []Incoming{{ID: identity.EventID(id), Type: "probe"}},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot store deliveries: %w", err)
+	}
+	err = o.acceptDB.Do(ctx, "can_store", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		if _, err := o.acceptBatch(ctx, tx, []arrival{a}); err != nil {
+			return err
+		}
+		return errUndone
+	})
+	if err != nil && !errors.Is(err, errUndone) {
+		return fmt.Errorf("cannot store deliveries: %w", err)
+	}
+	return nil
+}
+
+func (o *Outbox) canWrite(ctx context.Context) error {
 	err := o.acceptDB.Do(ctx, "can_commit", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var readOnly, written bool
 		var daysAhead int

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -111,6 +112,10 @@ type Outbox struct {
 	sql      statements
 	jobs     *riverjob.Inserter
 	logger   *slog.Logger
+
+	// refusals counts commits that the database refused for now; those up to forgiven came
+	// before it was seen to store a delivery again.
+	refusals, forgiven atomic.Int64
 
 	accepts    *commit.Group[arrival, Acceptance]
 	recent     *recent.Cache

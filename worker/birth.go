@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,14 +25,14 @@ import (
 type births struct {
 	attempts *attempter
 	lanes    map[string]*lane
-	running  *sync.WaitGroup // runs that a stop waits for
+	running  *underway // runs that a stop waits for
 	life     context.Context
 	end      context.CancelFunc // cancels what still runs
 	stopped  atomic.Bool        // nothing is born any more
 	off      bool               // what tests and measurements of jobs need
 }
 
-func newBirths(attempts *attempter, lanes map[string]*lane, running *sync.WaitGroup) *births {
+func newBirths(attempts *attempter, lanes map[string]*lane, running *underway) *births {
 	b := &births{attempts: attempts, lanes: lanes, running: running}
 	b.life, b.end = context.WithCancel(context.Background())
 	return b
@@ -106,7 +105,7 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 	if b.life.Err() != nil {
 		cancel() // at once
 	}
-	b.running.Go(func() {
+	b.running.attempt(func() {
 		defer x.lane.endBirth()
 		defer cancel()
 		defer detach()

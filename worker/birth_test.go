@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -280,7 +279,7 @@ func TestWhatIsNotBorn(t *testing.T) {
 			"rated": newLane(DestinationOptions{Name: "rated", Concurrency: 4, Rate: 100, Sender: fakeSender("http")}, nil),
 			"books": newLane(DestinationOptions{Name: "books", Concurrency: 4, Sender: inPostgres{fakeSender("sql")}}, nil),
 		}
-		b := newBirths(nil, lanes, new(sync.WaitGroup))
+		b := newBirths(nil, lanes, new(underway))
 		event, e := &inbox.Event{Generation: 1}, ledger.NewEffect{EffectID: identity.EffectID{Key: "1"}, Destination: "app"}
 		require.Len(t, b.expect(event, []ledger.NewEffect{e}), 1)
 		taken := len(lanes["app"].slots)

@@ -109,6 +109,7 @@ type Options struct {
 	HandlerWorkers int `yaml:"handler_workers,omitempty"`
 	// How long a stopping worker lets its jobs finish before it cancels them.
 	// Below the time-out of a destination, a stop can leave effects in doubt.
+	// The process ends at most 5 seconds after that.
 	// Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
 	// JobTimeout bounds one run of a job, waiting for a rate token included.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -29,15 +28,14 @@ type textGuard struct {
 	logger *slog.Logger
 	// running counts runs. River loses track of a run that goes on while its job is
 	// rescued and fetched again by the same process, and would not wait for it.
-	running *sync.WaitGroup
+	running *underway
 }
 
 var _ rivertype.WorkerMiddleware = (*textGuard)(nil)
 
 // Work implements rivertype.WorkerMiddleware.
 func (g *textGuard) Work(ctx context.Context, job *rivertype.JobRow, doInner func(context.Context) error) (err error) {
-	g.running.Add(1)
-	defer g.running.Done()
+	defer g.running.begin(job.Kind)()
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(v)

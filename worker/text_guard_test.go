@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -19,7 +18,7 @@ import (
 func TestTextGuard(t *testing.T) {
 	t.Parallel()
 	guarded := func(inner func(context.Context) error) error {
-		g := &textGuard{logger: slog.New(slog.DiscardHandler), running: new(sync.WaitGroup)}
+		g := &textGuard{logger: slog.New(slog.DiscardHandler), running: new(underway)}
 		return g.Work(t.Context(), &rivertype.JobRow{ID: 1}, inner)
 	}
 	returning := func(err error) error { return guarded(func(context.Context) error { return err }) }

@@ -41,7 +41,7 @@ type Worker struct {
 	attempts  *attempter
 	births    *births
 
-	running      sync.WaitGroup
+	running      underway
 	handlerSlots chan struct{}
 	runSlots     chan struct{}
 	foreign      sync.Map // sources and destinations of other processes that were logged

@@ -9,6 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -22,6 +23,7 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 		c.add(doctor.Problem, check, err.Error(), cannot)
 		return
 	}
+	c.storing(ctx, o)
 	state, err := o.Repair().State(ctx)
 	switch {
 	case err != nil:
@@ -39,5 +41,19 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	if err := pool.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&standbys); err == nil && standbys == "" {
 		c.add(doctor.Warning, check, "ha.synchronous says that commits wait for a standby, and they do not: one that is promoted may lack what was done, "+
 			"and at_most_once effects would be done again", "set synchronous_standby_names, or leave out ha.synchronous")
+	}
+}
+
+// storing finds a database that cannot store a delivery, such as one whose disk is full. A
+// role that may only read, and a server that is read-only, have findings of their own.
+func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
+	const check = "storing"
+	err := o.CanStore(ctx)
+	switch {
+	case err == nil:
+		c.add(doctor.OK, check, "a delivery can be stored (it was rolled back)", "")
+	case sqlstate.Is(err, sqlstate.ReadOnly), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
+	default:
+		c.add(doctor.Problem, check, err.Error(), "look at the disk and the log of Postgres: deliveries are answered 503 meanwhile, and their senders try again")
 	}
 }

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
-// logger makes the logger the flags ask for; usual is the level without a flag.
+// logger makes the logger the flags ask for; usual is the level without a flag. It is for
+// commands that run until they are stopped: from then on their output waits for no reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	level := usual
 	if c.logLevel != "" {
@@ -17,16 +23,30 @@ func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 		}
 	}
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: fitForALog}
-	var lines slog.Handler
+	var lines func(io.Writer) slog.Handler
 	switch {
 	case c.logFormat == "text", c.logFormat == "auto" && c.terminal:
-		lines = slog.NewTextHandler(c.stderr, opts)
+		lines = func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, opts) }
 	case c.logFormat == "json", c.logFormat == "auto":
-		lines = slog.NewJSONHandler(c.stderr, opts)
+		lines = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, opts) }
 	default:
 		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", c.logFormat)
 	}
-	return slog.New(tracing.LogHandler(lines)), nil
+	logger := slog.New(tracing.LogHandler(lines(c.stderr)))
+	if len(c.outputs) > 0 {
+		detachOutput(c.outputs, func(n int64) []byte { return droppedLine(lines, n) }, logger)
+	}
+	return logger, nil
+}
+
+// droppedLine is the line of the log about lines that are missing before it. It is a
+// warning whatever the level is.
+func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
+	var b bytes.Buffer
+	r := slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log lines were dropped: the reader of the log was too slow or gone", n), 0)
+	r.AddAttrs(slog.Int64(logkey.Count, n))
+	_ = lines(&b).Handle(context.Background(), r) // a buffer takes everything
+	return b.Bytes()
 }
 
 // fitForALog is what becomes of every attribute.

@@ -7,14 +7,17 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
 )
 
 // process is what the commands see of the world around them.
 type process struct {
-	name     string // as invoked: begins error lines, usage and hints
-	stdin    io.Reader
-	stdout   io.Writer // what a command was asked for
-	stderr   io.Writer // everything said beside it
+	name   string // as invoked: begins error lines, usage and hints
+	stdin  io.Reader
+	stdout io.Writer // what a command was asked for
+	stderr io.Writer // everything said beside it
+	// outputs are stdout and stderr where they can be queued. Empty in tests.
+	outputs  []*logqueue.Queue
 	env      config.LookupEnv
 	terminal bool // stderr is one: progress and text logs are welcome
 	// reloads asks for the configuration to be read again, until ctx is done.

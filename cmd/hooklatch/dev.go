@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// devStopTimeout bounds the end of Postgres and of the demo listeners, each.
+// devStopTimeout bounds the end of Postgres and of the demo listeners together.
 const devStopTimeout = 15 * time.Second
 
 // dev is everything in one process.
@@ -106,7 +106,7 @@ func checkForward(forward string) error {
 
 func (d *dev) run(ctx context.Context) (err error) {
 	d.teardown.Logger = d.logger
-	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx), devStopTimeout)) }()
 	if err := d.checkAddresses(ctx); err != nil {
 		return err
 	}
@@ -149,6 +149,7 @@ func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.Ap
 	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
 	opts.Version, opts.Logger = readBuild().Version, d.logger
+	opts.Outputs = d.outputs
 	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // whatever database it is given
 	return app.Run(ctx, opts, nil, announce)
 }

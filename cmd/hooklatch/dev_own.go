@@ -25,7 +25,7 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 		}
 	}
 	d.teardown.Logger = d.logger
-	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx), devStopTimeout)) }()
 	// Its mistakes come before anything slow begins; any database will do.
 	database := secret.New("postgres://localhost/hooklatch")
 	if _, err := d.loadOwn(cmd, database); err != nil {

@@ -57,6 +57,7 @@ routes and certificates into effect; a file with mistakes changes nothing.`,
 				GlobalTelemetry: true,
 				LargeBody:       garbage.expectMuch,
 				Logger:          logger,
+				Outputs:         c.outputs,
 			}, c.reloads(cmd.Context()), nil)
 		},
 	}

@@ -22,12 +22,18 @@ type program struct {
 
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
+	p := newProgram(t, args...)
+	require.NoError(t, p.cmd.Start())
+	return p
+}
+
+func newProgram(t *testing.T, args ...string) *program {
+	t.Helper()
 	executable, err := os.Executable()
 	require.NoError(t, err)
 	p := &program{cmd: exec.CommandContext(t.Context(), executable, args...)}
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	require.NoError(t, p.cmd.Start())
 	return p
 }
 
@@ -60,6 +66,22 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.says(t, "draining; a second signal exits at once")
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
+}
+
+// A command whose reader goes away, as with | head, ends at once and without a word, as
+// other programs do. Only what runs until it is stopped goes on.
+func TestACommandEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	p := newProgram(t, "providers")
+	p.cmd.Stdout = writer
+	require.NoError(t, p.cmd.Start())
+	require.NoError(t, writer.Close())
+	require.Error(t, p.cmd.Wait())
+	require.Equal(t, syscall.SIGPIPE, p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+	require.Empty(t, p.stderr.String())
 }
 
 func TestASecondSignalExitsAtOnce(t *testing.T) {

@@ -18,6 +18,7 @@ const (
 	CheckViolation         = "23514"
 	ReadOnly               = "25006"
 	Deadlock               = "40P01"
+	InsufficientPrivilege  = "42501"
 	UndefinedTable         = "42P01"
 	NotInPrerequisiteState = "55000"
 	LockNotAvailable       = "55P03"

@@ -54,6 +54,9 @@ type Options struct {
 	// Ready fails when this process cannot do its work; /readyz asks it and gives
 	// it 2 seconds. Nil: always ready.
 	Ready func(ctx context.Context) error
+	// Warnings are what is wrong without keeping this process from its work; /readyz shows
+	// them to callers who are signed in. Nil: there are none.
+	Warnings func() []string
 	// Metrics serves /metrics. Nil: 404.
 	Metrics http.Handler
 	// Console serves the pages for people and the API, at all other paths. Nil: there are none.

@@ -23,6 +23,8 @@ const readyTimeout = 2 * time.Second
 type ready struct {
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
+	// Warnings are for callers who are signed in.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // healthz says that the process is alive, whatever the database does: restarting
@@ -37,11 +39,16 @@ func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
 	a.readiness.report(a.opts.Logger, err)
+	known := a.opts.SignIn.Knows(r)
+	var warnings []string
+	if known && a.opts.Warnings != nil {
+		warnings = a.opts.Warnings()
+	}
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusOK, ready{Ready: true})
-	case a.opts.SignIn.Knows(r):
-		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: redact(err.Error())})
+		writeJSON(w, http.StatusOK, ready{Ready: true, Warnings: warnings})
+	case known:
+		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: redact(err.Error()), Warnings: warnings})
 	default:
 		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: inShort(err)})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/telemetry"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -28,16 +30,23 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// How long the steps of a stop may take, beside what the configuration says of
-// gateway and worker.
+// How long a stop may take beside worker.soft_stop, or beside gateway.drain_timeout where
+// no worker runs. With the flush of the log the process ends within 5 seconds of that.
 const (
-	workerSlack      = 10 * time.Second
+	stopSlack = 4 * time.Second
+	// drainSlack is the part of it for deliveries and jobs. The rest is for commits.
+	drainSlack = 2 * time.Second
+)
+
+// How long the other steps of a stop may take.
+const (
+	startTimeout     = 2 * time.Second
 	outboxTimeout    = 15 * time.Second
-	poolTimeout      = 5 * time.Second
-	adminTimeout     = 2 * time.Second
-	minutesTimeout   = 2 * time.Second
-	gaugesTimeout    = 5 * time.Second
-	telemetryTimeout = 5 * time.Second
+	poolTimeout      = 2 * time.Second
+	adminTimeout     = time.Second
+	minutesTimeout   = time.Second
+	gaugesTimeout    = time.Second
+	telemetryTimeout = time.Second
 )
 
 // Options configure an App.
@@ -71,6 +80,9 @@ type Options struct {
 	StillFor time.Duration
 	// LargeBody is called before a large body of a delivery takes memory. It may be nil.
 	LargeBody func()
+	// Outputs are the queues of what the process writes, for metrics and /readyz. Defaults to
+	// one that is never used, so that the metrics are there.
+	Outputs []*logqueue.Queue
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
@@ -87,6 +99,9 @@ func (o Options) withDefaults() Options {
 		cfg := *o.Config
 		cfg.Database.DirectURL = secret.Value{}
 		o.Config = &cfg
+	}
+	if len(o.Outputs) == 0 {
+		o.Outputs = []*logqueue.Queue{logqueue.New(logqueue.Options{Out: io.Discard, Name: "stderr"})}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -122,6 +137,7 @@ type App struct {
 	signin       *signin.Guard
 	admin        *admin.Admin
 	certificates certificates
+	progress     progress
 
 	config   atomic.Pointer[config.Config] // in effect
 	reload   sync.Mutex                    // one reload at a time
@@ -148,7 +164,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	}
 	a.config.Store(opts.Config)
 	if err := a.assemble(ctx); err != nil {
-		return nil, errors.Join(err, a.teardown.Run(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, a.teardown.Run(context.WithoutCancel(ctx), stopSlack))
 	}
 	return a, nil
 }
@@ -164,9 +180,12 @@ func (a *App) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.teardown.Add("telemetry", telemetryTimeout, a.telemetry.Stop)
+	a.teardown.AddMinor("telemetry", telemetryTimeout, a.telemetry.Stop)
 	if a.opts.GlobalTelemetry {
 		a.telemetry.SetGlobal()
+	}
+	if err := a.countOutputs(); err != nil {
+		return err
 	}
 	if err := a.openPools(ctx); err != nil {
 		return err
@@ -187,7 +206,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if a.minutes, err = minutes.New(minutes.Options{Pool: a.pools.work, Schema: name, Logger: a.opts.Logger}); err != nil {
 		return err
 	}
-	a.teardown.Add("minutes", minutesTimeout, a.minutes.Stop)
+	a.teardown.AddMinor("minutes", minutesTimeout, a.minutes.Stop)
 	a.gauges, err = gauges.New(gauges.Options{
 		Pool: a.pools.read, Schema: name, SizeBudget: int64(a.opts.Config.Database.SizeBudget),
 		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
@@ -195,7 +214,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.teardown.Add("gauges", gaugesTimeout, a.gauges.Stop)
+	a.teardown.AddMinor("gauges", gaugesTimeout, a.gauges.Stop)
 	if err := a.loadCertificates(); err != nil {
 		return err
 	}
@@ -233,7 +252,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	preparing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
-	a.teardown.Add("start", workerSlack, func(context.Context) error {
+	a.teardown.AddMinor("start", startTimeout, func(context.Context) error {
 		cancel()
 		<-done
 		return nil
@@ -243,6 +262,7 @@ func (a *App) Start(ctx context.Context) error {
 		var watching sync.WaitGroup
 		defer watching.Wait()
 		watching.Go(func() { a.watchFiles(preparing) })
+		watching.Go(func() { a.watchProgress(preparing) })
 		if a.prepare(preparing) {
 			watching.Go(func() { a.keepAnnounced(preparing) })
 			a.stayAnnounced(preparing)
@@ -283,11 +303,24 @@ func (a *App) GatewayAddr() net.Addr {
 // AdminAddr is the address of the admin listener, nil before Start.
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
-// Stop drains: the gateway takes nothing new and finishes what is in flight,
-// the worker finishes its jobs, the outbox commits what was submitted, and the
-// connections close. /readyz fails from its beginning on. It may be called
-// again, and before Start.
+// Stop drains: the gateway takes nothing new and finishes what is in flight, at the same
+// time the worker finishes its jobs, the outbox commits what was submitted, and the
+// connections close. /readyz fails from its beginning on. Stop returns within stopSlack of
+// worker.soft_stop, or of gateway.drain_timeout where no worker runs; its error names what
+// still runs then. It may be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
-	return a.teardown.Run(ctx)
+	if a.worker != nil {
+		// Its soft stop begins with the drain of the gateway, and not after it.
+		go func() { _ = a.worker.Stop(ctx) }() // the step of the worker has the error
+	}
+	return a.teardown.Run(ctx, a.drainTimeout()+stopSlack)
+}
+
+// drainTimeout is how long jobs or deliveries may take to end.
+func (a *App) drainTimeout() time.Duration {
+	if a.opts.Worker {
+		return a.opts.Config.Worker.SoftStop
+	}
+	return a.opts.Config.Gateway.DrainTimeout
 }

@@ -24,6 +24,7 @@ func (a *App) makeAdmin() error {
 		TLS:        a.certificates.config("admin.tls"),
 		SignIn:     a.signin,
 		Ready:      a.Ready,
+		Warnings:   a.outputTroubles,
 		Metrics:    a.telemetry.Metrics,
 		Console:    a.console.Handler(),
 		ConsoleURL: a.opts.Config.Admin.ConsoleURL,
@@ -32,7 +33,7 @@ func (a *App) makeAdmin() error {
 	if err != nil {
 		return err
 	}
-	a.teardown.Add("admin", adminTimeout, a.admin.Stop)
+	a.teardown.AddMinor("admin", adminTimeout, a.admin.Stop)
 	return nil
 }
 
@@ -43,7 +44,7 @@ func (a *App) makeWorker() error {
 		return err
 	}
 	a.destinations = made
-	a.teardown.Add("destinations", adminTimeout, made.close)
+	a.teardown.AddMinor("destinations", adminTimeout, made.close)
 	opts := cfg.Worker
 	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox
 	opts.Minutes = a.minutes
@@ -68,7 +69,8 @@ func (a *App) makeWorker() error {
 	if a.opts.Handle != nil {
 		a.opts.Handle(a.worker, a.outbox)
 	}
-	a.teardown.Add("worker", cfg.Worker.SoftStop+workerSlack, a.worker.Stop)
+	a.progress.watch("worker", a.worker.LongestRun()+runSlack, a.worker.Progress)
+	a.teardown.Add("worker", cfg.Worker.SoftStop+drainSlack, a.worker.Stop)
 	return nil
 }
 
@@ -97,6 +99,7 @@ func (a *App) makeGateway() error {
 	if err != nil {
 		return err
 	}
-	a.teardown.Add("gateway", cfg.Gateway.DrainTimeout, a.gateway.Stop)
+	a.progress.watch("gateway", cfg.Gateway.AcceptTimeout+acceptSlack, a.gateway.Progress)
+	a.teardown.Add("gateway", min(cfg.Gateway.DrainTimeout, a.drainTimeout()+drainSlack), a.gateway.Stop)
 	return nil
 }

@@ -48,7 +48,7 @@ func (a *App) openPools(ctx context.Context) error {
 		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login}); err != nil {
 			return nil
 		}
-		a.teardown.Add("connections", poolTimeout, bounded(pool.Close))
+		a.teardown.AddMinor("connections", poolTimeout, unbounded(pool.Close))
 		return pool
 	}
 	url := a.opts.DatabaseURL

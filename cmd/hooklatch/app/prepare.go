@@ -89,7 +89,8 @@ func (a *App) prepareOnce(ctx context.Context) error {
 }
 
 // Ready reports whether this process can do its work: it was prepared, it does
-// not drain, its configuration is not empty, and the database commits.
+// not drain, its configuration is not empty, gateway and worker make progress, and the
+// database commits.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
@@ -98,6 +99,9 @@ func (a *App) Ready(ctx context.Context) error {
 	case <-a.prepared:
 		if lacks := a.lacks(a.config.Load()); lacks != "" {
 			return errors.New(lacks)
+		}
+		if err := a.progress.stalled(); err != nil {
+			return err
 		}
 		return a.outbox.CanCommit(ctx)
 	default:

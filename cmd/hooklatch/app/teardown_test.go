@@ -1,9 +1,12 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -27,10 +30,35 @@ func TestTeardownIsLastInFirstOut(t *testing.T) {
 			return nil
 		})
 	}
-	require.EqualError(t, down.Run(t.Context()), "stop second: stuck")
+	require.EqualError(t, down.Run(t.Context(), time.Minute), "stop second: stuck")
 	require.Equal(t, []string{"third", "second", "first"}, order)
-	require.NoError(t, down.Run(t.Context()))
+	require.NoError(t, down.Run(t.Context(), time.Minute))
 	require.Len(t, order, 3)
+}
+
+// A step that does not return is left running, and the stop ends in its time all the same
+// and names what was not stopped. What no work depends on is no error of the stop.
+func TestAStopIsBoundedAsAWhole(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		down := app.Teardown{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		release := make(chan struct{})
+		hangs := func(context.Context) error { <-release; return nil }
+		never := func(context.Context) error { t.Error("there is no time for it"); return nil }
+		down.Add("connections", time.Minute, never)
+		down.Add("outbox", time.Minute, never)
+		down.Add("worker", time.Minute, hangs)
+		down.AddMinor("admin", time.Second, hangs)
+		down.AddMinor("telemetry", time.Second, func(context.Context) error { return errors.New("refused") })
+		began := time.Now()
+		err := down.Run(t.Context(), 5*time.Second)
+		require.EqualError(t, err, "stop worker: is still running\nthe stop took longer than 5s: not stopped: outbox, connections")
+		require.Less(t, time.Since(began), 5500*time.Millisecond)
+		require.Contains(t, log.String(), `level=WARN msg="could not stop telemetry" err=refused`)
+		require.Contains(t, log.String(), `level=WARN msg="could not stop admin" err="is still running"`)
+		close(release)
+	})
 }
 
 // The error of a URL that cannot be read never quotes it (I12).

@@ -21,7 +21,8 @@ type Gateway struct {
 	// How long a delivery may wait for its commit before it is answered 503.
 	// Keep it below the senders' own time-outs, 3s for the shortest. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
-	// How long a stopping gateway finishes what is in progress. Defaults to 10s.
+	// How long a stopping gateway finishes what is in progress, in serve at most
+	// 2 seconds longer than worker.soft_stop. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 

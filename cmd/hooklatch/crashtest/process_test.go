@@ -94,14 +94,17 @@ sources:
 	return g
 }
 
-// start starts the process and returns when it is ready.
-func (g *process) start(t *testing.T) {
+// start starts the process, changed by each of with, and returns when it is ready.
+func (g *process) start(t *testing.T, with ...func(*exec.Cmd)) {
 	t.Helper()
 	path, err := binary()
 	require.NoError(t, err)
 	g.log = new(bytes.Buffer)
 	g.cmd = exec.Command(path, g.command, "--config", g.config)
 	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
+	for _, change := range with {
+		change(g.cmd)
+	}
 	require.NoError(t, g.cmd.Start())
 	require.Eventually(t, func() bool {
 		answer, err := g.client.Get(g.ready)

@@ -11,7 +11,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/go-logr/logr"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -102,14 +104,19 @@ func (t *Telemetry) SetGlobal() {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		t.logger.Warn("telemetry", slog.Any(logkey.Err, err))
 	}))
+	otel.SetLogger(logr.FromSlogHandler(t.logger.Handler())) // its own would write to stderr
 }
 
-// Stop exports what is left, until ctx is done. It may be called again.
+// Stop exports what is left, until ctx is done. Traces and metrics are exported at the
+// same time: a collector that hangs on one must not take the time of the other. It may be
+// called again.
 func (t *Telemetry) Stop(ctx context.Context) error {
-	var errs []error
-	for _, stop := range t.stop {
-		errs = append(errs, stop(ctx))
+	errs := make([]error, len(t.stop))
+	var stopping sync.WaitGroup
+	for i, stop := range t.stop {
+		stopping.Go(func() { errs[i] = stop(ctx) })
 	}
+	stopping.Wait()
 	t.stop = nil
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("stop telemetry: %w", err)

@@ -25,6 +25,7 @@ func LeftOut() map[string]string {
 		"alarm":                  "the effects it makes are like those of an application",
 		"alert.mute":             noEffect,
 		"can_commit":             noEffect,
+		"can_store":              noEffect,
 		"keep_sender_keys":       noEffect,
 		"make_partitions":        noEffect,
 		"note_duplicates":        noEffect,

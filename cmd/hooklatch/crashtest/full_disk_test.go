@@ -1,0 +1,51 @@
+package crashtest
+
+import (
+	"net/http"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// Postgres on a full disk: the process is not ready and says why, `hooklatch check` finds
+// it, and without any delivery the process is ready again once there is room. A trigger
+// fails as a table does that cannot be extended.
+func TestAFullDiskIsNotReady(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.MaxConns(4))
+	g := newProcess(t, pool, "serve", quickAndSlow(newBlockedReceiver(t)))
+	g.start(t)
+	g.deliverMany(t, "evt", 1)
+	for _, table := range []string{"deliveries", "processed_events", "river_job"} {
+		_, err := pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100';
+			END $$;
+			CREATE TRIGGER full_disk BEFORE INSERT ON hooklatch.`+table+` FOR EACH ROW EXECUTE FUNCTION public.full_disk()`)
+		require.NoError(t, err)
+		status, _ := g.deliver(t.Context(), "quick", "evt_"+table)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		status, body := g.probe(t)
+		require.Equal(t, http.StatusServiceUnavailable, status, body)
+		require.Contains(t, body, "53100", table)
+
+		path, err := binary()
+		require.NoError(t, err)
+		output, err := exec.Command(path, "check", "--config", g.config).CombinedOutput()
+		require.Error(t, err, "check finds nothing: %s", output)
+		require.Contains(t, string(output), "No space left on device")
+
+		_, err = pool.Exec(t.Context(), `DROP TRIGGER full_disk ON hooklatch.`+table)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			status, _ = g.probe(t)
+			return status == http.StatusOK
+		}, 30*time.Second, 20*time.Millisecond, "ready again without a delivery")
+	}
+	require.Equal(t, 1, count(t, pool, `SELECT count(*) FROM hooklatch.deliveries`), "probes leave nothing behind")
+	require.Equal(t, 1, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.NotContains(t, string(g.run(t, "check")), "No space left")
+}

@@ -1,0 +1,163 @@
+// Package logqueue writes log lines to a stream whose reader may be slow, stuck or gone,
+// and never makes the caller wait for it.
+package logqueue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultSize is the default of Options.Size.
+	DefaultSize = 1 << 20
+	// atomicWrite is PIPE_BUF of Linux: a pipe keeps a write of at most this size in one
+	// piece, also beside other writers.
+	atomicWrite = 4096
+	// stuckAfter is how long one write may take before Trouble reports it.
+	stuckAfter = 5 * time.Second
+)
+
+// Options configure a Queue.
+type Options struct {
+	// Out is the stream. Its Write may block, and may fail. Required.
+	Out io.Writer
+	// Name of the stream, for metrics and errors. Required.
+	Name string
+	// Size bounds the bytes that wait to be written. Defaults to DefaultSize.
+	Size int
+}
+
+// Queue is the way to one stream. Until Start a write goes to the stream and waits for
+// it; after Start a write is queued. One goroutine writes the queue to the stream in
+// order. A full queue drops new lines until it is empty again; the stream then gets a
+// line with their number. A Queue is safe for concurrent use.
+type Queue struct {
+	opts Options
+	wake chan struct{} // has an element when there is something to do
+
+	mu       sync.Mutex
+	running  bool
+	report   func(lines int64) []byte
+	pending  []byte // accepted, not taken by the writing goroutine
+	waiting  int    // bytes accepted and not written, pending among them
+	overflow int64  // lines dropped since the queue was full
+	dropped  int64  // lines, ever
+	writing  time.Time
+	failure  error // of the last write
+	closing  bool
+	ended    chan struct{}
+
+	lost int64 // lines not written and not reported yet; of the writing goroutine
+}
+
+// New returns a Queue that does not queue yet.
+func New(opts Options) *Queue {
+	if opts.Size == 0 {
+		opts.Size = DefaultSize
+	}
+	return &Queue{opts: opts, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+// Start begins to queue. report makes the line that says how many lines were dropped;
+// nil: a line of plain text. A second call changes report only.
+func (q *Queue) Start(report func(lines int64) []byte) {
+	if report == nil {
+		report = func(lines int64) []byte { return fmt.Appendf(nil, "%d lines were dropped\n", lines) }
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.report = report
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+// Write queues p, which holds whole lines, or drops it. After Start it neither waits nor
+// fails.
+func (q *Queue) Write(p []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.running {
+		return q.opts.Out.Write(p)
+	}
+	if q.closing || q.overflow > 0 || q.waiting+len(p) > q.opts.Size {
+		lines := linesIn(p)
+		q.overflow += lines
+		q.dropped += lines
+		return len(p), nil
+	}
+	q.pending = append(q.pending, p...)
+	q.waiting += len(p)
+	q.signal()
+	return len(p), nil
+}
+
+// Close waits until the queue is written, or ctx is done. Lines written after Close are
+// dropped.
+func (q *Queue) Close(ctx context.Context) {
+	q.mu.Lock()
+	running := q.running
+	q.closing = true
+	q.signal()
+	q.mu.Unlock()
+	if !running {
+		return
+	}
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+	}
+}
+
+// Name is Options.Name.
+func (q *Queue) Name() string { return q.opts.Name }
+
+// Dropped is how many lines were not written, ever.
+func (q *Queue) Dropped() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dropped
+}
+
+// Waiting is how many bytes wait to be written.
+func (q *Queue) Waiting() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return int64(q.waiting)
+}
+
+// Trouble says why lines are not written at present. Nil: they are.
+func (q *Queue) Trouble() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch stuck := time.Since(q.writing); {
+	case !q.writing.IsZero() && stuck >= stuckAfter:
+		return fmt.Errorf("the log on %s: its reader has taken nothing for %s; %d lines were dropped so far", q.opts.Name, stuck.Round(time.Second), q.dropped)
+	case q.failure != nil:
+		return fmt.Errorf("the log on %s: %w; %d lines were dropped so far", q.opts.Name, q.failure, q.dropped)
+	case q.overflow > 0:
+		return fmt.Errorf("the log on %s: its reader is too slow; %d lines were dropped so far", q.opts.Name, q.dropped)
+	}
+	return nil
+}
+
+func (q *Queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// linesIn counts lines; the last one may lack its end.
+func linesIn(p []byte) int64 {
+	n := int64(bytes.Count(p, []byte{'\n'}))
+	if len(p) > 0 && p[len(p)-1] != '\n' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,104 @@
+package logqueue
+
+import (
+	"bytes"
+	"time"
+)
+
+// run writes what is queued until Close, and ends once the queue is empty.
+func (q *Queue) run() {
+	defer close(q.ended)
+	var batch []byte
+	for range q.wake {
+		for {
+			var ends bool
+			if batch, ends = q.take(batch); ends {
+				return
+			} else if len(batch) == 0 {
+				break
+			}
+			for rest := batch; len(rest) > 0; {
+				part := head(rest)
+				q.put(part)
+				rest = rest[len(part):]
+			}
+			q.settleOverflow()
+		}
+	}
+}
+
+// take exchanges what waits for the memory of the batch before it.
+func (q *Queue) take(written []byte) (batch []byte, ends bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batch, q.pending = q.pending, written[:0]
+	return batch, len(batch) == 0 && q.closing
+}
+
+// put writes one part. Lines that were lost before it are reported first; a stream that
+// does not take the report does not get the part either.
+func (q *Queue) put(part []byte) {
+	written := q.sayLost() && q.write(part)
+	lines := int64(0)
+	if !written {
+		lines = linesIn(part)
+		q.lost += lines
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting -= len(part)
+	q.dropped += lines
+}
+
+// settleOverflow ends a time in which new lines were dropped, once all lines from before
+// it are written.
+func (q *Queue) settleOverflow() {
+	q.mu.Lock()
+	if len(q.pending) == 0 {
+		q.lost += q.overflow
+		q.overflow = 0
+	}
+	q.mu.Unlock()
+	q.sayLost()
+}
+
+// sayLost reports lines that were lost, and returns whether none is left to report.
+func (q *Queue) sayLost() bool {
+	if q.lost == 0 {
+		return true
+	}
+	q.mu.Lock()
+	report := q.report
+	q.mu.Unlock()
+	if !q.write(report(q.lost)) {
+		return false
+	}
+	q.lost = 0
+	return true
+}
+
+// write calls the stream, and notes when the call began and how it ended.
+func (q *Queue) write(part []byte) bool {
+	q.mu.Lock()
+	q.writing = time.Now()
+	q.mu.Unlock()
+	_, err := q.opts.Out.Write(part)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.writing, q.failure = time.Time{}, err
+	return err == nil
+}
+
+// head is as many whole lines as a pipe takes in one piece, or one longer line.
+func head(rest []byte) []byte {
+	if len(rest) <= atomicWrite {
+		return rest
+	}
+	if end := bytes.LastIndexByte(rest[:atomicWrite], '\n'); end >= 0 {
+		return rest[:end+1]
+	}
+	if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+		return rest[:end+1]
+	}
+	return rest
+}

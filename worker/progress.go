@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/riverjob"
+)
+
+// underway are the runs of this process: jobs, and attempts without a job. A stop waits for
+// them. Those that dispatch an event or attempt an effect count as progress; the upkeep
+// goes on also where neither does.
+type underway struct {
+	runs         sync.WaitGroup
+	begun, ended atomic.Int64
+}
+
+// begin notes a run of a job. The caller must call the function it returns.
+func (r *underway) begin(kind string) (end func()) {
+	r.runs.Add(1)
+	if kind != riverjob.KindDispatch && kind != riverjob.KindEffect {
+		return r.runs.Done
+	}
+	r.begun.Add(1)
+	return func() {
+		r.ended.Add(1)
+		r.runs.Done()
+	}
+}
+
+// attempt makes an attempt without a job in a goroutine of its own.
+func (r *underway) attempt(attempt func()) {
+	end := r.begin(riverjob.KindEffect)
+	go func() {
+		defer end()
+		attempt()
+	}()
+}
+
+// Wait returns when all runs have ended.
+func (r *underway) Wait() { r.runs.Wait() }
+
+// Progress returns how many dispatches and attempts are under way, and how many have
+// ended since the start. A worker whose underway stays above 0 while ended stays the same
+// for longer than LongestRun does not work.
+func (w *Worker) Progress() (underway, ended int64) {
+	ended = w.running.ended.Load() // first: underway is never too small
+	return w.running.begun.Load() - ended, ended
+}
+
+// LongestRun is how long a dispatch or an attempt may take.
+func (w *Worker) LongestRun() time.Duration { return w.opts.JobTimeout }
