@@ -182,35 +182,38 @@ func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 		status, body := g.probe(t)
 		require.Equal(t, http.StatusOK, status, body)
 		return strings.Contains(body, "the log on stderr")
-	}, 30*time.Second, 50*time.Millisecond, "/readyz names the log")
+	}, 2*time.Minute, 50*time.Millisecond, "/readyz names the log")
 
 	var mu sync.Mutex
 	var read bytes.Buffer
-	go func() {
+	const end = "\x00" // no line of the log has it
+	var reading sync.WaitGroup
+	reading.Go(func() {
 		part := make([]byte, 4096)
 		for {
 			n, err := fifo.Read(part)
-			if err != nil {
+			if err != nil || bytes.HasSuffix(part[:n], []byte(end)) {
 				return
 			}
 			mu.Lock()
 			read.Write(part[:n])
 			mu.Unlock()
 		}
-	}()
+	})
 	require.Eventually(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return strings.Contains(read.String(), "log lines were dropped")
-	}, 30*time.Second, 10*time.Millisecond, "the log says what was dropped")
+	}, 2*time.Minute, 10*time.Millisecond, "the log says what was dropped")
 	require.Eventually(t, func() bool {
 		_, body := g.probe(t)
 		return !strings.Contains(body, "the log on stderr")
-	}, 30*time.Second, 50*time.Millisecond, "/readyz forgets the log")
+	}, 2*time.Minute, 50*time.Millisecond, "/readyz forgets the log")
 	g.deliverMany(t, "evt_last", 1)
 	g.stop(t)
-	mu.Lock()
-	defer mu.Unlock()
+	_, err := fifo.WriteString(end)
+	require.NoError(t, err)
+	reading.Wait()
 	require.Contains(t, read.String(), "evt_last_0")
 	require.Contains(t, read.String(), `"msg":"stopped"`)
 }
