@@ -44,8 +44,8 @@ func TestEveryTransportIsBounded(t *testing.T) {
 func TestAnUnboundedTransportIsFound(t *testing.T) {
 	t.Parallel()
 	for source, faults := range map[string]int{
-		`roundtrip.Bounded(&http.Transport{})`:                            0,
-		`http.Client{Transport: roundtrip.Bounded(&http.Transport{})}`:    0,
+		`roundtrip.Bounded(&http.Transport{})`:                         0,
+		`http.Client{Transport: roundtrip.Bounded(&http.Transport{})}`: 0,
 		`&http.Transport{}`:                                               1,
 		`http.Client{Transport: &http.Transport{}}`:                       2,
 		`http.Client{Timeout: 1}`:                                         1,

@@ -89,7 +89,9 @@ func entries() []entry {
 }
 
 // generic lists the options of a provider that stands for any sender of its scheme.
-func generic(options ...[]string) []string { return append(slices.Concat(options...), proof.EndpointOptions...) }
+func generic(options ...[]string) []string {
+	return append(slices.Concat(options...), proof.EndpointOptions...)
+}
 
 // examples are options for the providers that cannot be made without any, as
 // the configuration spells them. The pages of docs/providers show them.
