@@ -93,6 +93,7 @@ type slice func(ctx context.Context, members []member, after, until int64) ([]lo
 // walkOnce takes a slice behind the cursors of walks that stand at one place.
 func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
 	after := walks[0].acceptSeq
+	until = r.needs.complete(after, until, r.look)
 	members := make([]member, len(walks))
 	for i, w := range walks {
 		members[i] = member{Source: w.source, Before: w.before}

@@ -27,10 +27,20 @@ type needs struct {
 	payloads []int64 // of them, those whose delivery is sent
 }
 
-// behind are the first of events that follow on after, at most n.
+// behind returns the first of events that follow on after, at most count.
 func (n *needs) behind(after int64, count int) []int64 {
 	at, _ := slices.BinarySearch(n.events, after+1)
 	return n.events[at:min(at+count, len(n.events))]
+}
+
+// complete returns how far behind lists every needed number, at most until. A number may
+// belong to no event, so a slice of n events can reach beyond the first n numbers.
+func (n *needs) complete(after, until int64, count int) int64 {
+	first := n.behind(after, count)
+	if len(first) < count {
+		return until
+	}
+	return min(until, first[len(first)-1])
 }
 
 // need reads what effects need now.
