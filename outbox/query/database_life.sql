@@ -1,9 +1,12 @@
 -- A text that is another one once this may no longer be the database it was: after a
 -- standby was promoted or a backup restored, which begins a timeline, and after a
--- restart, which puts back what lies below it. An error on a standby.
+-- restart, which puts back what lies below it. Also after the table of events was made
+-- anew, as a dump restored in place does, or emptied by TRUNCATE. An error on a standby.
 SELECT concat_ws(
     ' ',
     (SELECT system_identifier FROM pg_control_system()),
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), -- the timeline
-    extract(epoch FROM pg_postmaster_start_time())
+    extract(epoch FROM pg_postmaster_start_time()),
+    'hooklatch.processed_events'::regclass::oid,
+    pg_relation_filenode('hooklatch.processed_events')
 )

@@ -1,0 +1,36 @@
+package outbox
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// The cache answers for the rows of one table. It must not answer for another that has
+// the same name: a restored dump may lack what the cache remembers.
+func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	life := func() string {
+		t.Helper()
+		life, err := b.databaseLife(t.Context())
+		require.NoError(t, err)
+		return life
+	}
+	first := life()
+	require.Equal(t, first, life())
+	_, err := b.pool.Exec(t.Context(), `TRUNCATE hooklatch.processed_events`)
+	require.NoError(t, err)
+	emptied := life()
+	require.NotEqual(t, first, emptied)
+	_, err = b.pool.Exec(t.Context(), `DROP SCHEMA hooklatch CASCADE`)
+	require.NoError(t, err)
+	migrator, err := schema.NewMigrator(b.pool, schema.Default, nil)
+	require.NoError(t, err)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, emptied, life())
+	require.NotEqual(t, first, life())
+}
