@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/alarm"

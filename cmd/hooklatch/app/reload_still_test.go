@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,8 +65,10 @@ type reloading struct {
 
 	path     string
 	requests chan struct{}
-	logs     bytes.Buffer
-	loads    []string // what each reload read
+	logs     lockedBuffer
+
+	mu   sync.Mutex
+	read []string // by the reloads
 }
 
 func newReloading(t *testing.T) *reloading {
@@ -76,7 +80,9 @@ func newReloading(t *testing.T) *reloading {
 		if err != nil {
 			return nil, err
 		}
-		r.loads = append(r.loads, string(text))
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.read = append(r.read, string(text))
 		return config.Load(r.path, func(string) (string, bool) { return "", false })
 	}
 	cfg, err := load()
@@ -86,8 +92,15 @@ func newReloading(t *testing.T) *reloading {
 		Logger: slog.New(slog.NewTextHandler(&r.logs, nil)),
 	})
 	require.NoError(t, err)
-	r.loads = nil
+	r.read = nil
 	return r
+}
+
+// loads returns what each reload read.
+func (r *reloading) loads() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.read)
 }
 
 func (r *reloading) write(t *testing.T, text string) {
@@ -145,21 +158,21 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 			after(DefaultStillFor / 2)
 			r.write(t, whole)
 			after(DefaultStillFor * 9 / 10)
-			require.Empty(t, r.loads, "it does not stand still yet")
+			require.Empty(t, r.loads(), "it does not stand still yet")
 			after(DefaultStillFor)
-			require.Equal(t, []string{whole}, r.loads, "cut before line %d", n+1)
+			require.Equal(t, []string{whole}, r.loads(), "cut before line %d", n+1)
 			require.Equal(t, wholeRoutes, r.routesInEffect())
 		})
 		inBubble(t, func(t *testing.T, r *reloading) {
 			r.write(t, cut)
 			r.requests <- struct{}{}
 			after(3 * DefaultStillFor)
-			require.Equal(t, []string{cut}, r.loads)
+			require.Equal(t, []string{cut}, r.loads())
 			refused := strings.Contains(r.logs.String(), "the configuration in effect stays")
 			said := strings.Contains(r.logs.String(), "the reloaded configuration lacks what the former one had")
 			switch in := r.routesInEffect(); in {
 			case formerRoutes:
-				require.True(t, refused || cut == "", "cut before line %d: %s", n+1, &r.logs)
+				require.True(t, refused || cut == "", "cut before line %d: %s", n+1, r.logs.String())
 			case wholeRoutes:
 			default:
 				require.True(t, said, "cut before line %d is in effect: %s", n+1, in)
@@ -179,14 +192,14 @@ func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *reloading) {
 		r.write(t, whole)
 		after(time.Hour)
-		require.Empty(t, r.loads)
+		require.Empty(t, r.loads())
 		r.requests <- struct{}{}
 		after(2 * DefaultStillFor)
-		require.Len(t, r.loads, 1)
+		require.Len(t, r.loads(), 1)
 		after(2 * followFor * DefaultStillFor)
 		r.write(t, former)
 		after(time.Hour)
-		require.Len(t, r.loads, 1)
+		require.Len(t, r.loads(), 1)
 	})
 }
 
@@ -201,10 +214,28 @@ func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 			r.write(t, former)
 			after(DefaultStillFor / 4)
 		}
-		require.Empty(t, r.loads)
+		require.Empty(t, r.loads())
 		require.Equal(t, 1, strings.Count(r.logs.String(), "the configuration is still being written"))
 		r.write(t, whole)
 		after(2 * DefaultStillFor)
 		require.Equal(t, wholeRoutes, r.routesInEffect())
 	})
+}
+
+// lockedBuffer may be written and read at the same time.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

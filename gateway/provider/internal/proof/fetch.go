@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/egress"
-	"github.com/hooklatch/hooklatch/outbox/roundtrip"
 )
 
 // Limits of one fetch. A sender waits for our answer meanwhile, and is told to

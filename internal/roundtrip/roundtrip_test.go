@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/hooklatch/hooklatch/outbox/roundtrip"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
