@@ -1,6 +1,7 @@
 package roundtrip_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is longer than anything here takes on a loaded machine.
 const patience = time.Minute
 
-// raw serves each connection by f, and returns the URL.
+// raw answers the request of each connection by f, and returns the URL.
 func raw(t *testing.T, f func(conn net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -41,7 +42,10 @@ func raw(t *testing.T, f func(conn net.Conn)) string {
 			}
 			serving.Go(func() {
 				defer conn.Close()
-				f(conn)
+				// A response that comes before its request is not taken for its response.
+				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					f(conn)
+				}
 			})
 		}
 	})

@@ -62,7 +62,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := pgtest.New(t, pgtest.MaxConns(2))
-			fleet := []*process{newProcess(t, pool, "worker", ""), newProcess(t, pool, "gateway", ""), newProcess(t, pool, "gateway", "")}
+			fleet := []*process{newProcess(t, pool, "worker", "allow_empty: true\n"), newProcess(t, pool, "gateway", ""), newProcess(t, pool, "gateway", "")}
 			for _, p := range fleet {
 				p.client.Timeout = time.Second
 				p.start(t)
