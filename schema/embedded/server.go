@@ -222,7 +222,10 @@ func (s *Server) boot(ctx context.Context) error {
 		}
 		err = proc.waitReady(ctx, s.dir.data())
 		if err == nil {
-			s.proc, s.port = proc, port
+			s.proc = proc
+			if s.port == 0 { // a restart keeps it, and others read it meanwhile
+				s.port = port
+			}
 			return nil
 		}
 		proc.stop(context.WithoutCancel(ctx))
