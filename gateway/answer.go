@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -80,9 +81,7 @@ func (r *reply) write(c echo.Context) error {
 	if r.status != "" {
 		header.Set(StatusHeader, r.status)
 	}
-	for name, values := range r.answer.Header {
-		header[name] = values
-	}
+	maps.Copy(header, r.answer.Header)
 	// A handshake echoes what the request said: it must not be sniffed as HTML.
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	if len(r.answer.Body) == 0 {

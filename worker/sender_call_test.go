@@ -242,19 +242,19 @@ func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 
 func TestCallSender(t *testing.T) {
 	t.Parallel()
-	call := func(ctx context.Context, t *testing.T, f func(context.Context) int) (int, error, time.Duration, *lane) {
+	call := func(ctx context.Context, t *testing.T, f func(context.Context) int) (n int, took time.Duration, l *lane, err error) {
 		t.Helper()
-		l := newLane(DestinationOptions{Concurrency: 1}, nil)
+		l = newLane(DestinationOptions{Concurrency: 1}, nil)
 		began := time.Now()
-		n, err := callSender(ctx, l, bounds{15 * time.Second, senderPatience}, f)
-		return n, err, time.Since(began), l
+		n, err = callSender(ctx, l, bounds{15 * time.Second, senderPatience}, f)
+		return n, time.Since(began), l, err
 	}
 	t.Run("WaitsForAnAnswerPastTheTimeOut", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			n, err, took, l := call(t.Context(), t, func(ctx context.Context) int {
+			n, took, l, err := call(t.Context(), t, func(ctx context.Context) int {
 				<-ctx.Done()
-				time.Sleep(3 * time.Second)
+				<-time.After(3 * time.Second)
 				return 7
 			})
 			require.NoError(t, err)
@@ -266,11 +266,14 @@ func TestCallSender(t *testing.T) {
 	t.Run("AbandonsAfterItsPatience", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			_, err, took, l := call(t.Context(), t, func(context.Context) int { time.Sleep(time.Hour); return 7 })
+			_, took, l, err := call(t.Context(), t, func(context.Context) int {
+				<-time.After(time.Hour)
+				return 7
+			})
 			require.EqualError(t, err, "the sender did not return within its time-out of 15s and 4s: the attempt was abandoned")
 			require.Equal(t, 19*time.Second, took)
 			require.EqualValues(t, 1, l.abandoned.Load())
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			synctest.Wait()
 			require.Zero(t, l.abandoned.Load())
 		})
@@ -281,16 +284,19 @@ func TestCallSender(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(after, cancel)
-				_, err, took, _ := call(ctx, t, func(context.Context) int { time.Sleep(time.Minute); return 7 })
+				_, took, _, err := call(ctx, t, func(context.Context) int {
+					<-time.After(time.Minute)
+					return 7
+				})
 				require.True(t, isAbandoned(err))
 				require.Equal(t, want, took)
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 			})
 		}
 	})
 	t.Run("KeepsAPanic", func(t *testing.T) {
 		t.Parallel()
-		_, err, _, _ := call(t.Context(), t, func(context.Context) int { panic("a bug") })
+		_, _, _, err := call(t.Context(), t, func(context.Context) int { panic("a bug") })
 		require.ErrorContains(t, err, "panic: ")
 		require.False(t, isAbandoned(err))
 	})

@@ -29,7 +29,7 @@ func TestA101IsAnAnswer(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn) // until the sender closes it
 	}))
 	t.Cleanup(server.Close)
-	for _, method := range []string{http.MethodPost, http.MethodGet} {
+	for _, method := range []string{http.MethodPost, http.MethodGet} { //nolint:paralleltest // they share the receiver
 		t.Run(method, func(t *testing.T) {
 			h, err := NewHTTP(HTTPOptions{Name: "app", URL: server.URL, Method: method, Timeout: time.Hour})
 			require.NoError(t, err)

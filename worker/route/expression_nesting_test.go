@@ -103,7 +103,7 @@ func allocated(f func()) uint64 {
 
 // A condition that people type is compiled with a bounded amount of work, whatever it is
 // made of. Allocations stand for the work, since time depends on the machine.
-func TestCompilingIsBoundedWork(t *testing.T) { // not parallel: it counts allocations
+func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
 	for name, of := range nested() {
@@ -142,7 +142,7 @@ func FuzzCompilingIsBounded(f *testing.F) {
 }
 
 // A pattern is refused by the size that it is compiled to, not by the length of its text.
-func TestLargePatternsAreRefused(t *testing.T) { // not parallel: it counts allocations
+func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
 	for _, pattern := range []string{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,8 +92,8 @@ func (t *Teardown) log(ctx context.Context, level slog.Level, message string, at
 // names are those of the steps that are left, in the order in which they would run.
 func (t *Teardown) names() []string {
 	var names []string
-	for i := len(t.steps) - 1; i >= 0; i-- {
-		names = append(names, t.steps[i].name)
+	for _, s := range slices.Backward(t.steps) {
+		names = append(names, s.name)
 	}
 	return names
 }
