@@ -72,6 +72,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 		"of an earlier transaction": func(t *testing.T, b *bundle) AcceptStatus {
 			b.statuses(t, minute("a", "one"))
 			b.statuses(t, minute("a", "two"))
+			require.Zero(t, b.number(t, orphans))
 			return b.statuses(t, minute("z", "two"))[0]
 		},
 		"of the same batch": func(t *testing.T, b *bundle) AcceptStatus {
