@@ -34,3 +34,14 @@ func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	require.NotEqual(t, emptied, life())
 	require.NotEqual(t, first, life())
 }
+
+// Databases that were created from one template have tables of the same numbers.
+func TestDatabaseLifeIsThatOfOneDatabase(t *testing.T) {
+	t.Parallel()
+	one, two := setup(t), setup(t)
+	life, err := one.databaseLife(t.Context())
+	require.NoError(t, err)
+	other, err := two.databaseLife(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, life, other)
+}
