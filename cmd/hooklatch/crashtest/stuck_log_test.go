@@ -31,24 +31,26 @@ const (
 	stopBound = softStop + 5*time.Second
 )
 
-// blockedReceiver answers after release is closed.
+// blockedReceiver answers calls of /slow after release, and all others at once.
 type blockedReceiver struct {
 	*httptest.Server
 
 	arrived chan struct{}
-	release chan struct{}
+	release func() // may be called again
 }
 
 func newBlockedReceiver(t *testing.T) *blockedReceiver {
 	t.Helper()
-	r := &blockedReceiver{arrived: make(chan struct{}, 100), release: make(chan struct{})}
+	released := make(chan struct{})
+	r := &blockedReceiver{arrived: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(released) })}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
 		if strings.Contains(request.URL.Path, "slow") {
 			r.arrived <- struct{}{}
-			<-r.release
+			<-released
 		}
 	}))
 	t.Cleanup(r.Close)
+	t.Cleanup(r.release) // first: Close waits for its handlers, also after a failure
 	return r
 }
 
@@ -264,7 +266,7 @@ func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 			end()
 			g.deliverMany(t, "evt", 100)
 			done(t, pool, 100)
-			close(receiver.release)
+			receiver.release()
 			done(t, pool, 105)
 			require.Positive(t, g.metric(t, "hooklatch_log_dropped_total"))
 			g.stop(t)
