@@ -180,6 +180,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
+			w.attempts.patience = time.Hour // the first run stays, however slow the machine is
 			events := b.start(t, w)
 			b.accept(t, "evt_1", false)
 			require.Equal(t, 1, <-sender.calls)

@@ -17,8 +17,6 @@ const (
 	// senderPatience is how long after its time-out a sender may take to return. With the
 	// second that the program adds to the time-out of a destination it is 5 seconds.
 	senderPatience = 4 * time.Second
-	// stopPatience is how long it may take once a stop has cancelled its attempt.
-	stopPatience = 3 * time.Second
 	// leastAbandoned is how many abandoned calls of one destination may live in this
 	// process, and abandonedPerSlot raises that for destinations with many slots. Each
 	// holds a goroutine and the body of its effect.
@@ -29,6 +27,10 @@ const (
 // bounds are how long a call may take until its context ends, and how long it may take
 // to return after that.
 type bounds struct{ timeout, patience time.Duration }
+
+// onceStopped returns how long a call may take to return once a stop has cancelled its
+// attempt: less than its patience, so that the stop ends in time.
+func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 
 // abandonedError says that a sender did not return.
 type abandonedError struct{ bounds }
@@ -81,7 +83,7 @@ func callSender[T any](ctx context.Context, l *lane, b bounds, f func(ctx contex
 			return made.result, made.err
 		case <-stopped:
 			stopped = nil
-			limit.Reset(min(b.patience, stopPatience))
+			limit.Reset(b.onceStopped())
 		case <-limit.C:
 			waiting = false
 		}

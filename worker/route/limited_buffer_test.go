@@ -1,6 +1,7 @@
 package route
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func TestRenderingIsBounded(t *testing.T) {
 
 	envs, err := newExpressionEnvs()
 	require.NoError(t, err)
-	endless := compileEmail(envs.render, &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ range 1000000000 }}xxxx{{ end }}", Text: "x"},
+	endless := compileEmail(envs.render, &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ range 1000000000 }}" + strings.Repeat("x", 64<<10) + "{{ end }}", Text: "x"},
 		func(_, _ string, err error) { require.NoError(t, err) })
 	_, err = endless.build(newEventScope(t.Context(), (&planCase{}).event()))
 	require.ErrorIs(t, err, errTooLarge)
