@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func TestPeopleAreToldByMail(t *testing.T) {
 	}})
 	second, err := app.New(t.Context(), app.Options{Config: s.config, Worker: true, Version: "test"})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = second.Stop(t.Context()) })
+	t.Cleanup(func() { _ = second.Stop(context.Background()) })
 	require.NoError(t, second.Start(t.Context()))
 	_, err = s.pool.Exec(t.Context(), `
 		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, next_attempt_at)
