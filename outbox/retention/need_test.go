@@ -2,6 +2,7 @@ package retention_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func TestNoNumberHidesANeededEvent(t *testing.T) {
 			require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 				for n := range many {
 					if _, err := w.EnqueueTx(t.Context(), tx, outbox.Enqueue{
-						Destination: "app", Key: identity.Key(fmt.Sprint(n)), OrderKey: "order", Request: ledger.Request{Method: "POST", Body: []byte("{}")},
+						Destination: "app", Key: identity.Key(strconv.Itoa(n)), OrderKey: "order", Request: ledger.Request{Method: "POST", Body: []byte("{}")},
 					}); err != nil {
 						return err
 					}
