@@ -48,7 +48,7 @@ func setup(t *testing.T) *bundle {
 
 func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 	t.Helper()
-	o, err := outbox.New(outbox.Options{Pool: pool})
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

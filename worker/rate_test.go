@@ -32,7 +32,7 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 	}
 	for range 3 {
-		own, err := outbox.New(outbox.Options{Pool: b.pool})
+		own, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute})
 		require.NoError(t, err)
 		b.opts.Outbox = own
 		b.start(t, b.worker(t))

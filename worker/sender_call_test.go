@@ -107,7 +107,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				before := b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`)
 
 				close(s.release) // they return, and it changes nothing
-				require.Eventually(t, func() bool { return l.abandoned.Load() == 0 }, 30*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return l.abandoned.Load() == 0 }, 2*time.Minute, time.Millisecond)
 				stop(t, w)
 				require.EqualValues(t, 2, s.returned.Load())
 				require.Empty(t, l.slots)
@@ -157,7 +157,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 				if abandoned {
 					waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`)
 				} else {
-					require.Eventually(t, func() bool { return s.calls.Load() == 1 }, 30*time.Second, time.Millisecond)
+					require.Eventually(t, func() bool { return s.calls.Load() == 1 }, 2*time.Minute, time.Millisecond)
 				}
 				stop(t, w)
 				require.EqualValues(t, 1, w.lanes["app"].abandoned.Load())
@@ -187,16 +187,16 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 		b.accept(t, fmt.Sprint("evt_", i), false)
 	}
 	l := w.lanes["app"]
-	require.Eventually(t, l.stuck, 60*time.Second, time.Millisecond)
+	require.Eventually(t, l.stuck, 2*time.Minute, time.Millisecond)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'closed' AND breaker_reason LIKE '%were abandoned%'`)
 	waitFor(t, b, fmt.Sprintf(`SELECT (count(*) = %d)::integer FROM hooklatch.effects WHERE destination = 'other' AND state = 'done'`, events))
-	require.Eventually(t, func() bool { return len(l.slots) == 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(l.slots) == 0 }, 2*time.Minute, time.Millisecond)
 	require.LessOrEqual(t, s.calls.Load(), int32(leastAbandoned+slots))
 	require.Zero(t, l.room(time.Now()))
 	require.False(t, l.beginBirth(time.Now()))
 	require.Error(t, l.enter(t.Context()))
 	close(s.release)
-	require.Eventually(t, func() bool { return !l.stuck() && l.room(time.Now()) == slots }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !l.stuck() && l.room(time.Now()) == slots }, 2*time.Minute, time.Millisecond)
 }
 
 // deafStatement is a Transactional that never returns.

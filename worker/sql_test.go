@@ -101,7 +101,8 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 			sound := b.outbox
 			b.opts.Outbox = faulty
 			w := b.worker(t)
-			require.NoError(t, w.registerDestinations(t.Context()))
+			b.start(t, w)
+			f.Arm(mode, faults)
 			for i := range effects {
 				require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
 					id, cents := fmt.Sprint("in_", i), "5"
@@ -116,8 +117,6 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 					return err
 				}))
 			}
-			f.Arm(mode, faults)
-			b.start(t, w)
 			waitFor(t, b, `SELECT count(*) / 12 FROM hooklatch.effects WHERE state = 'done'`)
 			require.Equal(t, faults, f.Count(), "every fault happened")
 			require.Equal(t, effects, b.count(t, `SELECT count(*) FROM public.credits`))

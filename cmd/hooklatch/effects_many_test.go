@@ -173,7 +173,7 @@ func TestASelectionThatMakesNoSenseIsRefused(t *testing.T) {
 		{"retry --state done", `--state "done" is not one of failed, parked, cancelled`},
 		{"park --state failed", `--state "failed" is not one of pending, started, in_doubt`},
 		{"retry hl_1 --state failed", "a key and a selection by flags exclude each other"},
-		{"retry --state parked --in-doubt", "say why with --reason"},
+		{"retry --state parked --in-doubt --yes", "say why with --reason"},
 		{"retry --state failed --rate -1", "is not a number of effects"},
 		{"retry --state failed --since 1h --until 2h", "--since 1h is not before --until 2h"},
 		{"retry --state failed --when body.(", "--when: "},

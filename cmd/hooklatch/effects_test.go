@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -56,9 +57,8 @@ func badReceivers(t *testing.T) *httptest.Server {
 func TestEffectsOfBadReceivers(t *testing.T) {
 	t.Parallel()
 	server := badReceivers(t)
-	down, err := net.Listen("tcp", "127.0.0.1:0")
+	down, err := freeport.Addresses(1)
 	require.NoError(t, err)
-	require.NoError(t, down.Close())
 	cases := []struct {
 		name, url string
 		policy    ledger.Policy
@@ -67,7 +67,7 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 		status    int
 		text      string // of effects show
 	}{
-		{"down", "http://" + down.Addr().String() + "/", ledger.AtLeastOnce, ledger.EffectPending, "no", 0, "next attempt"},
+		{"down", "http://" + down[0] + "/", ledger.AtLeastOnce, ledger.EffectPending, "no", 0, "next attempt"},
 		{"error", server.URL + "/error", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 500, "maybe applied   since"},
 		{"error-once", server.URL + "/error", ledger.AtMostOnce, ledger.EffectParked, "unknown", 500, "waits for a person"},
 		{"busy", server.URL + "/busy", ledger.AtLeastOnce, ledger.EffectPending, "no", 429, "next attempt"},

@@ -44,7 +44,7 @@ func setup(t *testing.T) *bundle {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	box, err := outbox.New(outbox.Options{Pool: admin, ReadPool: pool})
+	box, err := outbox.New(outbox.Options{Pool: admin, ReadPool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -33,7 +33,7 @@ type bundle struct {
 func setup(t testing.TB) *bundle {
 	t.Helper()
 	pool := pgtest.New(t)
-	o, err := outbox.New(outbox.Options{Pool: pool})
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -32,7 +32,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 		rounds, length, rate, old = 41, 2*time.Second, 200, 600_000
 	}
 	pool := pgtest.New(t, pgtest.Durable())
-	o, err := outbox.New(outbox.Options{Pool: pool})
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -36,6 +36,16 @@ func TestNoNumberHidesANeededEvent(t *testing.T) {
 				return nil
 			}))
 		},
+		"events that somebody deleted": func(t *testing.T, w *world) {
+			t.Helper()
+			for n := range many {
+				id := fmt.Sprint("deleted_", n)
+				w.accept(t, "other", id)
+				w.dispatch(t, "other", id)
+			}
+			_, err := w.pool.Exec(t.Context(), `DELETE FROM hooklatch.processed_events`)
+			require.NoError(t, err)
+		},
 		"events of another source": func(t *testing.T, w *world) {
 			t.Helper()
 			for n := range many {

@@ -86,7 +86,7 @@ func openWorld(t *testing.T, watched bool) *world {
 	_, err = migrator.Up(t.Context())
 	require.NoError(t, err)
 	w.run(t, sameClock)
-	w.Outbox, err = outbox.New(outbox.Options{Pool: w.pool})
+	w.Outbox, err = outbox.New(outbox.Options{Pool: w.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
 // Server is a running Postgres server. Its methods may be called from several
@@ -211,10 +213,11 @@ func (s *Server) boot(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port := s.port
 		if port == 0 {
-			var err error
-			if port, err = freePort(); err != nil {
+			found, err := freeport.Find(1)
+			if err != nil {
 				return err
 			}
+			port = found[0]
 		}
 		proc, err := launch(s.own, deathSignal, s.opts.Log, s.bin.program("postgres"), serverArgs(s.dir, port, s.opts)...)
 		if err != nil {
@@ -238,15 +241,6 @@ func (s *Server) boot(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 // URL returns the connection URL of a database, with the superuser's password.

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
@@ -138,8 +139,9 @@ func TestTakenPortIsNamed(t *testing.T) {
 
 func TestPortOfChoice(t *testing.T) {
 	t.Parallel()
-	port, err := freePort()
+	found, err := freeport.Find(1)
 	require.NoError(t, err)
+	port := found[0]
 	server := startServer(t, Options{Port: port})
 	require.Equal(t, port, server.port)
 	require.Contains(t, server.URL("x"), fmt.Sprintf("@127.0.0.1:%d/x?", port))

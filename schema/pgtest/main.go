@@ -2,10 +2,13 @@ package pgtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,7 +39,14 @@ var shared struct {
 //
 // With HOOKLATCH_PGTEST_KEEP=1 in the environment the server outlives failed
 // tests until Ctrl-C, to look at their databases.
+//
+// At least leastParallel of its tests run at once, unless -parallel says otherwise.
 func Main(m *testing.M, options ...goleak.Option) int {
+	flag.Parse()
+	if err := raiseParallel(); err != nil {
+		fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+		return 1
+	}
 	code := m.Run()
 	waitForReader()
 	if err := stopShared(); err != nil {
@@ -50,6 +60,21 @@ func Main(m *testing.M, options ...goleak.Option) int {
 		}
 	}
 	return code
+}
+
+// leastParallel is how many parallel tests run at once on a machine of few cores. Tests
+// with a database wait for most of their time: for a timer, a process or a server.
+const leastParallel = 6
+
+// raiseParallel raises the flag -parallel to leastParallel where nobody set it.
+func raiseParallel() error {
+	const name = "test.parallel"
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	if set || runtime.GOMAXPROCS(0) >= leastParallel {
+		return nil
+	}
+	return flag.Set(name, strconv.Itoa(leastParallel))
 }
 
 // sharedHost returns the server all tests use, after starting it for the first

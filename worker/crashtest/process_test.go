@@ -130,7 +130,7 @@ type scene struct {
 func newScene(t *testing.T, kind string, policy ledger.Policy) *scene {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []fleet.Destination{
 		{Name: destinationName, Kind: kind, Queue: "dst_" + destinationName, Policy: policy},

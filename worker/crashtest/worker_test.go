@@ -82,7 +82,7 @@ func startToWork(encoded string) error {
 		return err
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
+	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger, AcceptTimeout: time.Minute})
 	if err != nil {
 		return err
 	}

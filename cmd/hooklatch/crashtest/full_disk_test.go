@@ -43,7 +43,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 		require.Eventually(t, func() bool {
 			status, _ = g.probe(t)
 			return status == http.StatusOK
-		}, 30*time.Second, 20*time.Millisecond, "ready again without a delivery")
+		}, patience, 20*time.Millisecond, "ready again without a delivery")
 	}
 	require.Equal(t, 1, count(t, pool, `SELECT count(*) FROM hooklatch.deliveries`), "probes leave nothing behind")
 	require.Equal(t, 1, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))

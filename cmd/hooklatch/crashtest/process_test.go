@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,9 +19,13 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
+
+// patience is how long a test waits for what must happen, on a busy machine too.
+const patience = 2 * time.Minute
 
 const testSecret = "whsec_crashtest_0123456789abcdef"
 
@@ -30,6 +33,9 @@ const testSecret = "whsec_crashtest_0123456789abcdef"
 var buildDir string
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(mailServerEnv); address != "" {
+		panic(serveMails(address)) // it ends with its signal only
+	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {
 		panic(err)
@@ -83,7 +89,7 @@ admin: {listen: %q}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
 %s`, pgtest.URL(t, pool), listen, admin, testSecret, more), 0o600))
-	g := &process{command: command, config: config, url: "http://" + listen, ready: "http://" + admin + "/readyz", client: &http.Client{Timeout: 10 * time.Second}}
+	g := &process{command: command, config: config, url: "http://" + listen, ready: "http://" + admin + "/readyz", client: &http.Client{Timeout: patience}}
 	g.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(func() {
 		g.kill()
@@ -112,7 +118,7 @@ func (g *process) start(t *testing.T, with ...func(*exec.Cmd)) {
 			return false
 		}
 		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
-	}, 30*time.Second, 2*time.Millisecond, "the process is not ready")
+	}, patience, 2*time.Millisecond, "the process is not ready")
 }
 
 // run runs another command of the binary with the same configuration and
@@ -167,13 +173,8 @@ func (g *process) deliver(ctx context.Context, eventType, id string) (status int
 // freeAddresses returns n different addresses nobody listens on.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer listener.Close() // all at the end: none is given twice
-		addresses[i] = listener.Addr().String()
-	}
+	addresses, err := freeport.Addresses(n)
+	require.NoError(t, err)
 	return addresses
 }
 

@@ -129,7 +129,7 @@ func TestReceiversThatFail(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects
 				WHERE event_id = $1 AND state IN ('done', 'failed', 'parked')`, "evt_"+name).Scan(&key) == nil
-		}, time.Minute, 10*time.Millisecond, name)
+		}, patience, 10*time.Millisecond, name)
 		var e shownEffect
 		require.NoError(t, json.Unmarshal(p.run(t, "effects", "show", key, "--json"), &e))
 		require.Equal(t, want.state, e.State, name)

@@ -47,7 +47,7 @@ func TestRecoveryAtProductionSettings(t *testing.T) {
 	p.start(t)
 	require.Eventually(t, func() bool {
 		return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects
-	}, 2*time.Minute, 100*time.Millisecond)
+	}, patience, 100*time.Millisecond)
 	t.Logf("%d effects recovered after %s", effects, time.Since(killed).Round(time.Second))
 	require.Equal(t, effects, count(t, pool, `SELECT count(*) FROM hooklatch.all_attempts WHERE lost AND applied = 'unknown'`))
 	seen.mu.Lock()

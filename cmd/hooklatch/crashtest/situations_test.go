@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,7 +85,7 @@ func (s *stage) deliver(n, status int) {
 
 // seenWithin is how long it may take until metrics say something: a process that was
 // killed is there until it is presumed gone.
-const seenWithin = retention.PresumedGone + time.Minute
+const seenWithin = retention.PresumedGone + patience
 
 // see waits until the metrics of all processes say something while one of them
 // collects, and scrapes.
@@ -211,7 +210,7 @@ var situations = map[string]situation{
 			s.usual(20, 0)
 			require.Eventually(s, func() bool { // the gateway has added what it counted
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.last_seen WHERE what = 'accepted'`) == 1
-			}, time.Minute, 100*time.Millisecond)
+			}, patience, 100*time.Millisecond)
 			s.exec(`UPDATE hooklatch.last_seen SET seen_at = now() - interval '2 hours' WHERE what = 'accepted'`)
 			s.seeLine(`hooklatch_source_usual_events{`, "20")
 			s.see(func(m string) bool { return largest(m, silence) >= 3600 })
@@ -227,7 +226,7 @@ var situations = map[string]situation{
 			s.deliver(60, 200)
 			require.Eventually(s, func() bool { // the gateway has added all it counted
 				return count(s.T, s.pool, `SELECT COALESCE(sum(n), 0)::bigint FROM hooklatch.minutes WHERE what = 'duplicate'`) == 60
-			}, time.Minute, 100*time.Millisecond)
+			}, patience, 100*time.Millisecond)
 			s.see(func(m string) bool {
 				return strings.Contains(m, "hooklatch_source_usual_duplicates_ratio{") && strings.Contains(m, "hooklatch_source_duplicates_ratio{")
 			})
@@ -256,7 +255,7 @@ var situations = map[string]situation{
 		act: func(s *stage) {
 			require.Eventually(s, func() bool { // the worker has looked after them, and will again in an hour
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.partitions' AND state = 'completed'`) == 1
-			}, time.Minute, 100*time.Millisecond)
+			}, patience, 100*time.Millisecond)
 			s.exec(`
 				DO $$
 				DECLARE day date;
@@ -322,8 +321,9 @@ func largest(metrics, name string) float64 {
 func (s *stage) drain() {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR attempt = 1 AND state = 'started'`) == 0
-	}, time.Minute, 100*time.Millisecond)
+		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0 &&
+			count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR attempt = 1 AND state = 'started'`) == 0
+	}, patience, 100*time.Millisecond)
 	s.record.scrape(s.T, s.fleet)
 }
 
@@ -334,7 +334,7 @@ func (s *stage) done() {
 	require.Eventually(s, func() bool {
 		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0 &&
 			count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'done'`) == 0
-	}, time.Minute, 100*time.Millisecond)
+	}, patience, 100*time.Millisecond)
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
 
@@ -344,7 +344,7 @@ func TestAlertsFireInTheirSituation(t *testing.T) {
 	t.Parallel()
 	promtool(t)
 	for name, acted := range situations {
-		if !acted.short && os.Getenv("HOOKLATCH_LONG") == "" {
+		if !acted.short && !long() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

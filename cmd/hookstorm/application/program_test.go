@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -39,7 +40,7 @@ func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (prog
 	t.Helper()
 	receiver := httptest.NewServer(answer)
 	t.Cleanup(receiver.Close)
-	free, err := programs.FreeAddresses(2)
+	free, err := freeport.Addresses(2)
 	require.NoError(t, err)
 	file, err := programs.NewConfiguration(filepath.Join(t.TempDir(), "hooklatch.yaml"), scenario.Settings{
 		DatabaseURL: secret.New(pgtest.URL(t, pool)), GatewayListen: free[0], AdminListen: free[1],

@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -85,7 +86,7 @@ func (b *bench) launch(ctx context.Context, p *process, o programs.Options) (*pr
 // launchContender starts a server that Hooklatch is measured against. Without a
 // database it is the limit.
 func (b *bench) launchContender(ctx context.Context, who subject, databaseURL string) (*process, error) {
-	free, err := programs.FreeAddresses(1)
+	free, err := freeport.Addresses(1)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (b *bench) binaryOf(who subject) string {
 
 // launchHooklatch starts the real program as gateway or worker.
 func (b *bench) launchHooklatch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
-	free, err := programs.FreeAddresses(2)
+	free, err := freeport.Addresses(2)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
 	require.NoError(t, err)
 	require.NoError(t, past.Prepare(t.Context(), pool))
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 
@@ -61,7 +61,7 @@ func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
 	require.NoError(t, err)
 	require.NoError(t, past.Prepare(t.Context(), pool))
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	_, err = box.Accept(t.Context(), outbox.Delivery{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -24,7 +25,7 @@ func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 	pool := pgtest.New(t)
 	_, err = pool.Exec(t.Context(), scenario.Tables)
 	require.NoError(t, err)
-	free, err := programs.FreeAddresses(2)
+	free, err := freeport.Addresses(2)
 	require.NoError(t, err)
 	file, err := programs.NewConfiguration(filepath.Join(t.TempDir(), "hooklatch.yaml"), scenario.Settings{
 		DatabaseURL: secret.New(pgtest.URL(t, pool)), GatewayListen: free[0], AdminListen: free[1],

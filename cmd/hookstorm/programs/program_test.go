@@ -18,6 +18,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
 func TestEveryEndIsWrittenDown(t *testing.T) {
@@ -87,7 +88,7 @@ func TestTwoProcessesOfOneProgramAreRefused(t *testing.T) {
 
 func TestReadinessEndsWithTheProcess(t *testing.T) {
 	t.Parallel()
-	free, err := programs.FreeAddresses(1)
+	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
 	p, _ := newShell(t, "echo no database; exit 1", func(o *programs.Options) { o.ReadyURL = "http://" + free[0] + "/readyz" })
 	require.NoError(t, p.Start(t.Context()))

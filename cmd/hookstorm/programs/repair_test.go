@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -81,7 +82,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 		t.Helper()
 		binary, err := programs.Build(t.Context(), programs.BuildOptions{Dir: tree, Out: filepath.Join(t.TempDir(), name)})
 		require.NoError(t, err)
-		free, err := programs.FreeAddresses(1)
+		free, err := freeport.Addresses(1)
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "hooklatch.yaml")
 		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, workerFile, pgtest.URL(t, pool), free[0], server.URL), 0o600))
@@ -107,7 +108,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	leads := ask(leader)
 	start("now", root)
 
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.WithoutCancel(t.Context()))) })
 	accept := func(from, to int) {

@@ -96,7 +96,7 @@ func (s mailSession) behave(c *call, b Behaviour) error {
 	case ResetBefore:
 		c.end(history.Unknown, 0, "cut")
 		return s.cut()
-	case ResetAfterApply, HalfAnswer, ErrorAfterApply, EndlessBody, HugeHeader:
+	case ResetAfterApply, HalfAnswer, ErrorAfterApply, EndlessBody, HugeHeader, Switch:
 		c.apply()
 		c.end(history.Unknown, 0, "cut")
 		return s.cut()

@@ -27,8 +27,9 @@ type conn struct {
 	// reading is held while reading from the server: by the client, or by Write
 	// when it takes the answer away from the client. pgx may have a read under way while
 	// it writes.
-	reading sync.Mutex
-	answer  answer // guarded by reading
+	reading  sync.Mutex
+	answer   answer // guarded by reading
+	reported bool   // guarded by reading
 
 	mu       sync.Mutex
 	mode     Mode // of the broken COMMIT, "" before it
@@ -64,8 +65,8 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	if mode == LoseRequest {
-		c.hangUp()
 		c.fault.report(mode)
+		c.hangUp()
 		return len(b), nil // the kernel took it, as it does
 	}
 	if n, err := c.Conn.Write(b); err != nil {
@@ -73,11 +74,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	// Without an answer the connection is cut all the same, and the test sees
-	// that nothing fired.
-	if c.drain() {
-		c.fault.report(mode)
-	}
+	c.drain()
 	return len(b), nil
 }
 
@@ -94,24 +91,30 @@ func (c *conn) Read(b []byte) (int, error) {
 	if n > 0 {
 		c.answer.feed(b[:n])
 	}
-	c.drain() // Write reports it
+	c.drain()
 	c.reading.Unlock()
 	return c.silence(b)
 }
 
-// drain reads the server's answer to its end and reports whether it came;
-// c.reading is held. After that the connection is cut unless it is to hang.
-func (c *conn) drain() bool {
+// drain reads the server's answer to its end and reports the fault, before the client
+// learns of it; c.reading is held. After that the connection is cut unless it is to hang.
+// Without an answer it is cut all the same, and the test sees that nothing fired.
+func (c *conn) drain() {
 	buf := make([]byte, 4096)
 	for !c.answer.complete && c.state() != LoseRequest {
 		n, err := c.Conn.Read(buf)
 		c.answer.feed(buf[:n])
 		if err != nil && !c.answer.complete {
 			c.hangUp()
-			return false
+			return
 		}
 	}
-	switch c.state() {
+	mode := c.state()
+	if c.answer.complete && !c.reported {
+		c.reported = true
+		c.fault.report(mode)
+	}
+	switch mode {
 	case LoseAnswer:
 		c.hangUp()
 	case Terminate:
@@ -119,7 +122,6 @@ func (c *conn) drain() bool {
 		c.hangUp()
 	case LoseRequest, Hang:
 	}
-	return c.answer.complete
 }
 
 // sayFarewell makes the client read that its session was ended, once.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // serve starts a server and returns its address.
 func serve(t *testing.T, databaseURL string) string {
 	t.Helper()
-	free, err := programs.FreeAddresses(1)
+	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)

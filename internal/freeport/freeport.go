@@ -1,0 +1,61 @@
+// Package freeport is responsible for ports of this machine that nobody has. Whoever
+// starts a server that has to keep its port while it is down uses it: embedded
+// Postgres, the harness, and tests of whole processes.
+package freeport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// The ports that are given out are below those from which systems take one for an
+// outgoing connection, or for who listens at any: Linux begins at 32768.
+const (
+	first = 16_384
+	ports = 16_384
+)
+
+// Find returns n different ports at whose address on 127.0.0.1 nobody listens. Who else
+// chooses a port by itself may take one before it is listened at; a process that fails
+// for that says so.
+func Find(n int) ([]int, error) {
+	var listeners []net.Listener
+	defer func() {
+		for _, listener := range listeners { // all at the end: none is given twice
+			listener.Close()
+		}
+	}()
+	found := make([]int, 0, n)
+	for range ports {
+		if len(found) == n {
+			return found, nil
+		}
+		port := first + rand.IntN(ports) //nolint:gosec // no secret
+		listener, err := net.Listen("tcp", address(port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		listeners = append(listeners, listener)
+		found = append(found, port)
+	}
+	return nil, errors.New("find a free port: none was found")
+}
+
+// Addresses returns n different addresses, HOST:PORT, as [Find] does.
+func Addresses(n int) ([]string, error) {
+	found, err := Find(n)
+	addresses := make([]string, 0, n)
+	for _, port := range found {
+		addresses = append(addresses, address(port))
+	}
+	return addresses, err
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,0 +1,37 @@
+package freeport_test
+
+import (
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/freeport"
+)
+
+// No port is one that the system may give to an outgoing connection before the server
+// is there, or while it is down.
+func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
+	t.Parallel()
+	ports, err := freeport.Find(200)
+	require.NoError(t, err)
+	for _, port := range ports {
+		require.GreaterOrEqual(t, port, 1024, "an ordinary user may listen at it")
+		require.Less(t, port, 32_768, "the first that Linux takes")
+	}
+	slices.Sort(ports)
+	require.Len(t, slices.Compact(ports), 200)
+}
+
+// Nobody is given a port at which somebody listens.
+func TestAddressesAreListenedAt(t *testing.T) {
+	t.Parallel()
+	addresses, err := freeport.Addresses(20)
+	require.NoError(t, err)
+	for _, address := range addresses {
+		listener, err := net.Listen("tcp", address)
+		require.NoError(t, err)
+		defer listener.Close()
+	}
+}
