@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,44 +11,67 @@ import (
 
 // Down removes the newest steps of our migrations, with all their data. With
 // steps <= 0 it removes all of ours, River's, and the schema if nothing else is
-// in it. It is one transaction. It refuses a database that has migrations this
-// program does not know.
+// in it. Each migration is removed in a transaction of its own, as Up applies it. It
+// refuses a database that has migrations this program does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
-	err := m.locked(ctx, func(tx pgx.Tx) error {
-		done = nil
+	for steps <= 0 || len(done) < steps {
+		next, err := m.downNext(ctx)
+		if err != nil {
+			return done, fmt.Errorf("migrate down: %w", m.explain(err))
+		}
+		if len(next) == 0 {
+			break
+		}
+		m.log(ctx, next)
+		done = append(done, next...)
+	}
+	if steps > 0 {
+		return done, nil
+	}
+	river, err := m.downRest(ctx)
+	if err != nil {
+		return done, fmt.Errorf("migrate down: %w", m.explain(err))
+	}
+	m.log(ctx, river)
+	return append(done, river...), nil
+}
+
+// downNext removes the newest of our migrations. It returns nothing when there is none.
+func (m *Migrator) downNext(ctx context.Context) (step []Step, err error) {
+	err = m.locked(ctx, func(tx pgx.Tx) error {
+		step = nil
 		exists, err := m.ask(ctx, tx, m.sql.HistoryExists)
-		if err != nil {
+		if err == nil && exists {
+			step, err = m.downOurs(ctx, tx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return step, nil
+}
+
+// downRest removes what is left without our migrations: their history, River's tables
+// and the schema.
+func (m *Migrator) downRest(ctx context.Context) (river []Step, err error) {
+	err = m.locked(ctx, func(tx pgx.Tx) error {
+		if _, err := m.sql.HistoryDrop.Exec(ctx, tx); err != nil {
+			return fmt.Errorf("drop table of migrations: %w", err)
+		}
+		if river, err = m.downRiver(ctx, tx); err != nil {
 			return err
 		}
-		if exists {
-			if done, err = m.downOurs(ctx, tx, steps); err != nil {
-				return err
-			}
-		}
-		if steps > 0 {
-			return nil
-		}
-		if exists {
-			if _, err := m.sql.HistoryDrop.Exec(ctx, tx); err != nil {
-				return fmt.Errorf("drop table of migrations: %w", err)
-			}
-		}
-		river, err := m.downRiver(ctx, tx)
-		if err != nil {
-			return err
-		}
-		done = append(done, river...)
 		return m.dropSchema(ctx, tx)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("migrate down: %w", m.explain(err))
+		return nil, err
 	}
-	m.log(ctx, done)
-	return done, nil
+	return river, nil
 }
 
-func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx, steps int) ([]Step, error) {
+func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	applied, err := m.history(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -57,9 +81,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx, steps int) ([]Step, 
 			return nil, fmt.Errorf("the database has migration %04d_%s, which this program does not know: use the program that applied it", version, record.name)
 		}
 	}
-	var done []Step
-	for i := len(m.migrations) - 1; i >= 0 && (steps <= 0 || len(done) < steps); i-- {
-		migration := m.migrations[i]
+	for _, migration := range slices.Backward(m.migrations) {
 		if _, ok := applied[migration.version]; !ok {
 			continue
 		}
@@ -70,9 +92,9 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx, steps int) ([]Step, 
 		if _, err := m.sql.HistoryRemove.With(historyRemove{Version: migration.version}).Exec(ctx, tx); err != nil {
 			return nil, fmt.Errorf("forget %s: %w", migration, err)
 		}
-		done = append(done, Step{OwnerHooklatch, migration.version, migration.name, "down", time.Since(start)})
+		return []Step{{OwnerHooklatch, migration.version, migration.name, "down", time.Since(start)}}, nil
 	}
-	return done, nil
+	return nil, nil
 }
 
 // dropSchema drops the schema unless it holds something that is not ours.

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SetLockTimeout shortens the wait of a migration for a busy table.
-func (m *Migrator) SetLockTimeout(d time.Duration) { m.lockTimeout = d }
+// SetPatience shortens the wait of a migration for a busy table.
+func (m *Migrator) SetPatience(d time.Duration) { m.patience = d }
 
 // RestoreRiverIndexes is what Up does before River's migrations after present
 // up to last.

@@ -28,9 +28,9 @@ const (
 
 // SQLSTATEs that Up and Down handle in different ways.
 const (
-	codeLockTimeout     = "55P03" // lock_not_available
-	codeUnsafeEnumValue = "55P04" // unsafe_new_enum_value_usage
-	codeStillInUse      = "2BP01" // dependent_objects_still_exist
+	codeLockTimeout = "55P03" // lock_not_available
+	codeDeadlock    = "40P01" // deadlock_detected
+	codeStillInUse  = "2BP01" // dependent_objects_still_exist
 )
 
 // Migrator brings the schema of a database up or down, and reports its state.
@@ -42,12 +42,17 @@ type Migrator struct {
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
 
-	// lockTimeout is how long a migration waits for a table that is in use. While
-	// it waits, all later users of the table wait behind it.
-	lockTimeout time.Duration
+	patience time.Duration // of all tries of one migration
 }
 
-const lockTimeout = 10 * time.Second
+// While a migration waits for a table that is in use, all later users of the table wait
+// behind it, deliveries too. So it waits for a moment only, and tries again when those
+// have had their turn.
+const (
+	lockTimeout  = 100 * time.Millisecond
+	betweenTries = 400 * time.Millisecond
+	patience     = time.Minute
+)
 
 // Step is one migration that was applied or removed.
 type Step struct {
@@ -80,11 +85,31 @@ func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator,
 	if err != nil {
 		return nil, fmt.Errorf("River's migrations: %w", err)
 	}
-	return &Migrator{pool: pool, name: name, sql: sql, logger: logger, migrations: migrations, river: river, lockTimeout: lockTimeout}, nil
+	return &Migrator{pool: pool, name: name, sql: sql, logger: logger, migrations: migrations, river: river, patience: patience}, nil
 }
 
-// locked runs fn in a transaction that has the database's migrations to itself.
+// locked runs fn in a transaction that has the database's migrations to itself, and
+// tries again where a table is in use.
 func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return m.untilFree(ctx, func() error { return m.once(ctx, fn) })
+}
+
+// untilFree tries f until no table that it needs is in use, or the patience is over.
+func (m *Migrator) untilFree(ctx context.Context, f func() error) error {
+	for over := time.Now().Add(m.patience); ; {
+		err := f()
+		if code := codeOf(err); code != codeLockTimeout && code != codeDeadlock || time.Now().After(over) {
+			return err
+		}
+		select {
+		case <-time.After(betweenTries):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
+
+func (m *Migrator) once(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	return pgx.BeginTxFunc(ctx, m.pool, options, func(tx pgx.Tx) error {
 		if err := m.setTimeouts(ctx, tx, 0); err != nil {
@@ -93,7 +118,7 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		if _, err := m.sql.Lock.Exec(ctx, tx); err != nil {
 			return fmt.Errorf("wait for another migration: %w", err)
 		}
-		if err := m.setTimeouts(ctx, tx, m.lockTimeout); err != nil {
+		if err := m.setTimeouts(ctx, tx, lockTimeout); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -121,7 +146,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 // explain adds what to do about errors that have a usual cause.
 func (m *Migrator) explain(err error) error {
 	if codeOf(err) == codeLockTimeout {
-		return fmt.Errorf("a table was in use for more than %v, and waiting longer would hold up all who use it; run it again when no long transaction or backup is running: %w", m.lockTimeout, err)
+		return fmt.Errorf("a table was in use at each try for %v, and waiting in one go would hold up all who use it; run it again when no long transaction or backup is running, it goes on where it ended: %w", m.patience, err)
 	}
 	return err
 }

@@ -206,9 +206,9 @@ func TestBusyTableEndsUp(t *testing.T) {
 	_, err = user.Exec(t.Context(), "SELECT FROM hooklatch.river_job, hooklatch.processed_events, hooklatch.effects")
 	require.NoError(t, err)
 
-	migrator.SetLockTimeout(50 * time.Millisecond)
+	migrator.SetPatience(50 * time.Millisecond)
 	_, err = migrator.Up(t.Context())
-	require.ErrorContains(t, err, "migrate up: a table was in use for more than 50ms")
+	require.ErrorContains(t, err, "migrate up: a table was in use at each try for 50ms")
 	require.ErrorContains(t, err, "run it again")
 
 	require.NoError(t, user.Rollback(t.Context()))

@@ -44,19 +44,25 @@ func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	return version, nil
 }
 
-// upRiver applies River's pending migrations up to the version last.
-func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx, last int) ([]Step, error) {
+// upRiver applies the first of River's migrations that is pending, if any is.
+func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	present, err := m.riverVersion(ctx, tx)
-	if err != nil || present >= last {
+	if err != nil || present >= m.wantedRiver() {
 		return nil, err
 	}
-	restored, err := m.restoreRiverIndexes(ctx, tx, present, last)
+	next := m.wantedRiver()
+	for _, version := range m.river.AllVersions() {
+		if version.Version > present {
+			next = min(next, version.Version)
+		}
+	}
+	restored, err := m.restoreRiverIndexes(ctx, tx, present, next)
 	if err != nil {
 		return nil, err
 	}
 	//nolint:staticcheck // Deprecated because of enum values used in the
-	// transaction that adds them. Up handles that, and wants the transaction.
-	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: last})
+	// transaction that adds them. Each migration has a transaction of its own here.
+	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: next})
 	if err != nil {
 		return nil, fmt.Errorf("River: %w", err)
 	}

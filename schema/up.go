@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,80 +12,56 @@ import (
 
 // Up applies what is pending, River's migrations first, and makes the
 // partitions of the next DaysAhead days. It may run in many processes at once:
-// the first does the work, the others find it done.
+// each migration is applied by one of them, the others find it done.
 //
-// All of it is one transaction. Only where Postgres refuses that (before
-// version 17 a value added to an enum may not be used in the same transaction,
-// which River's first migrations do) are River's migrations committed one by
-// one before ours; after an error the next Up goes on where this one ended. Indexes
-// of large tables are built after it, concurrently.
+// Each migration is a transaction of its own, so that its locks end with it: a lock
+// that one migration needs for a moment would last through the work of all that
+// follow. After an error the next Up goes on where this one ended. Indexes of large
+// tables are built at the end, concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
-	steps, err := m.upTogether(ctx)
-	if codeOf(err) == codeUnsafeEnumValue {
-		steps, err = m.upRiverFirst(ctx)
-		if err == nil {
-			var rest []Step
-			rest, err = m.upTogether(ctx)
-			steps = append(steps, rest...)
+	var steps []Step
+	for {
+		next, err := m.upNext(ctx)
+		if err != nil {
+			return steps, fmt.Errorf("migrate up: %w", m.explain(err))
 		}
+		if len(next) == 0 {
+			break
+		}
+		m.log(ctx, next)
+		steps = append(steps, next...)
 	}
-	m.log(ctx, steps)
-	if err == nil {
-		err = errors.Join(m.makeWireKeyIndex(ctx), m.makeLateIndexes(ctx))
-	}
-	if err != nil {
+	if err := errors.Join(m.makeWireKeyIndex(ctx), m.makeLateIndexes(ctx)); err != nil {
 		return steps, fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	return steps, nil
 }
 
-func (m *Migrator) upTogether(ctx context.Context) ([]Step, error) {
-	var steps []Step
-	err := m.locked(ctx, func(tx pgx.Tx) error {
+// upNext applies the first migration that is pending, and makes the partitions that it
+// calls for. It returns nothing when none is pending.
+func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
+	err = m.locked(ctx, func(tx pgx.Tx) error {
 		if err := m.createSchema(ctx, tx); err != nil {
 			return err
 		}
-		river, err := m.upRiver(ctx, tx, m.wantedRiver())
-		if err != nil {
+		if step, err = m.upRiver(ctx, tx); err != nil || len(step) > 0 {
 			return err
 		}
-		ours, err := m.upOurs(ctx, tx)
-		if err != nil {
+		if step, err = m.upOurs(ctx, tx); err != nil {
 			return err
 		}
 		if _, err := m.sql.PartitionsMake.With(partitionsMake{DaysAhead: DaysAhead}).Exec(ctx, tx); err != nil {
 			return fmt.Errorf("make partitions: %w", err)
 		}
-		steps = slices.Concat(river, ours)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return steps, nil
+	return step, nil
 }
 
-// upRiverFirst commits River's pending migrations one by one.
-func (m *Migrator) upRiverFirst(ctx context.Context) ([]Step, error) {
-	var steps []Step
-	for _, version := range m.river.AllVersions() {
-		var step []Step
-		err := m.locked(ctx, func(tx pgx.Tx) error {
-			if err := m.createSchema(ctx, tx); err != nil {
-				return err
-			}
-			var err error
-			step, err = m.upRiver(ctx, tx, version.Version)
-			return err
-		})
-		if err != nil {
-			return steps, err
-		}
-		steps = append(steps, step...)
-	}
-	return steps, nil
-}
-
+// upOurs applies the first of our migrations that is pending, if any is.
 func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	if _, err := m.sql.HistoryCreate.Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("create table of migrations: %w", err)
@@ -95,12 +70,8 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	var steps []Step
 	for _, migration := range m.migrations {
-		if done, ok := applied[migration.version]; ok {
-			if done.checksum != migration.checksum {
-				m.logger.WarnContext(ctx, "applied migration differs from the one in this program", slog.String("migration", migration.String()))
-			}
+		if _, ok := applied[migration.version]; ok {
 			continue
 		}
 		start := time.Now()
@@ -111,9 +82,14 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 		if _, err := m.sql.HistoryAdd.With(record).Exec(ctx, tx); err != nil {
 			return nil, fmt.Errorf("record %s: %w", migration, err)
 		}
-		steps = append(steps, Step{OwnerHooklatch, migration.version, migration.name, "up", time.Since(start)})
+		return []Step{{OwnerHooklatch, migration.version, migration.name, "up", time.Since(start)}}, nil
 	}
-	return steps, nil
+	for _, migration := range m.migrations {
+		if applied[migration.version].checksum != migration.checksum {
+			m.logger.WarnContext(ctx, "applied migration differs from the one in this program", slog.String("migration", migration.String()))
+		}
+	}
+	return nil, nil
 }
 
 // createSchema makes the schema unless an administrator did: IF NOT EXISTS

@@ -46,7 +46,7 @@ func (m *Migrator) replaceWireKeyIndex(ctx context.Context, conn *pgxpool.Conn) 
 				return err
 			}
 		}
-		return m.inSession(ctx, conn, m.lockTimeout, m.sql.WireKeyNotUnique)
+		return m.untilFree(ctx, func() error { return m.inSession(ctx, conn, lockTimeout, m.sql.WireKeyNotUnique) })
 	})
 }
 

@@ -1,1 +1,1 @@
-DROP TABLE hooklatch.schema_migrations;
+DROP TABLE IF EXISTS hooklatch.schema_migrations;
