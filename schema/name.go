@@ -1,8 +1,10 @@
 package schema
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +15,12 @@ const Default Name = "hooklatch"
 // maxNameLen leaves room for ".river_leadership" in a 63-byte notification
 // topic, the longest one River derives from the schema name.
 const maxNameLen = 46
+
+// reservedWords are the key words of Postgres 14 to 18 that no schema may be called without
+// quotes, as pg_get_keywords tells them.
+//
+//go:embed reserved_words.txt
+var reservedWords string
 
 var namePattern = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
@@ -35,6 +43,12 @@ func (n Name) Validate() error {
 	}
 	if !namePattern.MatchString(string(n)) {
 		return fmt.Errorf("schema name %q must consist of lower-case letters, digits and underscores and must not begin with a digit", string(n))
+	}
+	if strings.HasPrefix(string(n), "pg_") {
+		return fmt.Errorf("schema name %q begins with pg_: Postgres keeps such names for itself", string(n))
+	}
+	if slices.Contains(strings.Fields(reservedWords), string(n)) {
+		return fmt.Errorf("schema name %q is a reserved word of SQL: choose another one, like %s_hooks", string(n), n)
 	}
 	return nil
 }

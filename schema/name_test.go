@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 func TestNameValidate(t *testing.T) {
@@ -14,7 +16,7 @@ func TestNameValidate(t *testing.T) {
 	for _, good := range []schema.Name{"hooklatch", "h", "_x", "billing_2", schema.Name(strings.Repeat("a", 46))} {
 		require.NoError(t, good.Validate(), good)
 	}
-	for _, bad := range []schema.Name{"", "Hooklatch", "2nd", "a-b", "a.b", "a b", `a"b`, "ä", "a\n", schema.Name(strings.Repeat("a", 47))} {
+	for _, bad := range []schema.Name{"", "Hooklatch", "2nd", "a-b", "a.b", "a b", `a"b`, "ä", "a\n", "pg_hook", "select", "user", "order", "left", schema.Name(strings.Repeat("a", 47))} {
 		require.Error(t, bad.Validate(), bad)
 	}
 }
@@ -26,4 +28,18 @@ func TestNameSQL(t *testing.T) {
 	require.Equal(t, "SELECT other.f() FROM other.t -- 'other.t'", schema.Name("other").SQL(text))
 	require.Equal(t, schema.Default, schema.Name("").OrDefault())
 	require.Equal(t, schema.Name("other"), schema.Name("other").OrDefault())
+}
+
+// Whatever the server reserves is refused before it is asked to make it.
+func TestReservedWordsAreRefused(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	rows, err := pool.Query(t.Context(), `SELECT word FROM pg_get_keywords() WHERE catcode IN ('R', 'T') ORDER BY word`)
+	require.NoError(t, err)
+	words, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.NotEmpty(t, words)
+	for _, word := range words {
+		require.ErrorContains(t, schema.Name(word).Validate(), "is a reserved word", "add it to reserved_words.txt")
+	}
 }
