@@ -25,6 +25,7 @@ const (
 	CommitOnRequestContext Bug = "commit_on_request_context" // a client that hangs up cancels the COMMIT, and nobody is told
 	SafeToRetryBelieved    Bug = "safe_to_retry_believed"    // what pgx calls safe to retry is taken for not committed
 	SynchronousCommitOff   Bug = "synchronous_commit_off"    // COMMIT does not wait for the disk
+	WindowOfADuplicate     Bug = "window_of_a_duplicate"     // a duplicate opens the window of a body that is not stored
 	// CacheFilledBeforeCommit: an event is known again before it is committed.
 	CacheFilledBeforeCommit Bug = "cache_filled_before_commit"
 
@@ -32,6 +33,7 @@ const (
 	DispatchWithoutFence Bug = "dispatch_without_fence" // every run of a dispatch writes
 	CompensatingDelete   Bug = "compensating_delete"    // an event whose dispatch failed is deleted, for its sender to deliver again
 	ReplayUnrecorded     Bug = "replay_unrecorded"      // a replay leaves no row that says who ordered it
+	OldProcessDecides    Bug = "old_process_decides"    // a process with an older configuration plans what the newest one would plan otherwise
 
 	// Performing.
 	SettleWithoutFence       Bug = "settle_without_fence"        // an attempt settles whichever attempt runs now
@@ -50,8 +52,8 @@ const (
 func Bugs() []Bug {
 	return []Bug{
 		AckBeforeCommit, SelectThenInsert, JobOutsideTransaction, DedupOwnTransaction, BodyHashAsKey,
-		CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff, CacheFilledBeforeCommit,
-		DispatchWithoutFence, CompensatingDelete, ReplayUnrecorded,
+		CommitOnRequestContext, SafeToRetryBelieved, SynchronousCommitOff, CacheFilledBeforeCommit, WindowOfADuplicate,
+		DispatchWithoutFence, CompensatingDelete, ReplayUnrecorded, OldProcessDecides,
 		SettleWithoutFence, NewKeyOnRetry, DoneBeforeWork, ExternalCallBeforeCommit, LeaseIgnored, OrderLockDropped, ProbePassesPause,
 		RetentionBelowWindow,
 	}

@@ -29,6 +29,8 @@ func exchangesOf(bug Bug) []exchange {
 			{"accept.sql", "SELECT d.delivery_id, d.source", "SELECT DISTINCT d.delivery_id, p.received_at, d.source"},
 			{"accept.sql", "    WHERE d.delivery_id IN (SELECT delivery_id FROM accepted)\n", "    JOIN hooklatch.processed_events AS p USING (delivery_id)\n    ON CONFLICT DO NOTHING\n"},
 		}
+	case WindowOfADuplicate: // and branches on Is
+		return []exchange{{"content_guards.sql", "        AND p.acceptance_id = g.acceptance_id\n", ""}}
 	case DispatchWithoutFence:
 		return []exchange{
 			{"fence.sql", "        AND locked.now_generation = locked.generation\n        AND locked.now_outcome = 'received'\n", ""},
@@ -41,13 +43,15 @@ func exchangesOf(bug Bug) []exchange {
 		}}
 	case ReplayUnrecorded:
 		return []exchange{{"replay_event.sql", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n", "previous_outcome, previous_at, previous_error, :run_id\n    FROM replayed\n    WHERE false\n"}}
+	case OldProcessDecides:
+		return []exchange{{"fence.sql", "planned.configuration > 0 AND {{left_to_newer}} AS is_left", "planned.configuration < 0 AND {{left_to_newer}} AS is_left"}}
 	case SettleWithoutFence:
 		return []exchange{
 			{"settle.sql", "        AND ended.now_attempt = ended.attempt\n        AND ended.now_claim_id = ended.claim_id\n", ""},
 		}
 	case LeaseIgnored:
 		return []exchange{
-			{"claim.sql", "AND e.lease_until < now() AS lost", "AND false AS lost"},
+			{"claim.sql", "AND {{lease_over}} AS lost", "AND false AS lost"},
 			{"claim.sql", "e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due", "e.state IN ('pending', 'in_doubt', 'started') AND e.next_attempt_at <= now() AS due"},
 			// A trigger of the database would refuse to take a lease away.
 			{"claim.sql", "lease_until = now() + make_interval(secs => judged.lease_seconds)", "lease_until = now() - make_interval(secs => judged.lease_seconds)"},

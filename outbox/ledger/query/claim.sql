@@ -18,7 +18,7 @@ WITH asked AS (
         -- As they are under the lock, which may be newer than the snapshot.
         e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
-        e.state = 'started' AND e.claim_id <> asked.asked_by AND e.lease_until < now() AS lost,
+        e.state = 'started' AND e.claim_id <> asked.asked_by AND {{lease_over}} AS lost,
         e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
         e.order_key <> '' AND NOT asked.has_turn AS wants_turn,
         -- An attempt whose request was never fixed has called nobody.
@@ -27,7 +27,7 @@ WITH asked AS (
             e.reopened_at,
             COALESCE(
                 e.maybe_applied_since,
-                CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN e.last_attempt_at END,
+                CASE WHEN e.state = 'started' AND e.request_rendering <> 'late' THEN {{began}} END,
                 CASE WHEN past.unsure THEN (SELECT i.restored_to FROM hooklatch.installation AS i) END
             )
         ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late') OR past.unsure) AS expired,
@@ -80,7 +80,7 @@ WITH asked AS (
         first_attempt_at = COALESCE(e.first_attempt_at, now()),
         last_attempt_at = CASE WHEN judged.repeated THEN e.last_attempt_at ELSE now() END,
         claimed_at = CASE WHEN judged.repeated THEN e.claimed_at ELSE clock_timestamp() END,
-        maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
+        maybe_applied_since = CASE WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, {{began}}) ELSE e.maybe_applied_since END,
         job_id = CASE WHEN judged.asked_job > 0 THEN judged.asked_job ELSE e.job_id END,
         request_method = CASE WHEN e.attempt = 0 AND e.request_method = '' THEN judged.first_method ELSE e.request_method END,
         request_url = CASE WHEN e.attempt = 0 AND e.request_url = '' THEN judged.first_url ELSE e.request_url END,
@@ -99,7 +99,7 @@ WITH asked AS (
         claim_id = NULL,
         lease_until = NULL,
         maybe_applied_since = CASE
-            WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, e.last_attempt_at)
+            WHEN judged.lost AND NOT judged.unsent THEN COALESCE(e.maybe_applied_since, {{began}})
             WHEN judged.unsure THEN COALESCE(e.maybe_applied_since, (SELECT i.restored_to FROM hooklatch.installation AS i))
             ELSE e.maybe_applied_since
         END,

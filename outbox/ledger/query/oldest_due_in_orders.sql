@@ -25,7 +25,7 @@ WITH page AS MATERIALIZED {{page_of_orders}}, head AS MATERIALIZED (
     FROM page AS o
     CROSS JOIN LATERAL {{at_work_in_order}} AS e
     WHERE e.destination = :destination
-        AND e.lease_until < now()
+        AND {{lease_over}}
 ), oldest AS (
     SELECT due.*
     FROM due

@@ -31,8 +31,8 @@ WITH ended AS (
         claim_id = NULL,
         lease_until = NULL,
         next_attempt_at = now() + make_interval(secs => ended.retry_seconds),
-        maybe_applied_since = CASE WHEN ended.applied = 'unknown' THEN COALESCE(e.maybe_applied_since, e.last_attempt_at) ELSE e.maybe_applied_since END,
-        refused_since = CASE WHEN ended.unauthorized THEN COALESCE(e.refused_since, e.last_attempt_at) END,
+        maybe_applied_since = CASE WHEN ended.applied = 'unknown' THEN COALESCE(e.maybe_applied_since, {{began}}) ELSE e.maybe_applied_since END,
+        refused_since = CASE WHEN ended.unauthorized THEN COALESCE(e.refused_since, {{began}}) END,
         finished_at = CASE WHEN ended.new_state IN ('done', 'failed', 'parked', 'cancelled') THEN now() END,
         response_status = ended.response_status,
         response_excerpt = ended.response_excerpt,
@@ -45,7 +45,7 @@ WITH ended AS (
         AND ended.now_claim_id = ended.claim_id
         AND ended.now_state = 'started'
     RETURNING
-        e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, e.last_attempt_at, e.claimed_at, e.job_id, ended.claim_id,
+        e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, {{began}} AS last_attempt_at, LEAST(e.claimed_at, clock_timestamp()) AS claimed_at, e.job_id, ended.claim_id,
         e.destination, ended.job_waits, ended.job_ends, ended.job_metadata, ended.job_tags,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,

@@ -4,7 +4,7 @@ SELECT
     d.day, i.inhrelid IS NOT NULL AS attached, COALESCE(i.inhdetachpending, false) AS pending,
     COALESCE(obj_description(d.oid, 'pg_class') = 'thin', false) AS thin,
     pg_has_role(d.relowner, 'USAGE') AS own,
-    pg_total_relation_size(d.oid) AS bytes,
+    COALESCE(pg_total_relation_size(d.oid), 0) AS bytes, -- another run may have dropped it
     GREATEST(d.reltuples, 0)::bigint AS rows
 FROM (
     SELECT c.oid, c.relowner, c.reltuples, to_date(right(c.relname, 8), 'YYYYMMDD') AS day

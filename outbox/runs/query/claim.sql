@@ -5,5 +5,5 @@ SET
     leased_until = now() + :lease_seconds * interval '1 second'
 WHERE id = :id
     AND state = 'running'
-    AND (leased_until < now() OR worker = :worker)
+    AND ({{free}} OR worker = :worker)
 RETURNING id

@@ -2,6 +2,6 @@
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
 WHERE state = 'running'
-    AND leased_until < now()
+    AND {{free}}
     AND enqueued_at < now() - interval '15 seconds'
 RETURNING id

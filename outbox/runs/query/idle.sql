@@ -3,6 +3,6 @@ SELECT EXISTS (
     SELECT
     FROM hooklatch.replay_runs
     WHERE state = 'running'
-        AND leased_until < now()
+        AND {{free}}
         AND enqueued_at < now() - interval '15 seconds'
 )

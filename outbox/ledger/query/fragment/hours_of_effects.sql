@@ -1,7 +1,7 @@
 -- The hours in which effects were made, the latest first: from :made_since to
--- :made_until, or all. A clock may have been set back.
+-- :made_until, or all. A clock may have been set back: the latest may be of the future.
 generate_series(
-    date_bin('1 hour', COALESCE(:made_until::timestamptz, now() + interval '1 day'), TIMESTAMPTZ '2000-01-01 00:00:00+00'),
+    date_bin('1 hour', COALESCE(:made_until::timestamptz, (SELECT max(created_at) FROM hooklatch.effects), now()), TIMESTAMPTZ '2000-01-01 00:00:00+00'),
     date_bin(
         '1 hour',
         COALESCE(:made_since::timestamptz, (SELECT min(created_at) FROM hooklatch.effects), now()),
