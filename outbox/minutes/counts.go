@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +42,7 @@ type Counts struct {
 	pool   *pgxpool.Pool
 	sql    statements
 	logger *slog.Logger
+	now    func() time.Time // by the clock of this process
 
 	counters sync.Map    // of key: *Counter
 	awake    atomic.Bool // a tick follows
@@ -66,7 +65,7 @@ type key struct {
 type added struct {
 	key
 
-	minute time.Time
+	minute time.Time // by the clock of this process
 }
 
 // Counter counts one thing. A nil one counts nothing. It is safe for concurrent use.
@@ -86,7 +85,7 @@ func New(opts Options) (*Counts, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Counts{pool: opts.Pool, sql: sql, logger: logger, waiting: make(map[added]int64)}, nil
+	return &Counts{pool: opts.Pool, sql: sql, logger: logger, now: clock.Now, waiting: make(map[added]int64)}, nil
 }
 
 // Of is the Counter of one thing: the same for the same thing. Names must be those of
@@ -122,7 +121,7 @@ func (c *Counts) wake() {
 	if c.closed || c.awake.Swap(true) {
 		return
 	}
-	now := clock.Now()
+	now := c.now()
 	end := now.Truncate(AddEvery).Add(AddEvery)
 	c.tick = time.AfterFunc(end.Sub(now), func() { c.end(end) })
 }
@@ -196,7 +195,7 @@ func (c *Counts) send(ctx context.Context, waiting map[added]int64) (sent bool, 
 	if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 		return false, err
 	}
-	rows := addCounts{Added: rowsOf(waiting)}
+	rows := addCounts{Added: rowsOf(waiting, c.now())}
 	if _, err := c.sql.AddCounts.With(rows).Exec(ctx, tx); err != nil {
 		return false, err
 	}
@@ -233,24 +232,18 @@ func (c *Counts) Stop(ctx context.Context) error {
 		c.tick.Stop()
 	}
 	c.mu.Unlock()
-	now := clock.Now()
+	now := c.now()
 	c.collect(now)
 	c.add(ctx, now)
 	return nil
 }
 
-// rowsOf are rows in the order of their key: processes that add to the same ones must
-// not wait for each other in a circle.
-func rowsOf(waiting map[added]int64) []countRow {
+// rowsOf are rows with their age: which minute that was is said by the clock of the
+// database, which is the same for all processes.
+func rowsOf(waiting map[added]int64, now time.Time) []countRow {
 	rows := make([]countRow, 0, len(waiting))
 	for of, n := range waiting {
-		rows = append(rows, countRow{Minute: of.minute, Kind: string(of.kind), Name: of.name, What: string(of.what), N: n})
+		rows = append(rows, countRow{SecondsAgo: now.Sub(of.minute).Seconds(), Kind: string(of.kind), Name: of.name, What: string(of.what), N: n})
 	}
-	slices.SortFunc(rows, func(a, b countRow) int {
-		if d := a.Minute.Compare(b.Minute); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Kind+"\x00"+a.Name+"\x00"+a.What, b.Kind+"\x00"+b.Name+"\x00"+b.What)
-	})
 	return rows
 }

@@ -2,7 +2,6 @@ package minutes
 
 import (
 	"embed"
-	"time"
 
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -36,11 +35,11 @@ func loadStatements(name schema.Name) (statements, error) {
 // What statements take.
 
 type countRow struct {
-	Minute time.Time
-	Kind   string
-	Name   string
-	What   string
-	N      int64
+	SecondsAgo float64 // of the beginning of its minute
+	Kind       string
+	Name       string
+	What       string
+	N          int64
 }
 
 type addCounts struct{ Added []countRow }

@@ -2,9 +2,11 @@ package minutes_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -44,6 +46,32 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	require.NoError(t, counts.Tidy(t.Context()))
 	require.Equal(t, want, rows(t, pool, hoursSQL))
 	require.Equal(t, []row{{"source", "stripe", "accepted", 55}}, sums(t, pool))
+}
+
+// The clock of a process is its own business: what it counts happened just now, and stops
+// no sums.
+func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for ahead, name := range map[time.Duration]string{0: "right", 3 * time.Hour: "ahead", -3 * time.Hour: "behind", 8766 * time.Hour: "a year ahead"} {
+		counts := newCounts(t, pool)
+		counts.SetAhead(ahead)
+		counts.Of(minutes.OfSource, name, minutes.Accepted).Add(1)
+		require.NoError(t, counts.Stop(t.Context()))
+	}
+	require.Equal(t, []row{{"source", "a year ahead", "accepted", 1}, {"source", "ahead", "accepted", 1}, {"source", "behind", "accepted", 1}, {"source", "right", "accepted", 1}},
+		rows(t, pool, `SELECT kind, name, what, n FROM hooklatch.minutes WHERE minute BETWEEN now() - interval '3 minutes' AND now() ORDER BY name`))
+
+	// What an older program, or the database's own clock, left of the future.
+	for _, table := range []string{"minutes", "hours"} {
+		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.`+table+` VALUES (date_trunc('hour', now()) + interval '1 year', 'source', 'of the future', 'accepted', 1)`)
+		require.NoError(t, err)
+	}
+	counts := newCounts(t, pool)
+	require.NoError(t, counts.Tidy(t.Context()))
+	require.Equal(t, []row{{"source", "a year ahead", "accepted", 1}, {"source", "ahead", "accepted", 1}, {"source", "behind", "accepted", 1}, {"source", "right", "accepted", 1}},
+		rows(t, pool, `SELECT kind, name, what, sum(n)::bigint FROM hooklatch.hours GROUP BY 1, 2, 3 ORDER BY name`))
+	require.Len(t, sums(t, pool), 4)
 }
 
 func TestSizesAreThoseOfPostgres(t *testing.T) {

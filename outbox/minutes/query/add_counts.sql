@@ -1,7 +1,11 @@
--- Adds what a process counted, in key order: others add to the same rows.
+-- Adds what a process counted, in key order: others add to the same rows. Half a minute
+-- is in the middle of a minute, whatever the two clocks differ by and the way takes.
 INSERT INTO hooklatch.minutes AS m (minute, kind, name, what, n)
-SELECT a.minute, a.kind, a.name, a.what, a.n
-FROM :added AS a (minute timestamptz, kind text, name text, what text, n bigint)
-ORDER BY a.minute, a.kind COLLATE "C", a.name COLLATE "C", a.what COLLATE "C"
+SELECT
+    date_trunc('minute', LEAST(now(), now() - make_interval(secs => a.seconds_ago) + interval '30 seconds'), 'UTC') AS minute,
+    a.kind, a.name, a.what, sum(a.n)::bigint
+FROM :added AS a (seconds_ago float8, kind text, name text, what text, n bigint)
+GROUP BY 1, a.kind, a.name, a.what
+ORDER BY 1, a.kind COLLATE "C", a.name COLLATE "C", a.what COLLATE "C"
 ON CONFLICT (minute, kind, name, what) DO UPDATE
 SET n = m.n + EXCLUDED.n

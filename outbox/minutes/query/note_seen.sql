@@ -1,8 +1,8 @@
 -- Notes when things were counted last, in key order: others note the same ones. What
 -- waited for its database was counted by the end of its minute.
 INSERT INTO hooklatch.last_seen AS s (kind, name, what, seen_at)
-SELECT a.kind, a.name, a.what, max(LEAST(now(), a.minute + interval '1 minute'))
-FROM :added AS a (minute timestamptz, kind text, name text, what text, n bigint)
+SELECT a.kind, a.name, a.what, max(LEAST(now(), now() - make_interval(secs => a.seconds_ago) + interval '1 minute'))
+FROM :added AS a (seconds_ago float8, kind text, name text, what text, n bigint)
 GROUP BY a.kind, a.name, a.what
 ORDER BY a.kind COLLATE "C", a.name COLLATE "C", a.what COLLATE "C"
 ON CONFLICT (kind, name, what) DO UPDATE

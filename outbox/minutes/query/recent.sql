@@ -2,4 +2,5 @@
 SELECT m.kind, m.name, m.what, sum(m.n)::bigint
 FROM hooklatch.minutes AS m
 WHERE m.minute > now() - make_interval(secs => :window_seconds::float8)
+    AND m.minute <= now()
 GROUP BY m.kind, m.name, m.what

@@ -1,12 +1,14 @@
 -- Sums up the minutes of the hours since the last one that was, and those before it to
--- which counts may have come late.
+-- which counts may have come late. What a clock that was ahead left is in no hour.
 WITH since AS (
     SELECT date_trunc('hour', COALESCE(max(h.hour), '-infinity') - make_interval(secs => :again_seconds), 'UTC') AS hour
     FROM hooklatch.hours AS h
+    WHERE h.hour <= now()
 ), summed AS (
     SELECT date_trunc('hour', m.minute, 'UTC') AS hour, m.kind, m.name, m.what, sum(m.n)::bigint AS n
     FROM hooklatch.minutes AS m
     WHERE m.minute >= (SELECT since.hour FROM since)
+        AND m.minute <= now()
     GROUP BY 1, m.kind, m.name, m.what
 )
 INSERT INTO hooklatch.hours AS h (hour, kind, name, what, n)
