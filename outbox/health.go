@@ -58,9 +58,6 @@ func (o *Outbox) noteRefusal(err error) {
 	}
 }
 
-// errUndone rolls back what was tried only to see whether it can be done.
-var errUndone = errors.New("rolled back on purpose")
-
 // probeBody is larger than the room that tables usually have left without being extended.
 const probeBody = 64 << 10
 
@@ -77,13 +74,11 @@ func (o *Outbox) CanStore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot store deliveries: %w", err)
 	}
-	err = o.acceptDB.Do(ctx, "can_store", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		if _, err := o.acceptBatch(ctx, tx, []arrival{a}); err != nil {
-			return err
-		}
-		return errUndone
+	err = o.acceptDB.Do(ctx, "can_store", commit.Limits{Once: true, Undo: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := o.acceptBatch(ctx, tx, []arrival{a})
+		return err
 	})
-	if err != nil && !errors.Is(err, errUndone) {
+	if err != nil {
 		return fmt.Errorf("cannot store deliveries: %w", err)
 	}
 	return nil

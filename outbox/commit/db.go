@@ -75,6 +75,8 @@ type Limits struct {
 	// Once is for a question to the database whose answer may be no: it is not
 	// tried again, and given up with the caller's context.
 	Once bool
+	// Undo is for what is only tried: it ends with ROLLBACK instead of COMMIT.
+	Undo bool
 }
 
 // Do runs f in a transaction of its own, for what is too rare or too long to
@@ -86,7 +88,7 @@ type Limits struct {
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
-	settings.ours = !limits.Foreign
+	settings.ours, settings.undo = !limits.Foreign, limits.Undo
 	if limits.Once {
 		err := inTransaction(ctx, db.pool, name, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
 		return unavailable(name, err)

@@ -32,6 +32,25 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
+// What is only tried leaves nothing, and nobody is told that it is there.
+func TestWhatIsTriedIsUndone(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `CREATE TABLE numbers (n integer)`)
+	require.NoError(t, err)
+	db, err := New(Options{Pool: pool})
+	require.NoError(t, err)
+
+	require.NoError(t, db.Do(t.Context(), "test", Limits{Undo: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		tx.(*transaction).AfterCommit(func() { t.Error("told that it is committed") })
+		_, err := tx.Exec(ctx, `INSERT INTO numbers VALUES (1)`)
+		return err
+	}))
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&n))
+	require.Zero(t, n)
+}
+
 // What a transaction of ours runs has an index to go by. What an application runs in
 // it may have none.
 func TestOnlyForeignStatementsMayScanTables(t *testing.T) {

@@ -26,6 +26,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), asFaulty+"=1", "HOOKLATCH_FAILPOINTS="+
 			"begins.begin=error@1,written.before_commit=error@1,committed.after_commit=error@1,asked.begin=error,"+
+			"tried.before_commit=error@1,tried.after_commit=error@1,"+
 			"grouped.begin=error@1,grouped.before_commit=error@1,grouped.after_commit=error@1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -64,6 +65,13 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 		return note(ctx, tx, "asked", repeated)
 	}), ErrUnavailable)
 	require.Empty(t, tries("asked"))
+
+	for _, want := range []error{ErrUnavailable, ErrUnavailable, nil} { // before its ROLLBACK, after it, none
+		require.ErrorIs(t, db.Do(t.Context(), "tried", Limits{Once: true, Undo: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+			return note(ctx, tx, "tried", repeated)
+		}), want)
+	}
+	require.Empty(t, tries("tried"))
 
 	ran := 0
 	group := NewGroup(db, "grouped", GroupOptions[int, int]{

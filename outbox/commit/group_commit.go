@@ -29,6 +29,9 @@ const (
 	// defaultQueueCap bounds how many members wait. At 64 a batch that is 64
 	// batches, more than a member has time for.
 	defaultQueueCap = 4096
+	// triesTogether is how often a batch of several members meets a fault of the moment
+	// before they are tried apart.
+	triesTogether = 3
 )
 
 // Group lets concurrent members share transactions. While a commit is in
@@ -37,7 +40,7 @@ const (
 //
 // A member M is committed by Run together with others and gets its R only
 // after their COMMIT succeeded. One bad member never fails its neighbours: a
-// batch that fails for a reason of its data is bisected, one that waits for
+// batch that the server refuses is bisected, one that waits for
 // the lock of another transaction leaves the committers alone (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
@@ -302,15 +305,26 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 // commit brings every member of the batch to its end.
 func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 	g.db.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
-	results, err := g.transact(batch, lockTimeout)
+	tries := 0
+	if len(batch) > 1 {
+		tries = triesTogether
+	}
+	results, err := g.transact(batch, lockTimeout, tries)
+	if isStatementOfMoment(err) && len(batch) > 1 {
+		if g.sideline(batch) {
+			return
+		}
+		results, err = g.transact(batch, lockTimeout, 0) // all lanes are busy: it is not one member
+	}
 	switch {
 	case err == nil:
 		for i, w := range batch {
 			g.finish(w, results[i], nil)
 		}
+	case isLockWait(err) && g.sideline(batch):
 	case isLockWait(err):
-		g.sideline(batch, err)
-	case isBadData(err) && len(batch) > 1:
+		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, err))
+	case mayBeOfOne(err) && len(batch) > 1:
 		half := len(batch) / 2
 		g.commit(batch[:half])
 		g.commit(batch[half:])
@@ -330,10 +344,12 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 
 // transact commits the batch in one transaction, which it tries again on a
 // fresh connection after a transient fault or an unknown outcome, until the last
-// member's time is over. That is safe because Run recognises its own rows.
+// member's time is over. That is safe because Run recognises its own rows. After so many
+// tries, if any number is given, a fault of the moment that a statement met is returned:
+// it may lie with one of the members.
 //
 // It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
-func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) ([]R, error) {
+func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {
 	deadline := batch[0].deadline
 	members := make([]M, len(batch))
 	for i, w := range batch {
@@ -367,7 +383,13 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration) (
 			}
 			return err
 		},
-		again: isTransient,
+		again: func(err error) bool {
+			if !isStatementOfMoment(err) {
+				return isTransient(err)
+			}
+			tries--
+			return tries != 0
+		},
 		doubt: func() {
 			for _, w := range batch {
 				w.doubt = true

@@ -14,15 +14,15 @@ const (
 	probeLockTimeout = 20 * time.Millisecond
 )
 
-// sideline takes a batch that waited too long for the lock of another away from
-// its committer: a lane finds the blocked members by bisection, commits the
-// others and lets the blocked ones wait until their time is over.
-func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {
+// sideline takes a batch that waited too long for the lock of another, or met one fault
+// of the moment after the other, away from its committer: a lane finds the blocked members
+// by bisection, commits the others and lets the blocked ones wait until their time is
+// over. It reports whether a lane was free.
+func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	select {
 	case g.blocked <- struct{}{}:
 	default:
-		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, cause))
-		return
+		return false
 	}
 	g.underway.Go(func() {
 		defer func() { <-g.blocked }()
@@ -32,22 +32,24 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R], cause error) {
 			g.await(w)
 		}
 	})
+	return true
 }
 
 // bisect commits what can be committed at once and collects in stuck the
-// members that wait for a lock.
+// members that wait.
 func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
-	results, err := g.transact(batch, probeLockTimeout)
+	results, err := g.transact(batch, probeLockTimeout, 1)
+	waits := isLockWait(err) || isStatementOfMoment(err)
 	switch {
 	case err == nil:
 		for i, w := range batch {
 			g.finish(w, results[i], nil)
 		}
-	case (isLockWait(err) || isBadData(err)) && len(batch) > 1:
+	case (waits || mayBeOfOne(err)) && len(batch) > 1:
 		half := len(batch) / 2
 		g.bisect(batch[:half], stuck)
 		g.bisect(batch[half:], stuck)
-	case isLockWait(err):
+	case waits:
 		*stuck = append(*stuck, batch[0])
 	case isBadData(err):
 		g.fail(batch, err)
@@ -60,7 +62,7 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 func (g *Group[M, R]) await(w *waiting[M, R]) {
 	one := []*waiting[M, R]{w}
 	for {
-		results, err := g.transact(one, lockTimeout)
+		results, err := g.transact(one, lockTimeout, 0)
 		switch {
 		case err == nil:
 			g.finish(w, results[0], nil)

@@ -199,6 +199,44 @@ func TestGroupCommitIsolatesBadData(t *testing.T) {
 	require.Equal(t, 7, stored) // with the 0 of the first batch
 }
 
+// A member that cannot be stored fails alone, whatever the server calls it: a partition
+// that is missing, a page that is damaged, a trigger's or an extension's own error. What
+// may go away by itself is tried again for that member, and its neighbours do not wait.
+func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
+	t.Parallel()
+	for code, passes := range map[string]bool{
+		"23514": false, "42501": false, "42P01": false, "0A000": false, "54000": false, "55000": false, "P0001": false, "XX001": false, "ABCDE": false,
+		"XX000": true, "40001": true, "53200": true, "57014": true, "58030": true,
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = time.Minute })
+			_, err := g.pool.Exec(t.Context(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+				BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '`+code+`'; END $$`)
+			require.NoError(t, err)
+			_, err = g.pool.Exec(t.Context(), `CREATE TRIGGER refuse BEFORE INSERT ON numbers FOR EACH ROW WHEN (NEW.n = 3) EXECUTE FUNCTION refuse()`)
+			require.NoError(t, err)
+			ctx, end := context.WithCancel(t.Context())
+			var healing sync.WaitGroup
+			defer healing.Wait()
+			defer end()
+			healing.Go(func() { // once its neighbours are through
+				for stored := 0; stored < 4 && ctx.Err() == nil; {
+					_ = g.pool.QueryRow(ctx, `SELECT count(*) FROM numbers WHERE n > 0`).Scan(&stored)
+				}
+				_, _ = g.pool.Exec(ctx, `DROP TRIGGER refuse ON numbers`)
+			})
+			for n, err := range g.batch(t, 1, 2, 3, 4, 5) {
+				if n == 3 && !passes {
+					require.ErrorContains(t, err, "refused")
+					continue
+				}
+				require.NoError(t, err, n)
+			}
+		})
+	}
+}
+
 // One member waits for somebody's lock: its neighbours, and those who come
 // after, do not.
 func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {

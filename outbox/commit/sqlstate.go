@@ -66,6 +66,28 @@ func isLockWait(err error) bool {
 	return ok && sqlstate.Lock(pg.Code)
 }
 
+// mayBeOfOne tells that the fault may lie with one member of a batch, so that its
+// neighbours have to be tried without it: whatever the server answers to a statement, but
+// for what goes away by itself.
+func mayBeOfOne(err error) bool {
+	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
+		return false
+	}
+	_, answered := sqlstate.Of(err)
+	return answered || isBadData(err)
+}
+
+// isStatementOfMoment tells that a statement met a fault that goes away by itself while
+// its session lives on, like an internal error or a time-out. One member may be what
+// brings it about.
+func isStatementOfMoment(err error) bool {
+	if _, transient := errors.AsType[*transientError](err); transient {
+		return false
+	}
+	pg, answered := sqlstate.Of(err)
+	return answered && sqlstate.Transient(pg.Code) && pg.Code != sqlstate.ReadOnly
+}
+
 // isBadData tells that the values themselves are refused: by the server
 // (classes 22 and 23), or by pgx or River before the server was asked.
 func isBadData(err error) bool {

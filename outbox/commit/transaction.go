@@ -32,6 +32,8 @@ type txSettings struct {
 	idle      time.Duration
 	// ours says that no statement of an application runs in it.
 	ours bool
+	// undo says that it ends with ROLLBACK.
+	undo bool
 	// confirm makes COMMIT wait for the standby whatever the transaction writes:
 	// when it finds what an earlier try wrote, that may be here only.
 	confirm bool
@@ -105,7 +107,7 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 	tx := &transaction{conn: conn.Conn(), settings: settings}
 	err = tx.run(ctx, name, f)
 	tx.learn(err == nil)
-	if err == nil || isAmbiguous(err) {
+	if !settings.undo && (err == nil || isAmbiguous(err)) {
 		for _, tell := range tx.committed {
 			tell()
 		}
@@ -113,7 +115,7 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 	return err
 }
 
-// run is the transaction from BEGIN to COMMIT, or to its rollback.
+// run is the transaction from BEGIN to its end.
 func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) error {
 	if failpoint.Enabled {
 		if err := t.begin(ctx); err != nil {
@@ -134,7 +136,11 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 		rollback(ctx, t)
 		return &transientError{op: "write", err: err}
 	}
-	if err := commit(ctx, t); err != nil {
+	end := commit
+	if t.settings.undo {
+		end = undo
+	}
+	if err := end(ctx, t); err != nil {
 		return err
 	}
 	if err := failpoint.HitIn(name, failpoint.AfterCommit); err != nil {
@@ -161,6 +167,14 @@ func commit(ctx context.Context, tx pgx.Tx) error {
 	}
 	if wait.cancelled() {
 		return &transientError{op: "commit", err: ErrNotOnStandby, ambiguous: true}
+	}
+	return nil
+}
+
+// undo ends the transaction without a trace.
+func undo(ctx context.Context, tx pgx.Tx) error {
+	if err := tx.Rollback(ctx); err != nil {
+		return &transientError{op: "rollback", err: err}
 	}
 	return nil
 }
