@@ -1,0 +1,148 @@
+package strangers
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Conn is a connection that has a place, and gives it back when it is closed.
+type Conn struct {
+	net.Conn
+
+	connections *Connections
+	address     netip.Prefix // not valid for a peer without a limit of its own
+	network     netip.Prefix
+	known       bool // when it was accepted
+	proven      atomic.Bool
+	idle        atomic.Bool // between two requests
+	handled     atomic.Bool // the request has reached a handler, or its refusal was told
+
+	// guarded by Connections.mu
+	place *list.Element // among the strangers; nil for a known connection
+	gone  bool
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	c.connections.mu.Lock()
+	c.connections.forget(c)
+	c.connections.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http close its half first, so that the answer to a request whose
+// body was left unread is not lost in a reset.
+func (c *Conn) CloseWrite() error {
+	if side, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return side.CloseWrite()
+	}
+	return nil
+}
+
+// Write implements net.Conn. It tells of answers that net/http gives before a handler.
+func (c *Conn) Write(b []byte) (int, error) {
+	if !c.handled.Load() && c.connections.opts.Refused != nil {
+		if status, answer := answered(b); answer {
+			c.handled.Store(true)
+			c.connections.opts.Refused(c.RemoteAddr(), status)
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+// tlsAlert is the most that a record takes which holds an alert: a header of 5 bytes, two
+// bytes of alert, and what a cipher adds. An answer is longer.
+const tlsAlert = 64
+
+// answered reports whether bytes begin an answer of HTTP, and its status. Over TLS the
+// status is hidden: 0.
+func answered(b []byte) (status int, answer bool) {
+	if len(b) > len("HTTP/1.1 400") && string(b[:len("HTTP/1.")]) == "HTTP/1." {
+		status, err := strconv.Atoi(string(b[len("HTTP/1.1 "):len("HTTP/1.1 400")]))
+		return status, err == nil
+	}
+	const applicationData = 23 // RFC 8446, 5.1
+	return 0, len(b) > tlsAlert && b[0] == applicationData
+}
+
+// SetReadDeadline implements net.Conn. A stranger's connection waits less long for its
+// next request.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.idle.Store(false) // net/http saw the first bytes of a request
+	}
+	if limit := c.connections.opts.IdleTimeout; limit > 0 && c.idle.Load() && !c.known && !c.proven.Load() {
+		if end := time.Now().Add(limit); t.After(end) {
+			t = end
+		}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *Conn) prove() {
+	if c.known || c.proven.Swap(true) {
+		return
+	}
+	c.connections.mu.Lock()
+	defer c.connections.mu.Unlock()
+	c.connections.acquaint(c)
+}
+
+// of returns the Conn below a connection, or nil.
+func of(conn net.Conn) *Conn {
+	for {
+		switch below := conn.(type) {
+		case *Conn:
+			return below
+		case interface{ NetConn() net.Conn }: // TLS
+			conn = below.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+type connKey struct{}
+
+// ConnContext is for http.Server.ConnContext: it lets Proven find the connection.
+func ConnContext(ctx context.Context, conn net.Conn) context.Context {
+	if c := of(conn); c != nil {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	return ctx
+}
+
+// Proven notes that a request on the connection of ctx was proven: the connection is
+// no stranger's any more.
+func Proven(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
+		c.prove()
+	}
+}
+
+// Handled notes that the request of a context has reached a handler, for
+// ConnectionOptions.Refused.
+func Handled(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
+		c.handled.Store(true)
+	}
+}
+
+// Track is for http.Server.ConnState. It notes when a connection waits for its next
+// request, for ConnectionOptions.IdleTimeout and Refused.
+func Track(conn net.Conn, state http.ConnState) {
+	c := of(conn)
+	if c == nil {
+		return
+	}
+	c.idle.Store(state == http.StateIdle)
+	if state == http.StateIdle {
+		c.handled.Store(false)
+	}
+}

@@ -1,0 +1,178 @@
+package strangers
+
+import (
+	"container/list"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// ConnectionOptions configure Connections.
+type ConnectionOptions struct {
+	// Max is the most connections that are open at once. Required.
+	Max int
+	// Known reports whether an address was proven before. Nil: no address was.
+	Known func(address netip.Prefix) bool
+	// Trusted reports whether a peer is a proxy of ours, which has no limit of its own.
+	// Nil: no peer is.
+	Trusted func(addr netip.Addr) bool
+	// IdleTimeout bounds how long a stranger's connection stays open between requests.
+	// It needs Track. 0: as long as any other.
+	IdleTimeout time.Duration
+	// Refused is told of each request that net/http answers itself, since no handler can
+	// be given it: its header is too large or malformed. status is 0 over TLS. It needs
+	// Track, and Handled in each handler. Nil: nobody is told.
+	Refused func(peer net.Addr, status int)
+}
+
+// Connections bounds the open connections of a listener. A known address may have half
+// of them, a stranger's address an eighth, and a stranger's network a quarter.
+// Connections beyond that are closed as they come: a sender that waits in the queue of
+// the kernel would take this machine for gone. Where strangers have all of their part,
+// the oldest of their connections is closed for the newcomer. It is safe for concurrent
+// use.
+type Connections struct {
+	opts ConnectionOptions
+
+	mu        sync.Mutex
+	count     int
+	byAddress map[netip.Prefix]int
+	byNetwork map[netip.Prefix]int // of strangers
+	strangers *list.List           // *Conn, the oldest first
+	refused   int64
+}
+
+// NewConnections returns Connections without a connection.
+func NewConnections(opts ConnectionOptions) *Connections {
+	return &Connections{opts: opts, byAddress: make(map[netip.Prefix]int), byNetwork: make(map[netip.Prefix]int), strangers: list.New()}
+}
+
+// Listener returns a listener that accepts the connections of another one within the
+// bounds.
+func (c *Connections) Listener(from net.Listener) net.Listener { return listener{from, c} }
+
+// Open returns how many connections are open.
+func (c *Connections) Open() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(c.count)
+}
+
+// Refused returns how many connections were closed because there were too many.
+func (c *Connections) Refused() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}
+
+// admit gives a connection its place, or returns nil.
+func (c *Connections) admit(accepted net.Conn) *Conn {
+	conn := &Conn{Conn: accepted, connections: c, known: true}
+	if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil && !c.trusts(remote.Addr()) {
+		conn.address = Address(remote.Addr())
+		conn.network = Network(conn.address)
+		conn.known = c.opts.Known != nil && c.opts.Known(conn.address)
+	}
+	admitted, oldest := c.enter(conn)
+	if oldest != nil {
+		_ = oldest.Conn.Close() // its server learns of it by the next read
+	}
+	if !admitted {
+		return nil
+	}
+	return conn
+}
+
+func (c *Connections) trusts(addr netip.Addr) bool {
+	return c.opts.Trusted != nil && c.opts.Trusted(addr)
+}
+
+// enter counts a connection, and returns the one that has to be closed for it, if any.
+func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shareTaken(conn) {
+		c.refused++
+		return false, nil
+	}
+	if c.count >= c.opts.Max || !conn.known && c.strangers.Len() >= Part(c.opts.Max) {
+		c.refused++
+		first := c.strangers.Front()
+		if first == nil {
+			return false, nil
+		}
+		oldest = first.Value.(*Conn)
+		c.forget(oldest)
+	}
+	c.count++
+	if conn.address.IsValid() {
+		c.byAddress[conn.address]++
+	}
+	if !conn.known {
+		c.byNetwork[conn.network]++
+		conn.place = c.strangers.PushBack(conn)
+	}
+	return true, oldest
+}
+
+// shareTaken reports whether the peer of a connection has all that one may have.
+func (c *Connections) shareTaken(conn *Conn) bool {
+	limit := c.opts.Max
+	switch {
+	case !conn.address.IsValid():
+		return false
+	case conn.known:
+		return c.byAddress[conn.address] >= (limit+1)/2
+	}
+	return c.byAddress[conn.address] >= (limit+7)/8 || c.byNetwork[conn.network] >= (limit+3)/4
+}
+
+// forget takes the place of a connection back. It may be called again.
+func (c *Connections) forget(conn *Conn) {
+	if conn.gone {
+		return
+	}
+	conn.gone = true
+	c.count--
+	if conn.address.IsValid() {
+		decrement(c.byAddress, conn.address)
+	}
+	c.acquaint(conn)
+}
+
+// acquaint takes a connection out of what strangers have.
+func (c *Connections) acquaint(conn *Conn) {
+	if conn.place != nil {
+		c.strangers.Remove(conn.place)
+		conn.place = nil
+		decrement(c.byNetwork, conn.network)
+	}
+}
+
+// decrement keeps a map as small as what it counts: strangers choose its keys.
+func decrement[K comparable](counts map[K]int, key K) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+type listener struct {
+	net.Listener
+
+	connections *Connections
+}
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if conn := l.connections.admit(accepted); conn != nil {
+			return conn, nil
+		}
+		_ = accepted.Close() // the peer learns of it either way
+	}
+}

@@ -1,0 +1,66 @@
+package strangers
+
+import (
+	"sync"
+	"time"
+)
+
+// Known remembers keys, such as addresses, that were proven not long ago. It is safe for
+// concurrent use.
+type Known[K comparable] struct {
+	limit int
+	lasts time.Duration
+	now   func() time.Time
+
+	mu     sync.Mutex
+	since  time.Time // when recent began
+	recent map[K]struct{}
+	former map[K]struct{} // the keys of the time before
+}
+
+// NewKnown returns a Known that remembers a key for lasts, and at least its last limit
+// keys until then.
+func NewKnown[K comparable](limit int, lasts time.Duration, now func() time.Time) *Known[K] {
+	return &Known[K]{limit: limit, lasts: lasts, now: now, since: now(), recent: make(map[K]struct{})}
+}
+
+// Note remembers a key.
+func (k *Known[K]) Note(key K) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.age()
+	if _, noted := k.recent[key]; noted {
+		return
+	}
+	if len(k.recent) >= k.limit {
+		k.turn()
+	}
+	k.recent[key] = struct{}{}
+}
+
+// Has reports whether a key is remembered.
+func (k *Known[K]) Has(key K) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.age()
+	_, is := k.recent[key]
+	if !is {
+		_, is = k.former[key]
+	}
+	return is
+}
+
+// age forgets the keys that were last noted too long ago.
+func (k *Known[K]) age() {
+	switch age := k.now().Sub(k.since); {
+	case age >= 2*k.lasts:
+		k.turn()
+		k.former = nil
+	case age >= k.lasts:
+		k.turn()
+	}
+}
+
+func (k *Known[K]) turn() {
+	k.former, k.recent, k.since = k.recent, make(map[K]struct{}), k.now()
+}
