@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,6 +187,21 @@ func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, 
 		attrs = append(attrs, slog.String(logkey.Err, r.message))
 	}
 	l.write(ctx, level, message, suppressed, attrs)
+}
+
+// unread is of a request that nothing is known of but where it came from.
+func (l *deliveryLog) unread(peer net.Addr, r *refusal) {
+	suppressed, ok := l.refusals.allow()
+	if !ok {
+		return
+	}
+	remote := peer.String()
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		remote = host
+	}
+	l.write(context.Background(), slog.LevelWarn, "request refused before it was read", suppressed, []slog.Attr{
+		slog.String(logkey.Reason, r.reason), slog.Int(logkey.Status, r.status), slog.String(logkey.Remote, remote), slog.Any(logkey.Err, r.cause),
+	})
 }
 
 // write adds how many lines like this one were left out before it.

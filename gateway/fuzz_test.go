@@ -89,7 +89,7 @@ func FuzzRawHTTP(f *testing.F) {
 		conn, err := net.Dial("tcp", g.Addr().String())
 		require.NoError(t, err)
 		defer conn.Close()
-		require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
 		_, _ = conn.Write(raw)
 		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
 		answer, err := io.ReadAll(conn)

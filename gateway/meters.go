@@ -30,6 +30,7 @@ const (
 	resultEncoding      result = "encoding"       // 415
 	resultMethod        result = "method"         // 405
 	resultUnknownSource result = "unknown_source" // 404
+	resultUnread        result = "unread"         // malformed, or its header is too large: 400, 431, ...
 	resultUnavailable   result = "unavailable"    // 503: overload, database, drain
 	resultFault         result = "fault"          // 500: a bug of ours
 )
@@ -60,7 +61,7 @@ func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
 	}
 	for _, r := range []result{
 		resultAccepted, resultDuplicate, resultEmpty, resultHandshake, resultRejected, resultInvalid, resultIncomplete,
-		resultTooLarge, resultEncoding, resultMethod, resultUnknownSource, resultUnavailable, resultFault,
+		resultTooLarge, resultEncoding, resultMethod, resultUnknownSource, resultUnread, resultUnavailable, resultFault,
 	} {
 		c.results[r] = instrument.NewLabels(append([]attribute.KeyValue{attribute.String("result", string(r))}, labels...)...)
 	}

@@ -49,17 +49,23 @@ type Options struct {
 	// The first 64 KiB of each body are outside it, and one source may take half
 	// of it. At least the cap of the source with the largest. Defaults to 256MiB.
 	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
-	// Most deliveries in progress at once; more are answered 503 before their
-	// body is read. Defaults to 1024.
+	// Most deliveries at once whose body is whole, and that are proven, committed or
+	// answered; more are answered 503. Strangers may have three quarters of them.
+	// Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
-	// Most of them of one source. Defaults to half of max_in_flight.
+	// Most deliveries at once whose body is arriving. Strangers may have three quarters
+	// of them, and one source half. The slowest that is not proven is answered 503 in
+	// favor of a new one. Defaults to twice max_in_flight.
+	MaxArriving int `yaml:"max_arriving,omitempty"`
+	// Most deliveries of max_in_flight that one source may have. Defaults to half of it.
 	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
-	// Most of them of one client address before their sender is proven: an IPv4
-	// address, or an IPv6 /64; one source may have half of those. Defaults to a
-	// quarter of max_in_flight.
+	// Most deliveries of one client address before their sender is proven: an IPv4
+	// address, or an IPv6 /64. One source may have half of them, and a network of
+	// strangers (IPv4 /24, IPv6 /48) twice as many. Defaults to a quarter of max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Most connections that are open at once; one address that is not a trusted
-	// proxy may have half of them. More are closed as they come. Defaults to 16384.
+	// Most connections that are open at once. Strangers may have three quarters of
+	// them, one address an eighth, and an address that deliveries were accepted from half.
+	// More are closed as they come. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Fewest bytes a second that a body brings on average once it has been coming
 	// for 2s; a slower one is answered 408. Defaults to 10KiB.
@@ -101,6 +107,7 @@ func (o Options) WithDefaults() Options {
 	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
 	o.MaxBuffered = cmp.Or(o.MaxBuffered, 256<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 1024)
+	o.MaxArriving = cmp.Or(o.MaxArriving, 2*max(o.MaxInFlight, 1))
 	o.MaxInFlightPerSource = cmp.Or(o.MaxInFlightPerSource, half(max(o.MaxInFlight, 1)))
 	o.MaxUnprovenPerAddress = cmp.Or(o.MaxUnprovenPerAddress, half(half(max(o.MaxInFlight, 1))))
 	o.MaxConnections = cmp.Or(o.MaxConnections, 16_384)
@@ -136,6 +143,7 @@ func (o Options) Validate() error {
 	c.AtLeast("max_header", int64(o.MaxHeader), 1)
 	c.AtLeast("max_buffered", int64(o.MaxBuffered), 1)
 	c.AtLeast("max_in_flight", int64(o.MaxInFlight), 1)
+	c.AtLeast("max_arriving", int64(o.MaxArriving), 1)
 	o.checkShare(&c, "max_in_flight_per_source", o.MaxInFlightPerSource)
 	o.checkShare(&c, "max_unproven_per_address", o.MaxUnprovenPerAddress)
 	c.AtLeast("max_connections", int64(o.MaxConnections), 1)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
 // proxies are the peers whose X-Forwarded-* headers are believed. By default
@@ -40,17 +42,7 @@ func addressOf(ip string) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{}
 	}
-	return subscriber(addr)
-}
-
-func subscriber(addr netip.Addr) netip.Prefix {
-	addr = addr.Unmap().WithZone("")
-	bits := 64
-	if addr.Is4() {
-		bits = 32
-	}
-	prefix, _ := addr.Prefix(bits) // fails for more bits than an address has only
-	return prefix
+	return strangers.Address(addr)
 }
 
 func (p proxies) trust(remote string) bool {

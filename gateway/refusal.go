@@ -28,8 +28,12 @@ type refusal struct {
 	bare           bool // the sender accepts no body in an answer
 }
 
-// reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
-const reasonMemory = "overload_memory"
+const (
+	// reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
+	reasonMemory = "overload_memory"
+	// reasonSlow: the body came too slowly while others wanted its place.
+	reasonSlow = "overload_slow"
+)
 
 // ours is true when the sender did nothing wrong.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }

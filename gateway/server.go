@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/hooklatch/hooklatch/internal/strangers"
 	"github.com/hooklatch/hooklatch/outbox/drain"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
@@ -50,7 +51,7 @@ func (g *Gateway) fallback(err error, c echo.Context) {
 
 func (g *Gateway) newServer() *http.Server {
 	return &http.Server{
-		Handler:           g.echo,
+		Handler:           g.handler(),
 		ReadHeaderTimeout: g.opts.ReadHeaderTimeout,
 		ReadTimeout:       g.opts.ReadTimeout,
 		WriteTimeout:      g.opts.WriteTimeout,
@@ -58,6 +59,8 @@ func (g *Gateway) newServer() *http.Server {
 		// net/http adds 4096 bytes of its own to what is asked for.
 		MaxHeaderBytes: int(g.opts.MaxHeader),
 		Protocols:      http1(),
+		ConnContext:    strangers.ConnContext,
+		ConnState:      strangers.Track,
 		ErrorLog:       slog.NewLogLogger(serverLog{g.opts.Logger.Handler()}, slog.LevelWarn),
 	}
 }
@@ -106,7 +109,7 @@ func (g *Gateway) Start() error {
 	if err != nil {
 		return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
 	}
-	listener = limitedListener{Listener: listener, connections: g.connections}
+	listener = g.connections.Listener(listener)
 	if g.opts.TLS != nil {
 		listener = tls.NewListener(listener, overHTTP1(g.opts.TLS))
 	}

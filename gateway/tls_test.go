@@ -64,5 +64,6 @@ func TestPlainHTTPOnATLSPort(t *testing.T) {
 	}
 	require.NotContains(t, string(answered), "200")
 	require.Empty(t, b.accepter.all())
-	require.NotContains(t, b.logs.String(), `"level":"WARN"`)
+	require.Empty(t, b.logs.lines(t, "event accepted"))
+	require.NotContains(t, b.logs.String(), `"level":"WARN","msg":"http:`)
 }

@@ -1,0 +1,41 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/hooklatch/hooklatch/internal/strangers"
+)
+
+var (
+	errHeaderTooLarge = errors.New("the header is larger than max_header")
+	errMalformed      = errors.New("the request is malformed, or needs what this server does not do")
+	// errUnread is of TLS, where the answer of net/http is encrypted already.
+	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
+)
+
+// handler is what the server of Start calls. It tells requests that have come so far from
+// those that net/http refuses itself.
+func (g *Gateway) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		strangers.Handled(r.Context())
+		g.echo.ServeHTTP(w, r)
+	})
+}
+
+// observeUnread logs and counts a request that net/http answered before any handler.
+func (g *Gateway) observeUnread(peer net.Addr, status int) {
+	r := &refusal{status: cmp.Or(status, http.StatusBadRequest), result: resultUnread, reason: "unread_request", cause: errMalformed}
+	switch status {
+	case 0:
+		r.cause = errUnread
+	case http.StatusRequestHeaderFieldsTooLarge:
+		r.cause = errHeaderTooLarge
+	}
+	g.meters.refused(context.Background(), nil, r, 0)
+	g.nowhere.refused(r.reason)
+	g.log.unread(peer, r)
+}
