@@ -67,7 +67,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	}
 	rx := &reception{
 		gateway: g, source: src, ctx: ctx, span: trace.SpanFromContext(context.Background()),
-		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src), trial: trial,
+		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src, true), trial: trial,
 	}
 	defer rx.leave()
 	restored := src.restoreSecrets(rx, request, kept)

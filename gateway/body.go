@@ -13,7 +13,7 @@ const firstChunked = 4 << 10
 // readBody reads the whole body and counts what it reads: Content-Length is a
 // claim, and a chunked body has none. Memory is reserved before it is
 // allocated.
-func (rx *reception) readBody() ([]byte, *refusal) {
+func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	r := rx.echo.Request()
 	limit := rx.source.limit(r.Header.Get("Content-Type"))
 	if r.ContentLength > limit {
@@ -24,8 +24,7 @@ func (rx *reception) readBody() ([]byte, *refusal) {
 	}
 	// The Writer inside Echo's is net/http's own, which MaxBytesReader tells to
 	// close the connection.
-	writer := rx.echo.Response().Writer
-	from, pace := http.MaxBytesReader(writer, r.Body, limit), rx.gateway.newPace(writer)
+	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
 	body := make([]byte, 0, room+1) // one byte more: the end is found by reading on
 	for {
@@ -43,11 +42,10 @@ func (rx *reception) readBody() ([]byte, *refusal) {
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if errors.Is(err, io.EOF) {
-			pace.done()
 			return body, nil
 		}
 		if err != nil {
-			return nil, refuseUnread(err, limit)
+			return nil, refuseUnread(err, limit, pace.scarce())
 		}
 	}
 }
@@ -77,11 +75,14 @@ func nextRoom(room, length, limit int64) int64 {
 	return min(room, limit)
 }
 
-func refuseUnread(err error, limit int64) *refusal {
+func refuseUnread(err error, limit int64, scarce bool) *refusal {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuseTooLarge(limit)
 	}
 	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+		if scarce {
+			return refuseUnavailable(reasonSlow, err)
+		}
 		return &refusal{status: http.StatusRequestTimeout, result: resultIncomplete, reason: "slow_body",
 			message: "the body did not arrive in time", cause: err}
 	}

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/hooklatch/hooklatch/internal/strangers"
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
@@ -36,14 +37,17 @@ type Gateway struct {
 	server      *http.Server
 	proxies     proxies
 	sources     atomic.Pointer[sourceSet]
-	connections *connections
+	connections *strangers.Connections
 	flights     *flights
 	memory      *memory
-	meters      *meters
-	tracer      trace.Tracer // nil when nobody asks for spans
-	log         *deliveryLog
-	progress    progress
-	nowhere     tally // requests for sources we do not have
+	// acquaintances are where accepted deliveries came from, of sources without a
+	// quarantine.
+	acquaintances *strangers.Known[origin]
+	meters        *meters
+	tracer        trace.Tracer // nil when nobody asks for spans
+	log           *deliveryLog
+	progress      progress
+	nowhere       tally // requests for sources we do not have
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -64,14 +68,19 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		opts:        opts,
-		proxies:     opts.TrustedProxies,
-		connections: newConnections(opts.MaxConnections, opts.TrustedProxies),
-		flights:     newFlights(flightLimits{all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress}),
-		memory:      newMemory(int64(opts.MaxBuffered)),
-		log:         newDeliveryLog(opts.Logger, opts.Now),
-		nowhere:     newTally(opts.Minutes, noSource, 0),
+		opts:    opts,
+		proxies: opts.TrustedProxies,
+		flights: newFlights(flightLimits{
+			arriving: opts.MaxArriving, all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress,
+		}),
+		memory:  newMemory(int64(opts.MaxBuffered)),
+		log:     newDeliveryLog(opts.Logger, opts.Now),
+		nowhere: newTally(opts.Minutes, noSource, 0),
 	}
+	g.acquaintances = newAcquaintances()
+	g.connections = strangers.NewConnections(strangers.ConnectionOptions{
+		Max: opts.MaxConnections, Known: g.knowsPeer, Trusted: g.proxies.contain, Refused: g.observeUnread,
+	})
 	if _, silent := opts.TracerProvider.(noop.TracerProvider); !silent {
 		g.tracer = opts.TracerProvider.Tracer(scopeName)
 	}
@@ -80,7 +89,7 @@ func New(opts Options) (*Gateway, error) {
 		return nil, err
 	}
 	meters, err := newMeters(opts.MeterProvider, gauges{
-		inFlight: g.flights.inFlight, buffered: g.memory.reserved, connections: g.connections.open, refused: g.connections.turnedAway,
+		inFlight: g.flights.inFlight, buffered: g.memory.reserved, connections: g.connections.Open, refused: g.connections.Refused,
 	})
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (b *testBundle) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", b.gateway.Addr().String())
 	require.NoError(t, err)
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -47,10 +47,9 @@ func statusOf(t *testing.T, from *bufio.Reader) *http.Response {
 	return response
 }
 
-// drip writes text over and over, a byte every few milliseconds, until the
-// peer closes the connection.
-func drip(conn net.Conn, text string) {
-	tick := time.NewTicker(5 * time.Millisecond)
+// drip writes text over and over, a byte each time, until the peer closes the connection.
+func drip(conn net.Conn, text string, each time.Duration) {
+	tick := time.NewTicker(each)
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		<-tick.C
@@ -65,7 +64,7 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	b := setup(t, func(o *gateway.Options) { o.ReadHeaderTimeout = 100 * time.Millisecond })
 	conn := b.dial(t)
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
-	go drip(conn, "X-Slow: 1\r\n")
+	go drip(conn, "X-Slow: 1\r\n", 5*time.Millisecond)
 	// Every byte in time does not help: the header as a whole has the limit.
 	answered, err := io.ReadAll(conn)
 	if err != nil {
@@ -88,7 +87,7 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	b := setup(t, func(o *gateway.Options) { o.ReadTimeout = 150 * time.Millisecond })
 	conn := b.dial(t)
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
-	go drip(conn, "x")
+	go drip(conn, "x", 5*time.Millisecond)
 	response := statusOf(t, bufio.NewReader(conn))
 	require.Equal(t, http.StatusRequestTimeout, response.StatusCode)
 	require.True(t, response.Close)
@@ -107,15 +106,29 @@ func TestBodyShorterThanItsContentLength(t *testing.T) {
 	require.Empty(t, b.accepter.all())
 }
 
-func TestContentLengthOverTheCapIsRefusedUnread(t *testing.T) {
+// What the header alone refuses is answered before the body: not one byte of it is sent.
+func TestAHeaderIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
-	conn := b.dial(t)
-	// Not one byte of the body is sent.
-	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n")
-	response := statusOf(t, bufio.NewReader(conn))
-	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
-	require.True(t, response.Close)
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"too large":        {"POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n", http.StatusRequestEntityTooLarge},
+		"packed":           {"POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n", http.StatusUnsupportedMediaType},
+		"other method":     {"PUT /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n", http.StatusMethodNotAllowed},
+		"no such source":   {"POST /webhooks/nobody HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n", http.StatusNotFound},
+		"chunked encoding": {"POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n", http.StatusUnsupportedMediaType},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil)
+			conn := b.dial(t)
+			write(t, conn, c.head)
+			response := statusOf(t, bufio.NewReader(conn))
+			require.Equal(t, c.status, response.StatusCode)
+			require.True(t, response.Close)
+		})
+	}
 }
 
 func TestEndlessChunkedBodyIsCutOff(t *testing.T) {

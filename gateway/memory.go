@@ -1,11 +1,16 @@
 package gateway
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/hooklatch/hooklatch/internal/strangers"
+)
 
 // How a body comes by its memory.
 const (
 	// unbudgeted bytes of every body are outside the budget, so that ordinary
-	// deliveries are taken whatever the large ones do. MaxInFlight bounds them.
+	// deliveries are taken whatever the large ones do. MaxArriving and MaxInFlight
+	// bound them.
 	unbudgeted = 64 << 10
 	// believed is how much of a body must have come before room is made for the
 	// rest that its Content-Length claims. Below it the buffer doubles.
@@ -18,27 +23,33 @@ const (
 )
 
 // memory is the budget for the bodies of all deliveries. What is not reserved
-// here is not allocated.
+// here is not allocated. Bodies of strangers have a part of it, and of the share of each
+// source, until they are proven.
 type memory struct {
-	mu       sync.Mutex
-	limit    int64
-	used     int64
-	bySource map[string]int64
+	mu          sync.Mutex
+	limit       int64
+	used        int64
+	bySource    map[string]int64
+	ofStrangers int64
+	unproven    map[string]int64 // of strangers, by source
 }
 
 func newMemory(limit int64) *memory {
-	return &memory{limit: limit, bySource: make(map[string]int64)}
+	return &memory{limit: limit, bySource: make(map[string]int64), unproven: make(map[string]int64)}
 }
 
 // reservation is what one body takes of the budget.
 type reservation struct {
 	memory *memory
 	source *source
-	bytes  int64 // guarded by memory.mu
+
+	// guarded by memory.mu
+	bytes int64
+	known bool // the sender is: it is proven, or others from its address were
 }
 
-func (m *memory) reservation(src *source) *reservation {
-	return &reservation{memory: m, source: src}
+func (m *memory) reservation(src *source, known bool) *reservation {
+	return &reservation{memory: m, source: src, known: known}
 }
 
 // cover reserves what a body of that size needs, and reports whether there was
@@ -52,8 +63,7 @@ func (r *reservation) cover(size int64) bool {
 	}
 	if more := size - unbudgeted - r.bytes; more > 0 {
 		r.bytes += more
-		m.used += more
-		m.bySource[r.source.Name] += more
+		r.count(more)
 	}
 	return true
 }
@@ -65,12 +75,42 @@ func (r *reservation) fits(size int64) bool {
 	return r.fitsLocked(size)
 }
 
-// fitsLocked leaves half of the budget to the other sources, but lets each have
-// one body of its own cap.
+// fitsLocked leaves half of the budget to the other sources, and a part of each half to
+// known senders, but lets each source have one body of its own cap.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
 	share := max(half(m.limit), r.source.largest())
-	return more <= 0 || m.used+more <= m.limit && m.bySource[r.source.Name]+more <= share
+	switch {
+	case more <= 0:
+		return true
+	case m.used+more > m.limit || m.bySource[r.source.Name]+more > share:
+		return false
+	}
+	return r.known || m.ofStrangers+more <= max(strangers.Part(m.limit), r.source.largest()) &&
+		m.unproven[r.source.Name]+more <= max(strangers.Part(share), r.source.largest())
+}
+
+func (r *reservation) count(more int64) {
+	r.memory.used += more
+	count(r.memory.bySource, r.source.Name, more)
+	if !r.known {
+		r.countStranger(more)
+	}
+}
+
+func (r *reservation) countStranger(more int64) {
+	r.memory.ofStrangers += more
+	count(r.memory.unproven, r.source.Name, more)
+}
+
+// prove gives back what the body took of the part of strangers.
+func (r *reservation) prove() {
+	r.memory.mu.Lock()
+	defer r.memory.mu.Unlock()
+	if !r.known {
+		r.countStranger(-r.bytes)
+		r.known = true
+	}
 }
 
 // release gives everything back. It may be called again, from any goroutine.
@@ -81,10 +121,7 @@ func (r *reservation) release() {
 	if r.bytes == 0 {
 		return
 	}
-	m.used -= r.bytes
-	if m.bySource[r.source.Name] -= r.bytes; m.bySource[r.source.Name] == 0 {
-		delete(m.bySource, r.source.Name)
-	}
+	r.count(-r.bytes)
 	r.bytes = 0
 }
 

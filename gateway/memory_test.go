@@ -55,6 +55,14 @@ func (b *testBundle) requireBuffered(t *testing.T, want int64) {
 		"%d bytes are reserved, not %d", b.counts(t, "hooklatch.buffered")[""], want)
 }
 
+// acquaint has a delivery of the test's own address accepted by each source.
+func (b *testBundle) acquaint(t *testing.T, sources ...string) {
+	t.Helper()
+	for _, name := range sources {
+		require.Equal(t, http.StatusOK, b.post(t, name, event("acquaint", 100)).status)
+	}
+}
+
 func requireUnavailable(t *testing.T, conn net.Conn) {
 	t.Helper()
 	response := statusOf(t, bufio.NewReader(conn))
@@ -118,6 +126,7 @@ func TestChunkedBodyIsReservedInSteps(t *testing.T) {
 func TestSourceTakesHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
+	b.acquaint(t, "payments")
 	held := b.upload(t, "orders", 4*mib, 2*mib)
 	b.requireBuffered(t, 4*mib-64*kib)
 
@@ -142,6 +151,7 @@ func TestAllBodiesStayWithinTheBudget(t *testing.T) {
 		o.MaxBuffered, o.MaxBody = 8*mib, 4*mib+64*kib
 		o.Sources = append(o.Sources, source("payments", signer()), source("refunds", signer()))
 	})
+	b.acquaint(t, "orders", "payments", "refunds")
 	b.upload(t, "orders", 4*mib+64*kib, 2*mib)
 	b.upload(t, "payments", 4*mib+64*kib, 2*mib)
 	b.requireBuffered(t, 8*mib)

@@ -21,13 +21,16 @@ type Quarantine interface {
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
 	// Accepted notes where an accepted delivery came from.
 	Accepted(source identity.Source, from netip.Prefix)
+	// Known reports whether a delivery of a source from an address was accepted before.
+	// An empty source means any. It is called for each delivery and each connection.
+	Known(source identity.Source, from netip.Prefix) bool
 }
 
 var _ Quarantine = (*quarantine.Keeper)(nil)
 
-// keepsRefused reports whether the source of a request has a quarantine.
-func (rx *reception) keepsRefused() bool {
-	return rx.gateway.opts.Quarantine != nil && rx.source != nil && !rx.source.QuarantineOff
+// keepsRefused reports whether a source has a quarantine. It is nil for a request to none.
+func (g *Gateway) keepsRefused(src *source) bool {
+	return g.opts.Quarantine != nil && src != nil && !src.QuarantineOff
 }
 
 // keep offers a refused request to the quarantine: one that may turn out to be
@@ -35,19 +38,12 @@ func (rx *reception) keepsRefused() bool {
 // itself, and is told to come back after a fault of ours.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
-	if !rx.keepsRefused() || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
+	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
 		return
 	}
-	rx.gateway.opts.Quarantine.Keep(identity.Source(rx.source.Name), rx.origin.address, len(rx.request.Body), func() quarantine.Refused {
+	rx.gateway.opts.Quarantine.Keep(identity.Source(rx.source.Name), rx.flight.from.address, len(rx.request.Body), func() quarantine.Refused {
 		return rx.refused(r)
 	})
-}
-
-// noteSender tells the quarantine where an accepted delivery came from.
-func (rx *reception) noteSender(r *reply) {
-	if rx.keepsRefused() && (r.result == resultAccepted || r.result == resultDuplicate) {
-		rx.gateway.opts.Quarantine.Accepted(identity.Source(rx.source.Name), rx.origin.address)
-	}
 }
 
 // refused is the request as the quarantine keeps it: without anything that is itself
@@ -56,7 +52,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	original, src := rx.echo.Request(), rx.source
 	scheme, host := rx.gateway.calledAt(original)
 	kept := quarantine.Refused{
-		Source: identity.Source(src.Name), Reason: r.reason, From: rx.origin.address,
+		Source: identity.Source(src.Name), Reason: r.reason, From: rx.flight.from.address,
 		Method: original.Method, Host: host, Secure: scheme == "https", Target: original.URL.EscapedPath(),
 		Secrets: src.carriedSecrets(rx.request), Body: rx.request.Body,
 	}

@@ -3,12 +3,14 @@ package gateway
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/strangers"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -30,11 +32,10 @@ type reception struct {
 	secrets *usable            // accepted at that time
 	retry   provider.RetryInfo // what the sender of a proven request says of it
 
-	origin   origin
+	flight   flight
 	request  *provider.Request // as it was sent; nil before all of it is read
 	signed   *provider.Request // as its proof covers it
 	inFlight bool
-	proven   bool
 	bodyRead bool
 	bodySize int
 	// memory is what the body has of the budget, nil before it is read. Once
@@ -81,7 +82,7 @@ func (rx *reception) leave() {
 		rx.memory.release()
 	}
 	if rx.inFlight {
-		rx.gateway.flights.leave(rx.origin, rx.proven)
+		rx.gateway.flights.leave(&rx.flight)
 	}
 	rx.span.End()
 }
@@ -167,31 +168,59 @@ func (rx *reception) admit() *refusal {
 	case !rx.source.accepts(encodingOf(request.Header)):
 		return refuseEncoding(rx.source)
 	}
-	rx.origin = origin{source: rx.source.Name, address: addressOf(rx.echo.RealIP())}
-	if refused := rx.gateway.flights.enter(rx.origin); refused != admitted {
+	rx.newFlight()
+	if refused := rx.gateway.flights.arrive(&rx.flight); refused != admitted {
 		return refuseUnavailable(string(refused), nil)
 	}
 	rx.inFlight = true
 	return nil
 }
 
+func (rx *reception) newFlight() {
+	address := addressOf(rx.echo.RealIP())
+	rx.flight = flight{
+		from: origin{source: rx.source.Name, address: address}, network: strangers.Network(address),
+		known: rx.gateway.knowsOrigin(rx.source, address), began: time.Now(),
+		// The Writer inside Echo's is net/http's own.
+		connection: http.NewResponseController(rx.echo.Response().Writer),
+	}
+}
+
+// read reads the body, and takes a place of a commit once it is whole.
 func (rx *reception) read() (*provider.Request, *refusal) {
-	rx.memory = rx.gateway.memory.reservation(rx.source)
-	body, refused := rx.readBody()
+	known := rx.flight.known
+	rx.memory = rx.gateway.memory.reservation(rx.source, known)
+	pace := rx.newPace()
+	body, refused := rx.readBody(&pace)
 	if refused != nil {
 		return nil, refused
 	}
-	r := rx.echo.Request()
 	rx.bodyRead, rx.bodySize = true, len(body)
-	rx.request = &provider.Request{Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body, Client: rx.origin.address}
+	place := rx.gateway.flights.place(&rx.flight)
+	pace.done()
+	if rx.flight.thrownOut.Load() {
+		// net/http reads on after the body, and the deadline that threw it out looks
+		// to it as if the sender had hung up.
+		rx.ctx = context.WithoutCancel(rx.ctx)
+		hangUp(rx.echo)
+	}
+	if place != admitted {
+		return nil, refuseUnavailable(string(place), nil)
+	}
+	r := rx.echo.Request()
+	rx.request = &provider.Request{
+		Method: r.Method, URL: rx.gateway.publicURL(rx.source, r), Header: r.Header, Body: body,
+		Client: rx.flight.from.address, Known: known,
+	}
 	return rx.request, nil
 }
 
-// prove notes that the sender is known: it no longer counts against its address.
+// prove notes that the sender is known: it no longer counts against its address, or as a
+// stranger.
 func (rx *reception) prove() {
-	rx.proven = true
+	rx.memory.prove()
 	if rx.inFlight {
-		rx.gateway.flights.prove(rx.origin)
+		rx.gateway.flights.prove(&rx.flight)
 	}
 }
 
