@@ -32,15 +32,16 @@ type sender struct {
 // addresses are those that accepted deliveries came from.
 type addresses struct {
 	mu     sync.Mutex
-	stored map[sender]bool      // in the table when it was read last
-	noted  map[sender]time.Time // by this process
+	stored map[sender]bool       // in the table when it was read last
+	any    map[netip.Prefix]bool // all of stored and noted, whatever the source
+	noted  map[sender]time.Time  // by this process
 	bySrc  map[identity.Source]int
 	fresh  []sender // to be stored
 	readAt time.Time
 }
 
 func newAddresses() *addresses {
-	return &addresses{noted: make(map[sender]time.Time), bySrc: make(map[identity.Source]int)}
+	return &addresses{noted: make(map[sender]time.Time), any: make(map[netip.Prefix]bool), bySrc: make(map[identity.Source]int)}
 }
 
 // note reports whether there is something to store.
@@ -62,6 +63,7 @@ func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 		a.bySrc[source]++
 	}
 	a.noted[s] = time.Now()
+	a.any[from] = true
 	a.fresh = append(a.fresh, s)
 	return true
 }
@@ -75,10 +77,14 @@ func (a *addresses) forgetOld(source identity.Source) {
 	}
 }
 
+// known reports whether an address is one of a source, or of any where source is empty.
 func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if source == "" {
+		return a.any[from]
+	}
 	_, noted := a.noted[s]
 	return noted || a.stored[s]
 }
@@ -101,6 +107,13 @@ func (a *addresses) learn(stored map[sender]bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stored, a.readAt = stored, time.Now()
+	a.any = make(map[netip.Prefix]bool, len(stored))
+	for s := range stored {
+		a.any[s.address] = true
+	}
+	for s := range a.noted {
+		a.any[s.address] = true
+	}
 }
 
 type addressRow struct {

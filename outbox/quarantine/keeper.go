@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +59,8 @@ type KeeperOptions struct {
 }
 
 // Keeper writes requests that a gateway refuses, at most 20 a second and 1 MiB a
-// second, and remembers where accepted ones come from. None of its methods waits for
+// second, and of each source the half of its caps at once and then a part of that an hour.
+// It remembers where accepted ones come from. None of its methods waits for
 // the database. Addresses are IPv4 addresses, or the /64 of IPv6 ones. It is safe for
 // concurrent use.
 type Keeper struct {
@@ -70,10 +72,12 @@ type Keeper struct {
 	kept      metric.Int64Counter
 	lost      metric.Int64Counter
 	tidied    time.Time // of the runner only
+	now       func() time.Time
 
-	mu     sync.Mutex
-	known  *line
-	others *line
+	mu       sync.Mutex
+	known    *line
+	others   *line
+	allowing allowances
 }
 
 // NewKeeper returns a Keeper on a migrated database. It works only while there is
@@ -89,7 +93,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	k := &Keeper{
-		logger: opts.Logger, addresses: newAddresses(),
+		logger: opts.Logger, addresses: newAddresses(), now: time.Now, allowing: make(allowances),
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 	}
 	k.runner = paced.New(turn, k.work)
@@ -125,6 +129,9 @@ func (k *Keeper) offer(source identity.Source, from netip.Prefix, size int, refu
 	if known {
 		waiting = k.known
 	}
+	if !k.allowing.of(half{source, known}).allows(k.now(), size) {
+		return false
+	}
 	room, gone := waiting.makeRoom(from, size)
 	if gone > 0 {
 		k.lost.Add(context.Background(), int64(gone), sourceLabel(source))
@@ -148,6 +155,16 @@ func (k *Keeper) Accepted(source identity.Source, from netip.Prefix) {
 		k.runner.Wake()
 	}
 }
+
+// Known reports whether a delivery of a source from an address was accepted in the last
+// 30 days, or a delivery of any source where source is empty. It asks no database.
+func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
+	return from.IsValid() && k.addresses.known(source, from)
+}
+
+// Start has the addresses read that other processes noted, and this one before it was
+// started anew. Call it once the database is migrated. Until then no address is known.
+func (k *Keeper) Start() { k.runner.Wake() }
 
 // work is what a turn does.
 func (k *Keeper) work() {
@@ -174,7 +191,8 @@ func (k *Keeper) work() {
 }
 
 // takeTurn takes what may be written now: one half of rows and bytes for known
-// addresses, and what others leave of their half besides.
+// addresses, and what others leave of their half besides. It leaves out what the allowance
+// of its source has no room for.
 func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -190,6 +208,14 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 		bytes -= p.size
 	}
 	batch = append(batch, k.known.take(rowsATurn-len(batch), bytes)...)
+	now := k.now()
+	batch = slices.DeleteFunc(batch, func(p *pending) bool {
+		if k.allowing.of(half{p.Source, p.known}).spend(now, p.size) {
+			return false
+		}
+		k.lost.Add(context.Background(), 1, sourceLabel(p.Source))
+		return true
+	})
 	return batch, len(k.others.waiting)+len(k.known.waiting) > 0
 }
 

@@ -35,7 +35,7 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{pool: pgtest.New(t)}
 	b.restart(t)
-	box, err := outbox.New(outbox.Options{Pool: b.pool})
+	box, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	b.Quarantine, err = quarantine.New(quarantine.Options{Pool: b.pool, Ledger: box.Ledger()})

@@ -1,0 +1,101 @@
+package quarantine
+
+import (
+	"net/netip"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/hooklatch/hooklatch/outbox/paced"
+)
+
+// simulated is a Keeper without a database, by a clock of its own: what a turn takes
+// counts as written.
+func simulated(now *time.Time) *Keeper {
+	return &Keeper{
+		runner: paced.New(time.Hour, func() {}), addresses: newAddresses(), lost: noop.Int64Counter{},
+		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
+		now: func() time.Time { return *now }, allowing: make(allowances),
+	}
+}
+
+// flood offers bodies of a size from 200 addresses for some days, more than is written in
+// any turn, and returns the bytes and rows that are written in each hour.
+func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
+	body := make([]byte, size)
+	const turns = 360 // an hour
+	for hour := range 24 * days {
+		bytes, rows = append(bytes, 0), append(rows, 0)
+		for turn := range turns {
+			for n := range 25 {
+				from := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte((25*turn + n) % 200)}), 32)
+				k.offer("acme", from, size, func() Refused { return Refused{Source: "acme", From: from, Body: body} })
+			}
+			batch, _ := k.takeTurn()
+			for _, p := range batch {
+				bytes[hour] += p.size
+				rows[hour]++
+			}
+			*now = now.Add(time.Hour / turns)
+		}
+	}
+	return bytes, rows
+}
+
+// A flood of refused deliveries writes its half of the caps, and then a tenth of it an
+// hour, for as long as it goes on.
+func TestAFloodWritesABoundedAmount(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{100, 10_000, 100_000, maxBody} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			t.Parallel()
+			now := time.Now()
+			k := simulated(&now)
+			bytes, rows := flood(k, &now, 2, size)
+			require.LessOrEqual(t, bytes[0], maxBytes/2+maxBytes/20)
+			require.LessOrEqual(t, rows[0], maxRows/2+maxRows/20)
+			written, kept := 0, 0
+			for hour := 2; hour < len(bytes); hour++ {
+				require.LessOrEqual(t, bytes[hour], maxBytes/20+2*maxBody, "hour %d", hour)
+				require.LessOrEqual(t, rows[hour], maxRows/20+1, "hour %d", hour)
+				written, kept = written+bytes[hour], kept+rows[hour]
+			}
+			require.Positive(t, kept, "some of it is replaced")
+			require.Less(t, written, 2*24*maxBytes/20+maxBody)
+			require.NoError(t, k.runner.Stop(t.Context()))
+		})
+	}
+}
+
+// A flood spends nothing of what known senders may have written, and their half is bounded
+// too: strangers behind a proxy that is not configured have their address.
+func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k := simulated(&now)
+	flood(k, &now, 1, 10_000)
+	sender := netip.MustParsePrefix("203.0.113.7/32")
+	k.Accepted("acme", sender)
+	for range 500 {
+		require.True(t, k.offer("acme", sender, 1000, func() Refused { return Refused{Source: "acme", From: sender, Body: make([]byte, 1000)} }))
+	}
+	kept := 0
+	for more := true; more; {
+		var batch []*pending
+		batch, more = k.takeTurn()
+		for _, p := range batch {
+			if p.known {
+				kept++
+			}
+		}
+	}
+	require.Equal(t, maxRows/2, kept)
+	require.False(t, k.offer("acme", sender, 1000, func() Refused { return Refused{} }), "its half is full")
+	require.True(t, k.offer("shop", sender, 1000, func() Refused { return Refused{Source: "shop", From: sender} }), "another source has its own")
+	now = now.Add(time.Hour)
+	require.True(t, k.offer("acme", sender, 1000, func() Refused { return Refused{Source: "acme", From: sender} }))
+	require.NoError(t, k.runner.Stop(t.Context()))
+}
