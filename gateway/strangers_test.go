@@ -1,0 +1,136 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway"
+)
+
+// strangerAddress is the n-th address that an attack comes from: in one /24 after
+// another, so that a few addresses share one and many have many.
+func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/1000, n/4%250, 1+n%4) }
+
+// attack opens deliveries that never arrive, in so many threads, from so many addresses,
+// to sources in turn: a header, one byte, then nothing. A thread whose delivery is
+// refused begins the next. The result counts them.
+func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
+	t.Helper()
+	begun = new(atomic.Int64)
+	var attackers sync.WaitGroup
+	for range threads {
+		attackers.Go(func() {
+			for ctx.Err() == nil {
+				n := int(begun.Add(1))
+				b.hang(ctx, sources[n%len(sources)], strangerAddress(n%addresses))
+			}
+		})
+	}
+	return begun, attackers.Wait
+}
+
+// hang begins one delivery, and returns when the gateway ends it.
+func (b *testBundle) hang(ctx context.Context, source, address string) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", b.gateway.Addr().String())
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	_, _ = fmt.Fprintf(conn, "POST /webhooks/%s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Length: 100000\r\n\r\n{", source, address)
+	_, _ = io.Copy(io.Discard, bufio.NewReader(conn))
+}
+
+const (
+	knownSender   = "203.0.113.77" // had a delivery accepted before the attack
+	unknownSender = "192.0.2."     // had none
+)
+
+// Strangers at 5, 50 and 500 addresses open deliveries that never arrive. Whatever
+// sources they choose, a sender that is known gets all of its deliveries accepted, and
+// so does a genuine one at an address that nothing was accepted from, as long as its
+// body comes in one piece.
+func TestHangingBodiesKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("HOOKLATCH_LONG") == "1" {
+		t.Skip("TestHangingBodiesDelayNobody has the machine for itself")
+	}
+	for _, addresses := range []int{5, 50, 500} {
+		for name, attacked := range map[string][]string{
+			"one source": {"orders"}, "two sources": {"orders", "refunds"}, "all sources": {"orders", "refunds", "payments"},
+		} {
+			t.Run(fmt.Sprintf("%d addresses, %s", addresses, name), func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, func(o *gateway.Options) {
+					behindProxy(o)
+					o.MaxInFlight = 32
+					o.Logger = slog.New(slog.DiscardHandler)
+					o.Sources = append(o.Sources, source("refunds", signer()), source("payments", signer()))
+				})
+				require.Equal(t, http.StatusOK, b.post(t, "payments", event("before", 100), forwardedFor(knownSender)).status)
+				ctx, cancel := context.WithCancel(t.Context())
+				begun, ended := b.attack(ctx, t, 100, addresses, attacked...)
+				require.Eventually(t, func() bool { return begun.Load() > 600 }, time.Minute, time.Millisecond, "no place is taken twice")
+				for n := range 20 {
+					require.Equal(t, http.StatusOK, b.post(t, "payments", event(fmt.Sprint("k", n), 2000), forwardedFor(knownSender)).status, "known, delivery %d", n)
+					require.Equal(t, http.StatusOK, b.post(t, "payments", event(fmt.Sprint("u", n), 2000), forwardedFor(unknownSender+strconv.Itoa(n+1))).status, "unknown, delivery %d", n)
+				}
+				cancel()
+				ended()
+				b.requireInFlight(t, 0)
+			})
+		}
+	}
+}
+
+// The same for three minutes with each number of addresses, and in time: the slowest
+// hundredth of the deliveries of a known sender takes at most five times as long as
+// without the attack, or 250 ms.
+func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
+	if os.Getenv("HOOKLATCH_LONG") != "1" {
+		t.Skip("set HOOKLATCH_LONG=1: it measures for ten minutes, on a quiet machine")
+	}
+	for _, addresses := range []int{5, 50, 500} { //nolint:paralleltest // it measures
+		t.Run(strconv.Itoa(addresses), func(t *testing.T) {
+			b := setup(t, func(o *gateway.Options) {
+				behindProxy(o)
+				o.Logger = slog.New(slog.DiscardHandler)
+				o.Sources = append(o.Sources, source("refunds", signer()), source("payments", signer()))
+			})
+			p99 := func(phase string, lasts time.Duration) time.Duration {
+				var took []time.Duration
+				for began := time.Now(); time.Since(began) < lasts; {
+					sent := time.Now()
+					body := event(fmt.Sprint(phase, len(took)), 2000)
+					require.Equal(t, http.StatusOK, b.post(t, "payments", body, forwardedFor(knownSender)).status, "delivery %d", len(took))
+					took = append(took, time.Since(sent))
+					time.Sleep(10 * time.Millisecond) //nolint:forbidigo // a rate is of a time
+				}
+				slices.Sort(took)
+				return took[len(took)*99/100]
+			}
+			quiet := p99("quiet", 10*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			begun, ended := b.attack(ctx, t, 1200, addresses, "orders", "refunds")
+			attacked := p99("attacked", 3*time.Minute)
+			cancel()
+			ended()
+			t.Logf("p99 %v without, %v with %d deliveries that never arrived from %d addresses", quiet, attacked, begun.Load(), addresses)
+			require.LessOrEqual(t, attacked, max(5*quiet, 250*time.Millisecond))
+		})
+	}
+}
