@@ -25,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/gauges"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -130,9 +131,10 @@ type App struct {
 	minutes      *minutes.Counts
 	gauges       *gauges.Collector
 	gate         *gate
-	gateway      *gateway.Gateway // nil when it does not run
-	worker       *worker.Worker   // nil when it does not run
-	destinations *destinations    // nil when no worker runs
+	keeper       *quarantine.Keeper // of the gateway
+	gateway      *gateway.Gateway   // nil when it does not run
+	worker       *worker.Worker     // nil when it does not run
+	destinations *destinations      // nil when no worker runs
 	console      *console.Console
 	signin       *signin.Guard
 	admin        *admin.Admin

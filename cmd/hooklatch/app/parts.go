@@ -28,7 +28,7 @@ func (a *App) makeAdmin() error {
 		Metrics:    a.telemetry.Metrics,
 		Console:    a.console.Handler(),
 		ConsoleURL: a.opts.Config.Admin.ConsoleURL,
-		Logger:     a.opts.Logger,
+		Logger:     a.adminLogger(),
 	})
 	if err != nil {
 		return err
@@ -84,14 +84,14 @@ func (a *App) makeGateway() error {
 	if err != nil {
 		return cfg.Problem("gateway.public_url", err.Error())
 	}
-	keeper, err := a.makeKeeper()
-	if err != nil {
+	if a.keeper, err = a.makeKeeper(); err != nil {
 		return err
 	}
 	a.gate = &gate{accepter: a.outbox}
 	opts := cfg.Gateway.Options
-	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, keeper
+	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, a.keeper
 	opts.LargeBody = a.opts.LargeBody
+	opts.MaxConnections = a.boundConnections(opts.MaxConnections)
 	opts.Minutes = a.minutes
 	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider

@@ -73,6 +73,18 @@ func (a *App) openPools(ctx context.Context) error {
 	return err
 }
 
+// connections is how many all pools may have.
+func (p pools) connections() (n int) {
+	seen := map[*pgxpool.Pool]bool{nil: true}
+	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.direct} {
+		if !seen[pool] {
+			n += int(pool.Config().MaxConns)
+		}
+		seen[pool] = true
+	}
+	return n
+}
+
 // poolSizes are the most connections of each pool.
 type poolSizes struct{ accept, work, read int }
 

@@ -77,6 +77,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	}
 	if a.gate != nil {
 		a.gate.open.Store(true)
+		a.keeper.Start()
 	}
 	if a.worker != nil {
 		if err := a.worker.Start(ctx); err != nil {

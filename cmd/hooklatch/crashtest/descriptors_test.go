@@ -1,0 +1,78 @@
+package crashtest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// openFiles starts a process that may have so many files open.
+func openFiles(n int) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) {
+		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, n), "sh", cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+	}
+}
+
+// crowd opens connections from addresses of as many networks, asks on each, and keeps
+// those open that are answered.
+func crowd(t *testing.T, address string, n int) (open []net.Conn) {
+	t.Helper()
+	for i := range n {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, byte(1+i%200), byte(i/200), 1)}, Timeout: patience}
+		conn, err := dialer.Dial("tcp", address)
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, err = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if err != nil {
+			continue
+		}
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+			open = append(open, conn)
+		}
+	}
+	return open
+}
+
+// Strangers who fill every listener of a process leave descriptors for Postgres, for
+// receivers, for known senders and for those who signed in.
+func TestStrangersLeaveDescriptors(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.MaxConns(4))
+	receiver := newBlockedReceiver(t)
+	g := newProcess(t, pool, "serve", quickAndSlow(receiver))
+	g.signedIn(t, 100)
+	g.start(t, openFiles(640))
+	require.Contains(t, g.log.String(), "640 files may be open")
+	g.deliverMany(t, "before", 1)
+	status, _ := g.ask(t, adminToken, "/api/events", "", nil)
+	require.Equal(t, http.StatusOK, status)
+
+	admin := strings.TrimSuffix(strings.TrimPrefix(g.ready, "http://"), "/readyz")
+	for _, address := range []string{strings.TrimPrefix(g.url, "http://"), admin, strings.TrimPrefix(g.url, "http://"), admin} {
+		if open := crowd(t, address, 600); len(open) == 0 {
+			t.Skip("this machine has no addresses but one on loopback")
+		}
+	}
+	g.client.CloseIdleConnections() // what follows needs new ones
+	g.deliverMany(t, "beside", 50)
+	done(t, pool, 51)
+	status, _ = g.ask(t, adminToken, "/api/events", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	ready, body := g.probe(t)
+	require.Equal(t, http.StatusOK, ready, body)
+	require.Zero(t, strings.Count(g.log.String(), "too many open files"))
+	g.stop(t)
+}
