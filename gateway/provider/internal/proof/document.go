@@ -124,10 +124,12 @@ func (d *Document) Form() (url.Values, error) {
 		return d.around.Form()
 	}
 	if d.Fields == nil && d.fieldsErr == nil {
-		fields, err := url.ParseQuery(string(jsonpointer.WithoutMark(d.R.Body)))
+		fields, err := payload.Fields(d.R.Header.Get("Content-Type"), d.R.Body)
 		switch {
 		case len(d.R.Body) == 0:
 			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty, a form is needed"}
+		case errors.Is(err, payload.ErrNotMultipart):
+			d.fieldsErr = &provider.EventError{Unreadable: true, Message: err.Error()}
 		case err != nil:
 			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is not a form (application/x-www-form-urlencoded)"}
 		}
@@ -159,6 +161,12 @@ func readJSON(body []byte) (*jsonpointer.Text, error) {
 // IsForm reports whether a request has a form body: its Content-Type says so, and
 // it does not begin as JSON does.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
+
+// hasFields reports the same of a form in one part or several, for sources whose options
+// say what is read.
+func hasFields(r *provider.Request) bool {
+	return IsForm(r) || payload.IsMultipart(r.Header.Get("Content-Type"), r.Body)
+}
 
 // FormType and JSONType are the content types of the two kinds of body.
 const (

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/internal/strangers"
 	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
@@ -26,7 +26,7 @@ import (
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
-	maxFetching   = 16        // at the same time, for one source, of what is not kept yet
+	maxFetching   = 16        // at the same time, for one source, of what is not kept yet; strangers have a part
 	maxKept       = 64        // documents; a sender that names more has something in mind
 	maxFetchedURL = 2048
 )
@@ -48,6 +48,7 @@ type Fetcher struct {
 	allows    func(host string) bool
 	flights   singleflight.Group
 	slots     chan struct{}
+	strangers chan struct{} // those of slots that are taken for strangers
 	// Budget is for URLs that requests name. Nil: all come from the
 	// configuration, or from what is proven.
 	Budget *FetchBudget
@@ -88,7 +89,7 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 // NewFetcherFor makes a fetcher for the hosts a function allows. It sees them
 // in lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
-	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), kept: map[string]kept{}}
+	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
 
 // TransportOf returns the transport by which a provider asks its sender: that of the
@@ -113,8 +114,8 @@ func TransportOf(o provider.Options) http.RoundTripper {
 // when that does not succeed. Errors: *VerifyError (foreign_url) for a URL that
 // is not the sender's; any other error is a fault of ours or of the network.
 //
-// client is who makes us ask, for the budget; not valid when that is unknown.
-func (f *Fetcher) Cached(ctx context.Context, client netip.Prefix, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+// by is the client that makes us ask, for the budget.
+func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
 		return nil, err
@@ -125,15 +126,15 @@ func (f *Fetcher) Cached(ctx context.Context, client netip.Prefix, rawURL string
 		return k.document, nil
 	case k.document != nil && age < StaleFor:
 		if !justFailed {
-			f.flight(ctx, rawURL, now)
+			f.flight(ctx, by, rawURL, now)
 		}
 		return k.document, nil
 	case justFailed:
 		return nil, k.failure
-	case f.Budget != nil && !k.pinned && !f.Budget.Take(client, now):
+	case f.Budget != nil && !k.pinned && !f.Budget.Take(by, now):
 		return nil, ErrFetchBudget
 	}
-	return wait(ctx, f.flight(ctx, rawURL, now))
+	return wait(ctx, f.flight(ctx, by, rawURL, now))
 }
 
 // Proven keeps a document for as long as it is used: it has proven a request.
@@ -158,7 +159,7 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	case k.failure != nil && now.Sub(k.triedAt) < AfterFailure:
 		return nil, k.failure
 	}
-	return wait(ctx, f.flight(ctx, rawURL, now))
+	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
 // Fetch gets rawURL now, whatever is kept: to confirm a subscription. Errors
@@ -167,7 +168,7 @@ func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]by
 	if err := f.own(rawURL); err != nil {
 		return nil, err
 	}
-	return wait(ctx, f.flight(ctx, rawURL, now))
+	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
 // own refuses a URL that is not one of the sender's: it may come from the
@@ -195,16 +196,20 @@ func IsDocument(rawURL string, path *regexp.Regexp) bool {
 
 // flight starts to fetch a URL, or joins the fetch that is under way. It
 // outlives a caller who stops waiting.
-func (f *Fetcher) flight(ctx context.Context, rawURL string, now time.Time) <-chan singleflight.Result {
+func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.Time) <-chan singleflight.Result {
 	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
 		if k.document == nil { // what is kept is fetched again whatever strangers ask for
-			select {
-			case f.slots <- struct{}{}:
-				defer func() { <-f.slots }()
-			default:
+			if !by.Known {
+				if !take(f.strangers) {
+					return nil, errFetchBusy
+				}
+				defer func() { <-f.strangers }()
+			}
+			if !take(f.slots) {
 				return nil, errFetchBusy
 			}
+			defer func() { <-f.slots }()
 		}
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
 		defer cancel()
@@ -215,6 +220,16 @@ func (f *Fetcher) flight(ctx context.Context, rawURL string, now time.Time) <-ch
 		f.keep(rawURL, document, err, now)
 		return document, err
 	})
+}
+
+// take takes a slot, if one is free.
+func take(slots chan<- struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 func wait(ctx context.Context, result <-chan singleflight.Result) ([]byte, error) {

@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
 // Limits of what strangers can have us ask a sender for: certificates and keys
@@ -12,9 +15,22 @@ import (
 // something is outside them. Senders change their keys a few times a year, so
 // that one client never needs more.
 const (
-	askedInMinute         = 60 // by all clients of a source together
-	askedInMinuteByClient = 3
+	askedInMinute          = 60 // by all clients of a source together; strangers have a part
+	askedInMinuteByNetwork = 15 // of strangers
+	askedInMinuteByClient  = 3
 )
+
+// Asker is the client whose request makes us ask a sender for something.
+type Asker struct {
+	Client netip.Prefix // not valid when it is unknown
+	Known  bool         // a delivery from there was accepted before
+}
+
+// AskerOf returns the client of a request.
+func AskerOf(r *provider.Request) Asker { return Asker{Client: r.Client, Known: r.Known} }
+
+// ourselves ask for what the configuration names, or what is proven.
+var ourselves = Asker{Known: true}
 
 // ErrFetchBudget means that a key or a certificate was not asked for, so that it
 // is not known whether the request is genuine.
@@ -23,24 +39,33 @@ var ErrFetchBudget = errors.New("too many unknown keys and certificates in a min
 // FetchBudget counts what a source asked for in the current minute. Its zero
 // value is ready.
 type FetchBudget struct {
-	mu     sync.Mutex
-	minute time.Time
-	asked  int
-	by     map[netip.Prefix]int // by client; as many as were asked for at most
+	mu        sync.Mutex
+	minute    time.Time
+	asked     int
+	strangers int
+	by        map[netip.Prefix]int // by client and network; as many as were asked for at most
 }
 
 // Take reports whether a client may have one more thing asked for. Without the
-// client's own address only the limit of all holds: a private one is that of a
+// client's own address only the limits of all hold: a private one is that of a
 // proxy, for which everybody comes from there.
-func (b *FetchBudget) Take(client netip.Prefix, now time.Time) bool {
+func (b *FetchBudget) Take(by Asker, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if minute := now.Truncate(time.Minute); !minute.Equal(b.minute) {
-		b.minute, b.asked, b.by = minute, 0, map[netip.Prefix]int{}
+		b.minute, b.asked, b.strangers, b.by = minute, 0, 0, map[netip.Prefix]int{}
 	}
+	client, network := by.Client, strangers.Network(by.Client)
 	own := client.IsValid() && !client.Addr().IsPrivate() && !client.Addr().IsLoopback() && !client.Addr().IsLinkLocalUnicast()
-	if b.asked >= askedInMinute || own && b.by[client] >= askedInMinuteByClient {
+	switch {
+	case b.asked >= askedInMinute, own && b.by[client] >= askedInMinuteByClient:
 		return false
+	case by.Known:
+	case b.strangers >= strangers.Part(askedInMinute), own && b.by[network] >= askedInMinuteByNetwork:
+		return false
+	default:
+		b.strangers++
+		b.by[network]++
 	}
 	b.asked++
 	b.by[client]++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,7 @@ func TestFetchIsCached(t *testing.T) {
 	s := prooftest.NewServer(t, prooftest.Says("one"))
 	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
 	cached := func(age time.Duration) (string, error) {
-		document, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now().Add(age))
+		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now().Add(age))
 		return string(document), err
 	}
 	for range 3 {
@@ -88,7 +87,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 5 {
 		callers.Go(func() {
-			_, err := f.Cached(ctx, netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+			_, err := f.Cached(ctx, Asker{}, keysURL, time.Hour, prooftest.Now())
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("canceled caller got %v", err)
 			}
@@ -99,7 +98,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	callers.Wait()
 	close(release)
 	require.Eventually(t, func() bool {
-		document, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
 		return err == nil && string(document) == "late"
 	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 1, s.Requests.Load())
@@ -116,7 +115,7 @@ func TestFetchRefusesForeignURLs(t *testing.T) {
 		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
 		"https://keys.example.com\n/", "https://keys.example.com./",
 	} {
-		_, err := f.Cached(t.Context(), netip.Prefix{}, rawURL, time.Hour, prooftest.Now())
+		_, err := f.Cached(t.Context(), Asker{}, rawURL, time.Hour, prooftest.Now())
 		refused, ok := errors.AsType[*provider.VerifyError](err)
 		require.True(t, ok, "%q: %v", rawURL, err)
 		require.Equal(t, provider.ReasonForeignURL, refused.Reason, rawURL)
@@ -150,14 +149,14 @@ func TestFetchRefusesAnswers(t *testing.T) {
 			t.Parallel()
 			s := prooftest.NewServer(t, c.respond)
 			f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
-			_, err := f.Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+			_, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*provider.VerifyError))
 			require.EqualValues(t, 1, s.Requests.Load())
 		})
 	}
 	s := prooftest.NewServer(t, prooftest.Says(strings.Repeat("x", MaxFetched)))
-	document, err := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com").Cached(t.Context(), netip.Prefix{}, keysURL, time.Hour, prooftest.Now())
+	document, err := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com").Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
 	require.NoError(t, err)
 	require.Len(t, document, MaxFetched)
 }
@@ -178,7 +177,7 @@ func TestFetchKeepsFew(t *testing.T) {
 	s := prooftest.NewServer(t, prooftest.Says("x"))
 	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "*.example.com")
 	for i := range maxKept + 10 {
-		_, err := f.Cached(t.Context(), netip.Prefix{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
+		_, err := f.Cached(t.Context(), Asker{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
 		require.NoError(t, err)
 	}
 	require.Len(t, f.kept, maxKept)

@@ -3,7 +3,6 @@ package proof
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
 	})
 	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
 	get := func(path string, after time.Duration) {
-		_, _ = f.Cached(t.Context(), netip.Prefix{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
+		_, _ = f.Cached(t.Context(), Asker{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
 	}
 	get("/pinned", 0)
 	f.Proven("https://keys.example.com/pinned")

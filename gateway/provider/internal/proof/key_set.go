@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -69,7 +68,7 @@ func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 		return parsed, nil
 	}
 	return func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error) {
-		keys, err := read(f.Cached(ctx, netip.Prefix{}, rawURL, KeysFor, now))
+		keys, err := read(f.Cached(ctx, ourselves, rawURL, KeysFor, now))
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,7 +164,7 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	if err != nil || own {
 		return provider.Verified{SecretIndex: index}, err
 	}
-	key, err := s.key(ctx, r.Client, m.certificate, now)
+	key, err := s.key(ctx, proof.AskerOf(r), m.certificate, now)
 	if err != nil {
 		return provider.Verified{}, err
 	}
@@ -275,11 +274,11 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 // key returns the key of the certificate at rawURL, which must be of SNS. That
 // it comes from the host of SNS vouches for it; where AWS serves the chain with
 // it, the authorities of the system must too.
-func (s *sns) key(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not that of a certificate"}
 	}
-	document, err := s.fetcher.Cached(ctx, client, rawURL, snsCertificateTTL, now)
+	document, err := s.fetcher.Cached(ctx, by, rawURL, snsCertificateTTL, now)
 	if errors.Is(err, proof.ErrNoDocument) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "the sender has no such certificate"}
 	}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -227,7 +226,7 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 		public, _ := proof.PublicOf(key).(*rsa.PublicKey)
 		if public == nil {
 			if published == nil {
-				if published, err = p.publishedKey(ctx, r.Client, c.certURL, now); err != nil {
+				if published, err = p.publishedKey(ctx, proof.AskerOf(r), c.certURL, now); err != nil {
 					return provider.Verified{}, err
 				}
 			}
@@ -254,18 +253,18 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 
 // publishedKey returns the key of the certificate at rawURL, if that is one of
 // PayPal's.
-func (p *paypal) publishedKey(ctx context.Context, client netip.Prefix, rawURL string, now time.Time) (*rsa.PublicKey, error) {
+func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, paypalCertPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not the path of a certificate"}
 	}
-	document, err := p.fetch.Cached(ctx, client, rawURL, paypalKeep, now)
+	document, err := p.fetch.Cached(ctx, by, rawURL, paypalKeep, now)
 	if errors.Is(err, proof.ErrNoDocument) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "the sender has no such certificate"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	chain, err := p.withIssuer(ctx, document, now)
+	chain, err := p.withIssuer(ctx, by, document, now)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +273,7 @@ func (p *paypal) publishedKey(ctx context.Context, client netip.Prefix, rawURL s
 
 // withIssuer adds to a lone certificate the one it names as its issuer, without
 // which no authority is seen to vouch for it.
-func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([]byte, error) {
+func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, now time.Time) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {
 		return chain, nil
@@ -285,7 +284,7 @@ func (p *paypal) withIssuer(ctx context.Context, chain []byte, now time.Time) ([
 	}
 	for _, rawURL := range leaf.IssuingCertificateURL {
 		// It is published over http; the same host has it over https.
-		issuer, err := p.issuers.Cached(ctx, netip.Prefix{}, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
+		issuer, err := p.issuers.Cached(ctx, by, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
 		if _, foreign := errors.AsType[*provider.VerifyError](err); foreign {
 			continue
 		}

@@ -68,7 +68,16 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	for i := range 500 {
 		strange(1000+i, prooftest.Client(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), prooftest.Now())
 	}
-	require.Equal(t, 60, fetched.Total(), "all together, the genuine one with them")
+	require.Equal(t, 1+3+2*15, fetched.Total(), "two networks, the first address and the genuine one")
+	for i := range 500 {
+		strange(2000+i, prooftest.Client(fmt.Sprintf("198.%d.%d.1", 52+i/250, i%250)), prooftest.Now())
+	}
+	require.Equal(t, 45, fetched.Total(), "all strangers together, the genuine one with them")
+	known := asStranger(p, "https://api.paypal.com/v1/notifications/certs/CERT-3000-x", prooftest.Client("198.51.100.1"))
+	known.Client, known.Known = prooftest.Client("192.0.2.1"), true
+	_, err = p.Verify(t.Context(), known, webhook, prooftest.Now())
+	require.Error(t, err)
+	require.Equal(t, 45+1, fetched.Total(), "the rest is for known senders")
 	for minute := range 10 {
 		for i := range 200 {
 			strange(10_000+1000*minute+i, prooftest.Client(fmt.Sprintf("198.51.100.%d", i)), prooftest.Now().Add(time.Duration(minute)*time.Minute))

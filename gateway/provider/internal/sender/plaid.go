@@ -95,7 +95,7 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 		return provider.Verified{}, err
 	}
 	// One unknown key is one question, however many accounts may have it.
-	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(r.Client, now) })
+	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(proof.AskerOf(r), now) })
 	var fault error
 	for i, s := range secrets {
 		account, err := plaidkeys.ReadAccount(s)

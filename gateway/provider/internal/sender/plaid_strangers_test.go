@@ -54,12 +54,21 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	_, err := p.Verify(t.Context(), plaidDelivery(t, p, prooftest.Now(), prooftest.Client("198.51.100.1")), account, prooftest.Now())
 	require.NoError(t, err)
 
-	// From many addresses they use up what all may ask for together. A key that
+	// One network has a quarter of the budget, and all strangers together three. A key that
 	// is known does not need that, also when it is time to look at it again.
 	for i := range 200 {
 		_ = forge(1000+i, prooftest.Client(fmt.Sprint("198.51.101.", i)))
 	}
-	require.EqualValues(t, 60, api.asked.Load())
+	require.EqualValues(t, 3+1+15, api.asked.Load())
+	for i := range 200 {
+		_ = forge(2000+i, prooftest.Client(fmt.Sprintf("198.52.%d.1", i)))
+	}
+	require.EqualValues(t, 45, api.asked.Load())
+	fresh := plaidRequest(t, plaidBody, plaidClaims(plaidBody), "unknown9999")
+	fresh.Client, fresh.Known = prooftest.Client("198.51.100.2"), true
+	_, err = p.Verify(t.Context(), fresh, account, prooftest.Now())
+	require.Error(t, err)
+	require.EqualValues(t, 45+1, api.asked.Load(), "the rest is for known senders")
 	later := prooftest.Now().Add(2 * proof.KeysFor)
 	for i := range 200 {
 		r := plaidRequest(t, plaidBody, jwt.MapClaims{"iat": later.Unix(), "request_body_sha256": plaidClaims(plaidBody)["request_body_sha256"]}, fmt.Sprint("later", i))
