@@ -139,7 +139,7 @@ type Options struct {
 type Field struct {
 	Header  string `yaml:"header,omitempty"`  // name of a request header
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
-	Form    string `yaml:"form,omitempty"`    // field of a form body
+	Form    string `yaml:"form,omitempty"`    // field of a form body; of a file, the hash of its bytes
 	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
 }
 

@@ -69,6 +69,11 @@ type Provider struct {
 	// quotes the secret.
 	CheckSecret func(s secret.Value) error
 
+	// SecretAs spells a secret, which is written in an encoding of its own (raw, base64
+	// or hex), as all other secrets of the source are. Nil: the sender has one spelling.
+	// Its error never quotes the secret.
+	SecretAs func(s secret.Value, encoding string) (secret.Value, error)
+
 	// Sign makes r, with any body, a delivery of this sender: it sets the
 	// headers (or the fields of the body, or of the query of r.URL) that carry
 	// the signature, and replaces those that stand there. The send command and
@@ -172,6 +177,8 @@ type Request struct {
 	// Client is what limits per client count by: the address of who sent the
 	// request, or its network. Not valid when it is unknown.
 	Client netip.Prefix
+	// Known is true when a delivery from Client was accepted before.
+	Known bool
 }
 
 // UnknownType is the type of an event whose sender names none that can be read.

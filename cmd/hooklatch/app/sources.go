@@ -20,12 +20,17 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 	sources := make([]gateway.Source, 0, len(cfg.Sources))
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
+		opts := s.ProviderOptions()
 		if kept != nil {
-			s.Options.Keys = senderKeys{outbox: kept, source: name}
+			opts.Keys = senderKeys{outbox: kept, source: name}
 		}
-		p, err := catalog.New(s.Provider, s.Options)
+		p, err := catalog.New(s.Provider, opts)
 		if err != nil {
 			return nil, cfg.Problem("sources."+name, err.Error())
+		}
+		secrets, err := secretsOf(s)
+		if err != nil {
+			return nil, cfg.Problem("sources."+name+".secrets", err.Error())
 		}
 		public, err := optionalURL(s.PublicURL)
 		if err != nil {
@@ -34,7 +39,7 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 		sources = append(sources, gateway.Source{
 			Name:          name,
 			Provider:      p,
-			Secrets:       secretsOf(s),
+			Secrets:       secrets,
 			MaxBody:       int64(s.MaxBody),
 			Gzip:          gateway.Gzip(s.Gzip),
 			Handlers:      s.Handlers,
@@ -48,12 +53,16 @@ func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error
 	return sources, nil
 }
 
-func secretsOf(s config.Source) []gateway.Secret {
+func secretsOf(s config.Source) ([]gateway.Secret, error) {
 	secrets := make([]gateway.Secret, len(s.Secrets))
 	for i, one := range s.Secrets {
-		secrets[i] = gateway.Secret{Value: one.Value, NotBefore: one.NotBefore, NotAfter: one.NotAfter}
+		key, err := s.Key(one)
+		if err != nil {
+			return nil, fmt.Errorf("secret %d: %w", i+1, err)
+		}
+		secrets[i] = gateway.Secret{Value: key, NotBefore: one.NotBefore, NotAfter: one.NotAfter}
 	}
-	return secrets
+	return secrets, nil
 }
 
 func optionalURL(text string) (*url.URL, error) {

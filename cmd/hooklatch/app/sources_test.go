@@ -1,6 +1,9 @@
 package app
 
 import (
+	"encoding/base64"
+	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -8,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
 func TestSourcesAreAsConfigured(t *testing.T) {
@@ -26,11 +30,14 @@ sources:
     max_body: 2MiB
     public_url: https://hooks.example.com/crm
   pay: {provider: stripe, secrets: [the-first-secret]}
+  polar:
+    provider: standard-webhooks
+    secrets: [whsec_dGhlLW5ldy1zZWNyZXQ, {value: whsec_the-old-secret, encoding: raw}]
 `), nil)
 	require.NoError(t, err)
 	sources, err := sourcesOf(cfg, nil)
 	require.NoError(t, err)
-	require.Len(t, sources, 3)
+	require.Len(t, sources, 4)
 
 	code, crm, pay := sources[0], sources[1], sources[2]
 	require.Equal(t, "code", code.Name)
@@ -47,4 +54,36 @@ sources:
 	require.True(t, crm.Secrets[0].NotBefore.IsZero() && crm.Secrets[0].NotAfter.IsZero())
 	require.Equal(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), crm.Secrets[1].NotBefore)
 	require.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), crm.Secrets[1].NotAfter)
+
+	polar := sources[3]
+	require.Equal(t, "whsec_dGhlLW5ldy1zZWNyZXQ", polar.Secrets[0].Value.Reveal())
+	require.Equal(t, "whsec_"+base64.StdEncoding.EncodeToString([]byte("whsec_the-old-secret")), polar.Secrets[1].Value.Reveal())
+}
+
+// A key that a source overrides is that of the running gateway, not only of check.
+func TestKeysAreAsConfigured(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ key, one, two string }{
+		"ignored fields": {`dedup: {ignore: [/attempt]}`, `{"id":1,"attempt":1}`, `{"id":1,"attempt":2}`},
+		"fields":         {`event_id: {fields: [/order, /state]}`, `{"order":1,"state":"paid","sent":1}`, `{"order":1,"state":"paid","sent":2}`},
+		"pointer":        {`event_id: {pointer: /order}`, `{"order":1,"sent":1}`, `{"order":1,"sent":2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Parse("sources.yaml", []byte("sources:\n  shop: {provider: github, secrets: [the-first-secret], "+c.key+"}\n"), nil)
+			require.NoError(t, err)
+			sources, err := sourcesOf(cfg, nil)
+			require.NoError(t, err)
+			var ids []string
+			for i, body := range []string{c.one, c.two} {
+				events, err := sources[0].Provider.Events(&provider.Request{Method: http.MethodPost, Body: []byte(body), Header: http.Header{
+					"X-Github-Event": {"push"}, "X-Github-Delivery": {strconv.Itoa(i)}, "Content-Type": {"application/json"},
+				}})
+				require.NoError(t, err)
+				require.Len(t, events, 1)
+				ids = append(ids, events[0].ID)
+			}
+			require.Equal(t, ids[0], ids[1])
+		})
+	}
 }

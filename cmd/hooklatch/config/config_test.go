@@ -22,7 +22,7 @@ var environment = map[string]string{
 	"DATABASE_URL":          "postgres://me:canary-database@localhost:5432/app",
 	"EMPTY":                 "",
 	"FORTY":                 "40",
-	"HOOKLATCH_ADMIN_TOKEN": "canary-admin",
+	"HOOKLATCH_ADMIN_TOKEN": "canary-admin-0123456789",
 	"HOST":                  "127.0.0.1",
 	"INJECTION":             `canary", listen: "0.0.0.0:1" # ${HOST}`,
 	"PORT":                  "2525",
@@ -105,15 +105,15 @@ func TestSecretsAreRead(t *testing.T) {
 	cfg, err := Load("testdata/good.secret-files.yaml", lookup)
 	require.NoError(t, err)
 	require.Equal(t, "postgres://me:canary-file-database@localhost/app", cfg.Database.URL.Reveal())
-	require.Equal(t, "canary-file-one", cfg.Admin.Token.Reveal())
+	require.Equal(t, "canary-file-number-one", cfg.Admin.Token.Reveal())
 	secrets := cfg.Sources["stripe"].Secrets
 	require.Len(t, secrets, 2)
 	require.Equal(t, "raw:canary-file-two-new", secrets[0].Value.Reveal())
 	require.Equal(t, "raw:canary-file-two-old", secrets[1].Value.Reveal())
 	require.Len(t, cfg.Destinations["app"].HTTP.Sign.StandardWebhooks, 2)
-	require.Equal(t, "canary-file-one", cfg.Destinations["app"].HTTP.Bearer.Reveal())
-	require.Equal(t, "canary-file-one", cfg.Destinations["legacy"].HTTP.Basic.Password.Reveal())
-	require.Equal(t, "canary-file-one", cfg.Destinations["mail"].SMTP.Password.Reveal())
+	require.Equal(t, "canary-file-number-one", cfg.Destinations["app"].HTTP.Bearer.Reveal())
+	require.Equal(t, "canary-file-number-one", cfg.Destinations["legacy"].HTTP.Basic.Password.Reveal())
+	require.Equal(t, "canary-file-number-one", cfg.Destinations["mail"].SMTP.Password.Reveal())
 }
 
 // What stands in a variable is a value: it can neither add keys nor refer to

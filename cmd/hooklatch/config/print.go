@@ -38,7 +38,7 @@ type printer struct {
 func (p printer) value(path string, v reflect.Value) any {
 	switch given := v.Interface().(type) {
 	case Secret:
-		if _, inFile := p.files[join(path, "value")]; !inFile && given.NotBefore.IsZero() && given.NotAfter.IsZero() {
+		if _, inFile := p.files[join(path, "value")]; !inFile && given.NotBefore.IsZero() && given.NotAfter.IsZero() && given.Encoding == "" {
 			return given.Value.String()
 		}
 	case Dedup:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -20,6 +21,25 @@ type Secret struct {
 	// it is accepted for as long as the provider retries after that. Defaults to
 	// always.
 	NotAfter time.Time `yaml:"not_after,omitempty"`
+	// How this secret spells its key: raw, base64 or hex. Only for hmac and for senders of
+	// Standard Webhooks, where one may have changed its mind. Defaults to that of the
+	// source.
+	Encoding string `yaml:"encoding,omitempty"`
+}
+
+// Key is a secret of the source as its provider takes it.
+func (s Source) Key(one Secret) (secret.Value, error) {
+	if one.Encoding == "" {
+		return one.Value, nil
+	}
+	p, err := s.Sender()
+	if err != nil {
+		return secret.Value{}, err
+	}
+	if p.SecretAs == nil {
+		return secret.Value{}, fmt.Errorf("encoding means nothing with provider %s, whose secrets have one spelling; leave it out", s.Provider)
+	}
+	return p.SecretAs(one.Value, one.Encoding)
 }
 
 func formatTime(t time.Time) string {
@@ -51,7 +71,11 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 			continue // or reported when it was read
 		}
 		if usable != nil {
-			if err := usable(one.Value); err != nil {
+			key, err := s.Key(one)
+			if err == nil {
+				err = usable(key)
+			}
+			if err != nil {
 				d.reportf(path, "cannot be used by provider %s: %s", s.Provider, err)
 			}
 		}
@@ -72,7 +96,8 @@ func (s Source) CurrentSecret(now time.Time) (secret.Value, bool) {
 		early := now.Before(one.NotBefore)
 		late := !one.NotAfter.IsZero() && now.After(one.NotAfter)
 		if !early && !late {
-			return one.Value, true
+			key, err := s.Key(one)
+			return key, err == nil
 		}
 	}
 	return secret.Value{}, false

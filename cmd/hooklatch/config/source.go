@@ -86,8 +86,9 @@ type Dedup struct {
 	Ignore []string `yaml:"ignore,omitempty"`
 }
 
-// options are those of the provider, with what stands elsewhere in the source.
-func (s Source) options() provider.Options {
+// ProviderOptions are the options of the provider, with what is given elsewhere in the
+// source.
+func (s Source) ProviderOptions() provider.Options {
 	o := s.Options
 	o.Ignore = s.Dedup.Ignore
 	return o
@@ -102,7 +103,7 @@ func (s Source) OverridesKey(p *provider.Provider) bool {
 // Sender is the provider that the source is made with.
 func (s Source) Sender() (*provider.Provider, error) {
 	if s.made == nil && s.madeErr == nil { // a source that was not read
-		return catalog.New(s.Provider, s.options())
+		return catalog.New(s.Provider, s.ProviderOptions())
 	}
 	return s.made, s.madeErr
 }

@@ -105,3 +105,47 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "only without event_id")
 	require.Equal(t, []string{"event_id", "dedup.ignore"}, proof.OverrideOptions)
 }
+
+// A form in several parts has fields and files by name for every source that says itself
+// what its events are.
+func TestGenericSourcesReadFormsInSeveralParts(t *testing.T) {
+	t.Parallel()
+	body := func(id, file, sent string) string {
+		part := func(disposition, text string) string {
+			return "--xx\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + text + "\r\n"
+		}
+		return part(`name="id"`, id) + part(`name="kind"`, "inbound") + part(`name="sent"`, sent) + part(`name="mail"; filename="a.eml"`, file) + "--xx--\r\n"
+	}
+	for _, e := range entries() {
+		if !slices.Contains(e.accepts, "event_id") || !slices.Contains(e.accepts, "type") || e.name == "standard-webhooks" {
+			continue
+		}
+		for name, c := range map[string]struct {
+			key         provider.EventID
+			same, other string
+		}{
+			"field":        {provider.EventID{Form: "id"}, body("1", "other", "2"), body("2", "hello", "1")},
+			"file":         {provider.EventID{Form: "mail"}, body("2", "hello", "2"), body("1", "other", "1")},
+			"hash of both": {provider.EventID{Fields: []string{"form:id", "form:mail"}}, body("1", "hello", "2"), body("1", "other", "1")},
+		} {
+			t.Run(e.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				o := configured(t)[e.name]
+				o.EventID, o.Type, o.OccurredAt = c.key, provider.Field{Form: "kind"}, provider.Clock{}
+				p := provide(t, e.name, o)
+				one := func(body string) provider.Event {
+					events, err := p.Events(&provider.Request{Body: []byte(body), Header: http.Header{"Content-Type": {"multipart/form-data; boundary=xx"}}})
+					require.NoError(t, err)
+					require.Len(t, events, 1)
+					return events[0]
+				}
+				want := one(body("1", "hello", "1"))
+				require.Equal(t, "inbound", want.Type)
+				require.Equal(t, want.ID, one(c.same).ID)
+				require.NotEqual(t, want.ID, one(c.other).ID)
+				_, err := p.Events(&provider.Request{Body: []byte("--xx\r\n"), Header: http.Header{"Content-Type": {"multipart/form-data; boundary=xx"}}})
+				require.ErrorContains(t, err, "the body is not a form in several parts")
+			})
+		}
+	}
+}

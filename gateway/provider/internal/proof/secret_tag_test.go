@@ -18,7 +18,7 @@ func TestAStandardSecretMayBeTaggedWithItsVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	_, err = StandardSecret().Key(secret.New("polar_whs_canary"))
-	require.ErrorContains(t, err, "write secret_encoding: raw")
+	require.ErrorContains(t, err, "write the secret as {value: ..., encoding: raw}")
 	require.NotContains(t, err.Error(), "canary")
 	_, err = StandardSecret().Key(secret.New("v1,Y2FuYXJ5"))
 	require.Error(t, err)

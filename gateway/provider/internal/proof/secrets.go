@@ -21,6 +21,8 @@ var (
 type KeySpelling struct {
 	Encoding Encoding
 	Prefix   string // taken off before decoding, where it is there
+	// Readings are the other spellings that senders use. Nil: there are none.
+	Readings *Readings
 }
 
 // Key returns the bytes to sign with. Its errors never quote the secret.
@@ -37,7 +39,7 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	key, err := k.Encoding.Decode(strings.TrimPrefix(text, k.Prefix))
 	if err != nil && k.Prefix == whsecPrefix {
 		return nil, fmt.Errorf("the secret is not %s, also without whsec_ or v1,whsec_ before it: %w; if the sender takes the text itself "+
-			"for the key (as with polar_whs_...), write secret_encoding: raw where the provider has it", k.Encoding, err)
+			"for the key (as with polar_whs_...), write the secret as {value: ..., encoding: raw}", k.Encoding, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the secret is not %s: %w", k.Encoding, err)
@@ -88,5 +90,5 @@ func (k KeySpelling) Match(secrets []secret.Value, given [][]byte, macs func(key
 	case unusable != nil:
 		return 0, unusable
 	}
-	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
+	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature, Detail: k.hint(secrets, given, macs)}
 }

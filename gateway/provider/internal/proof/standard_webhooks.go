@@ -68,6 +68,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 	if spelling == string(Raw) {
 		key = KeySpelling{Encoding: Raw}
 	}
+	key.Readings = NewReadings(StandardSecret(), KeySpelling{Encoding: Raw})
 	s := standardSchemes(key, Tolerance(o, StandardTolerance), headers...)
 	return &provider.Provider{
 		Name:           "standard-webhooks",
@@ -92,7 +93,8 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			Notes: []string{
 				"Many senders use this scheme; those with a name of their own in this list have their own windows.",
 				"Secrets and public keys may stand together, and a sender may sign with several: one signature of one of them is enough.",
-				"Some senders do not decode their own secret. If all signatures are wrong, try `secret_encoding: raw`.",
+				"Some senders do not decode their own secret: `secret_encoding: raw` is for all secrets of a source, and " +
+					"`{value: ..., encoding: raw}` for one of them. The log says so when a signature fits that way.",
 				"Senders that keep messages for long can replay them for longer than the floor: raise the retention for those.",
 			},
 			Backfill: "The sender's own, where it has one.",
@@ -105,6 +107,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},
 		CheckSecret: s.checkSecret,
+		SecretAs:    key.SecretAs,
 		Sign:        s.sign,
 		Sample: func(eventType, id string, now time.Time) *provider.Request {
 			d := newDraft()

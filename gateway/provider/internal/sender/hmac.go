@@ -63,6 +63,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		Events:      g.Events,
 		SignsURL:    s.Template.Has(proof.InURL),
 		CheckSecret: s.Secret.Check,
+		SecretAs:    s.Secret.SecretAs,
 		Sign:        s.Sign,
 		Sample:      g.Sample,
 		UnsignedID:  g.UnsignedID() && !s.Template.Has(proof.InTimestamp),
@@ -108,8 +109,10 @@ func hmacScheme(o provider.Options) (*proof.Scheme, error) {
 		Hash:     map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}[algorithm],
 		Encoding: proof.Encoding(spelling),
 		Template: signed,
-		Secret:   proof.KeySpelling{Encoding: proof.Encoding(key)},
-		Unit:     proof.Unit(timestampUnit),
+		Secret: proof.KeySpelling{Encoding: proof.Encoding(key), Readings: proof.NewReadings(
+			proof.KeySpelling{Encoding: proof.Raw}, proof.KeySpelling{Encoding: proof.Base64}, proof.KeySpelling{Encoding: proof.Hex},
+		)},
+		Unit: proof.Unit(timestampUnit),
 	}
 	if o.SignatureField != "" {
 		s.Pairs = &proof.Pairs{Separator: cmp.Or(o.Separator, ","), Assign: "=", Signature: o.SignatureField, Timestamp: o.TimestampField}

@@ -220,7 +220,7 @@ func multipartFields(body []byte, boundary string) (url.Values, error) {
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
 	for range maxMailgunFields {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // else it was cut short
 			return fields, nil
 		}
 		if err != nil {

@@ -61,7 +61,8 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 				"One delivery carries many events, in no order, and some come more than once.",
 				"SendGrid gives up on an event 24 hours after it happened.",
 				"No tolerance for the signed time is documented, so none is checked unless the source sets one.",
-				"Inbound Parse is not signed: use the provider basic or token for it.",
+				"Inbound Parse is a form in several parts and is not signed: receive it with `provider: basic`, `event_id: {fields: [\"form:headers\"]}` and " +
+					"`type: {fixed: inbound}`. The headers of a mail have its Message-ID.",
 				"Unconfirmed: batches of up to 768 kB, and a deadline of about 10 seconds.",
 			},
 			Docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",

@@ -1,0 +1,106 @@
+package proof
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+func mac(key []byte) [][]byte {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte("body"))
+	return [][]byte{m.Sum(nil)}
+}
+
+// read is a scheme with readings, and how a secret would be spelled in each.
+type read struct {
+	readings []KeySpelling
+	spelled  map[string]string // by the encoding; the keys differ
+}
+
+func schemesWithReadings() map[string]read {
+	return map[string]read{
+		"standard webhooks": {
+			[]KeySpelling{StandardSecret(), {Encoding: Raw}},
+			map[string]string{"base64": "whsec_dGhlLWtleS1pbi1iYXNlNjQ", "raw": "whsec_dGhlLWtleS1hcy10ZXh0"},
+		},
+		"hmac": {
+			[]KeySpelling{{Encoding: Raw}, {Encoding: Base64}, {Encoding: Hex}},
+			map[string]string{"base64": "dGhlLWtleS1pbi1iYXNlNjQ=", "raw": "dGhlLWtleS1hcy10ZXh0", "hex": "7468652d6b65792d696e2d686578"},
+		},
+	}
+}
+
+// A secret that names its encoding proves what was signed with it, whatever the encoding
+// of its source is.
+func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
+	t.Parallel()
+	for name, scheme := range schemesWithReadings() {
+		for _, own := range scheme.readings {
+			own.Readings = NewReadings(scheme.readings...)
+			for _, reading := range scheme.readings {
+				text := secret.New(scheme.spelled[string(reading.Encoding)])
+				key, err := reading.Key(text)
+				require.NoError(t, err)
+				spelled, err := own.SecretAs(text, string(reading.Encoding))
+				require.NoError(t, err, "%s, %s as %s", name, reading.Encoding, own.Encoding)
+				_, err = own.Match([]secret.Value{spelled}, mac(key), mac)
+				require.NoError(t, err, "%s, %s as %s", name, reading.Encoding, own.Encoding)
+			}
+			_, err := own.SecretAs(secret.New("canary"), "base32")
+			require.ErrorContains(t, err, `encoding is "base32"; allowed: `)
+			require.NotContains(t, err.Error(), "canary")
+			_, err = own.SecretAs(secret.New("can ary"), "base64")
+			require.ErrorContains(t, err, "the secret is not base64")
+			require.NotContains(t, err.Error(), "can ary")
+		}
+	}
+}
+
+// A signature that would fit if the secret were read otherwise is refused, and the log
+// learns how: at most once a second, since strangers send as many as they like.
+func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, scheme := range schemesWithReadings() {
+			for _, own := range scheme.readings {
+				own.Readings = NewReadings(scheme.readings...)
+				for _, reading := range scheme.readings {
+					text := secret.New(scheme.spelled[string(reading.Encoding)])
+					key, err := reading.Key(text)
+					require.NoError(t, err)
+					detail := func(given [][]byte) string {
+						index, err := own.Match([]secret.Value{secret.New("dW5yZWxhdGVk"), text}, given, mac)
+						if reading.Encoding == own.Encoding && err == nil {
+							require.Equal(t, 1, index)
+							return ""
+						}
+						var refused *provider.VerifyError
+						require.ErrorAs(t, err, &refused)
+						require.Equal(t, provider.ReasonWrongSignature, refused.Reason)
+						return refused.Detail
+					}
+					if own.Encoding == reading.Encoding {
+						require.Empty(t, detail(mac(key)))
+						continue
+					}
+					if _, err := own.Key(text); err != nil {
+						continue // it cannot be configured without its encoding
+					}
+					require.Empty(t, detail(mac([]byte("another key"))), name)
+					require.Empty(t, detail(mac(key)), "it was tried a moment ago")
+					time.Sleep(time.Second) //nolint:forbidigo // of the fake clock
+					require.Contains(t, detail(mac(key)), "encoding: "+string(reading.Encoding), "%s, %s as %s", name, reading.Encoding, own.Encoding)
+					time.Sleep(time.Second) //nolint:forbidigo // of the fake clock
+				}
+			}
+		}
+	})
+}
