@@ -17,9 +17,14 @@ const FormType = "application/x-www-form-urlencoded"
 // signs, and by how it begins, which no form shares with a JSON container.
 // Else a JSON body could be made to look like a form, as curl -d does by itself.
 func IsForm(contentType string, body []byte) bool {
-	if start := bytes.TrimLeft(jsonpointer.WithoutMark(body), " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+	if beginsAsJSON(body) {
 		return false
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	return err == nil && mediaType == FormType
+}
+
+func beginsAsJSON(body []byte) bool {
+	start := bytes.TrimLeft(jsonpointer.WithoutMark(body), " \t\r\n")
+	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -132,12 +131,12 @@ func (s *eventScope) parsedBody() any {
 }
 
 // parsePayload returns the payload as maps, lists, strings, int64, uint64,
-// float64, bool and nil. A form becomes a map of strings, or of lists where a
-// field is repeated. What is neither JSON nor a form is nil.
+// float64, bool and nil. A form, in one part or several, becomes a map of strings, or of
+// lists where a field is repeated; of a file it has the hash. What is neither JSON nor a form is nil.
 func parsePayload(contentType string, body []byte) any {
 	body = jsonpointer.WithoutMark(body)
-	if payload.IsForm(contentType, body) {
-		return parseForm(body)
+	if payload.IsForm(contentType, body) || payload.IsMultipart(contentType, body) {
+		return parseForm(contentType, body)
 	}
 	value, err := parseJSON(body)
 	if err != nil {
@@ -146,8 +145,8 @@ func parsePayload(contentType string, body []byte) any {
 	return value
 }
 
-func parseForm(body []byte) any {
-	values, err := url.ParseQuery(string(body))
+func parseForm(contentType string, body []byte) any {
+	values, err := payload.Fields(contentType, body)
 	if err != nil {
 		return nil
 	}

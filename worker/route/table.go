@@ -21,6 +21,9 @@ type Options struct {
 	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
 	// for every source.
 	MaxBody func(source string) int64
+	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that
+	// no route of this configuration gets them. Explain says so.
+	LeftToHandlers []string
 }
 
 // Table is one configuration of routes, compiled. It never changes and is safe
@@ -29,6 +32,7 @@ type Table struct {
 	routes     []*compiledRoute
 	configHash string
 	maxBody    func(source string) int64
+	handled    []string      // see Options.LeftToHandlers
 	timeout    time.Duration // of one evaluation; 0: evalTimeout
 }
 
@@ -39,7 +43,7 @@ func Compile(o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := &Table{configHash: o.ConfigHash, maxBody: o.MaxBody}
+	table := &Table{configHash: o.ConfigHash, maxBody: o.MaxBody, handled: o.LeftToHandlers}
 	var errs []error
 	seen := map[string]bool{}
 	for _, r := range o.Routes {
