@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -20,6 +22,13 @@ const directory = "../../../../docs/providers"
 
 //go:embed *.tmpl
 var templates embed.FS
+
+// others are the pages of senders without a provider of their own, written by hand.
+//
+//go:embed others/*.md.tmpl
+var others embed.FS
+
+const madeFromOthers = "<!-- Copied from gateway/provider/internal/pages/others by `go generate ./gateway/provider/...`. Do not edit. -->\n\n"
 
 func main() {
 	if err := write(); err != nil {
@@ -80,5 +89,35 @@ func render() (map[string]string, error) {
 			return nil, err
 		}
 	}
-	return rendered, execute("README.md", "README.md.tmpl", all)
+	generic, err := copyOthers(rendered)
+	if err != nil {
+		return nil, err
+	}
+	return rendered, execute("README.md", "README.md.tmpl", map[string]any{"All": all, "Others": generic})
+}
+
+// other is the page of a sender that a generic provider receives.
+type other struct{ Name, Title string }
+
+// copyOthers adds the pages that are written by hand.
+func copyOthers(rendered map[string]string) ([]other, error) {
+	files, err := fs.Glob(others, "others/*.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var list []other
+	for _, file := range files {
+		text, err := others.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimSuffix(path.Base(file), ".tmpl")
+		if rendered[name] != "" {
+			return nil, fmt.Errorf("%s: there is a provider of that name", file)
+		}
+		rendered[name] = madeFromOthers + string(text)
+		title, _, _ := strings.Cut(string(text), "\n")
+		list = append(list, other{Name: strings.TrimSuffix(name, ".md"), Title: strings.TrimPrefix(title, "# ")})
+	}
+	return list, nil
 }
