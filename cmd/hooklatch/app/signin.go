@@ -22,7 +22,7 @@ func (a *App) makeSignIn() (*signin.Guard, error) {
 	}
 	opts := signin.Options{
 		Tokens: tokensOf(cfg.Admin), Roles: cfg.Admin.Auth.Roles.Conditions(), Logins: logins, Page: a.console.SignInPage,
-		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.opts.Logger,
+		ConsoleURL: at, TLS: cfg.Admin.TLS != nil, Logger: a.adminLogger(),
 	}
 	if oidc := cfg.Admin.Auth.OIDC; oidc != nil {
 		opts.OIDC = &signin.OIDC{Issuer: oidc.Issuer, ClientID: oidc.ClientID, ClientSecret: oidc.ClientSecret, Scopes: oidc.Scopes}

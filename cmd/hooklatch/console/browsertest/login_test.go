@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/hashicorp/cap/oidc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
 const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera},
@@ -63,9 +65,9 @@ func TestSigningInAtAProvider(t *testing.T) {
 	axe, provider := readAxe(t), oidc.StartTestProvider(t, oidc.WithNoTLS())
 	provider.SetClientCreds("hooklatch", "the-client-secret")
 	provider.SetExpectedExpiry(time.Minute)
-	listener := loopbackListener(t)
-	listen := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	addresses, err := freeport.Addresses(1)
+	require.NoError(t, err)
+	listen := addresses[0]
 	s := startSystemWith(t, fmt.Sprintf(`listen: %q, console_url: "http://%s", auth: {oidc: {issuer: %q, client_id: hooklatch, client_secret: the-client-secret},
 		roles: {operator: 'sub == "alice"'}}`, listen, listen, provider.Addr()))
 	provider.SetAllowedRedirectURIs([]string{s.site + "/auth/callback"})

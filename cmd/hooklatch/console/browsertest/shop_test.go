@@ -50,7 +50,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	refused, err := quarantine.New(quarantine.Options{Pool: pool, Ledger: box.Ledger()})

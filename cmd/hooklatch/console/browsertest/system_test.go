@@ -96,7 +96,7 @@ func startSystemWith(t *testing.T, settings string) *system {
 	}
 	s.site, s.gateway = "http://"+program.AdminAddr().String(), "http://"+program.GatewayAddr().String()
 
-	box, err := outbox.New(outbox.Options{Pool: s.pool})
+	box, err := outbox.New(outbox.Options{Pool: s.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	s.ledger = box.Ledger()

@@ -137,9 +137,7 @@ func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie
 
 // away says that the database does not answer.
 func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
-	if g.failures.Allow() {
-		g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "who is signed in is not known", slog.Any(logkey.Err, err))
-	}
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "who is signed in is not known", slog.Any(logkey.Err, err))
 	if r.Context().Err() == nil && isBrowser(r) {
 		g.show(w, r, Page{Status: http.StatusServiceUnavailable, Next: "/", Wrong: "The database does not answer, and it alone knows who is signed in. " +
 			"Gateways answer 503 meanwhile, and senders come back: nothing is lost. Programs are known by their tokens all the same."})

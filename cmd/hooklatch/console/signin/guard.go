@@ -9,13 +9,26 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// How fast one address may be wrong about the token.
+const (
+	guessesASecond = 1
+	guessesAtOnce  = 10
+)
+
+// verdict is the answer to a request with a token.
+type verdict int
+
+const (
+	right verdict = iota
+	wrong
+	throttled
 )
 
 // Options configure a Guard. The zero Options ask for nothing.
@@ -40,7 +53,8 @@ type Options struct {
 	ConsoleURL *url.URL
 	// TLS says that the listener speaks it.
 	TLS bool
-	// Logger defaults to one that discards.
+	// Logger defaults to one that discards. Strangers can cause lines as often as they
+	// like: see logqueue.Throttled.
 	Logger *slog.Logger
 	// Now defaults to that of package clock.
 	Now func() time.Time
@@ -56,9 +70,8 @@ type Guard struct {
 	oidc   *relyingParty // nil: there is none
 
 	conditions compiled
-	guesses    *guesses
+	guesses    *paced
 	tokens     atomic.Pointer[credentials] // in effect
-	failures   *rate.Limiter
 }
 
 // New checks opts and returns a Guard.
@@ -70,11 +83,10 @@ func New(opts Options) (*Guard, error) {
 		opts.Now = clock.Now
 	}
 	g := &Guard{
-		opts:     opts,
-		logins:   opts.Logins,
-		secure:   opts.TLS,
-		guesses:  newGuesses(opts.Now),
-		failures: rate.NewLimiter(1, 10), // log lines a second, and at once
+		opts:    opts,
+		logins:  opts.Logins,
+		secure:  opts.TLS,
+		guesses: newPaced(opts.Now, guessesASecond, guessesAtOnce),
 	}
 	if opts.ConsoleURL != nil {
 		g.base, g.secure = BaseOf(opts.ConsoleURL), g.secure || opts.ConsoleURL.Scheme == "https"
@@ -86,7 +98,7 @@ func New(opts Options) (*Guard, error) {
 		}
 	}
 	if opts.OIDC != nil {
-		if g.oidc, err = newRelyingParty(*opts.OIDC, opts.ConsoleURL); err != nil {
+		if g.oidc, err = newRelyingParty(*opts.OIDC, opts.ConsoleURL, opts.Now); err != nil {
 			return nil, fmt.Errorf("sign-in: %w", err)
 		}
 	}
@@ -188,14 +200,17 @@ func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
 	if err != nil || !ok {
 		return login{}, false, err
 	}
+	reliesOn := func(secret string) bool {
+		return hmac.Equal(basisOf(cookie, found.Person, found.token, secret), found.basis)
+	}
 	switch found.Way {
 	case WayOIDC:
-		if g.oidc != nil && hmac.Equal(basisOf(cookie, g.oidcBasis()), found.basis) {
+		if g.oidc != nil && reliesOn(g.oidcBasis()) {
 			return found, true, nil
 		}
 	case WayToken:
 		for _, one := range *g.tokens.Load() {
-			if one.Name == found.token && hmac.Equal(basisOf(cookie, one.Secret.Reveal()), found.basis) {
+			if one.Name == found.token && reliesOn(one.Secret.Reveal()) {
 				found.Role = one.Role
 				return found, true, nil
 			}
@@ -224,17 +239,19 @@ func (g *Guard) judge(r *http.Request) (Person, verdict) {
 	return known.bearer(name), found
 }
 
-// try looks whose token one is, unless the address has guessed too often.
-func (g *Guard) try(r *http.Request, given string) (known Token, found verdict) {
-	found = g.guesses.judge(r.RemoteAddr, func() (is bool) {
-		known, is = g.tokens.Load().find(given)
-		return is
-	})
-	if found != right && g.failures.Allow() {
-		g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "admin request refused",
-			slog.String(logkey.Reason, "wrong_token"), slog.String(logkey.Remote, r.RemoteAddr))
+// try looks whose token one is. Wrong tokens are throttled by the address they come from.
+// A right token is never held up: behind a proxy all have one address, and a stranger could
+// lock everybody out.
+func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
+	if known, is := g.tokens.Load().find(given); is {
+		return known, right
 	}
-	return known, found
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "admin request refused",
+		slog.String(logkey.Reason, "wrong_token"), slog.String(logkey.Remote, r.RemoteAddr))
+	if !g.guesses.allow(r.RemoteAddr) {
+		return Token{}, throttled
+	}
+	return Token{}, wrong
 }
 
 // refuse answers programs.

@@ -51,11 +51,14 @@ type login struct {
 	basis []byte
 }
 
-// basisOf binds a login to what it relies on, so that it is over when that changes. The
-// key is the cookie: whoever reads the table cannot try guesses of a token on it.
-func basisOf(cookie, reliesOn string) []byte {
+// basisOf binds a login to who it is of, and to what it relies on, so that it is over when
+// that changes. There is a secret in what it relies on: whoever may write the table makes no
+// login. The key is the cookie: whoever reads the table cannot try guesses of a token on it.
+func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
-	mac.Write([]byte(reliesOn)) // never fails
+	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {
+		fmt.Fprintf(mac, "%d:%s", len(part), part) // never fails
+	}
 	return mac.Sum(nil)
 }
 
@@ -66,7 +69,7 @@ func hashOf(cookie string) ofLogin {
 
 // begin signs a person in, and forgets some logins that are over.
 func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reliesOn string) error {
-	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, reliesOn)}).Exec(ctx, l.db)
+	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, p, token, reliesOn)}).Exec(ctx, l.db)
 	if err == nil {
 		_, err = l.sql.DropLogins.With(dropLogins{idleFor.Seconds(), dropAtOnce}).Exec(ctx, l.db)
 	}

@@ -3,15 +3,12 @@ package signin
 import (
 	"context"
 	"crypto/hmac"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,11 +43,12 @@ type relyingParty struct {
 	client *http.Client
 	secret atomic.Pointer[secret.Value] // in effect
 
-	mu       sync.Mutex     // guards provider
-	provider *oidc.Provider // nil until it has answered
+	found discovery
+	used  usedFlows
+	asks  *questions
 }
 
-func newRelyingParty(opts OIDC, consoleURL *url.URL) (*relyingParty, error) {
+func newRelyingParty(opts OIDC, consoleURL *url.URL, now func() time.Time) (*relyingParty, error) {
 	if consoleURL == nil {
 		return nil, errors.New("OIDC needs the URL of the console, to which the provider leads back")
 	}
@@ -59,6 +57,7 @@ func newRelyingParty(opts OIDC, consoleURL *url.URL) (*relyingParty, error) {
 		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // it is seldom asked
 	}}
 	p.secret.Store(&opts.ClientSecret)
+	p.found.now, p.used.now, p.asks = now, now, newQuestions(now)
 	return p, nil
 }
 
@@ -70,31 +69,16 @@ func (p *relyingParty) host() string {
 	return p.opts.Issuer
 }
 
-// discover asks the provider where its addresses are, once.
+// discover asks the provider where its addresses are, once. One that does not answer is
+// asked again after discoverAgain.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
-	p.mu.Lock()
-	known := p.provider
-	p.mu.Unlock()
-	if known == nil {
-		var err error
-		if known, err = oidc.NewProvider(ctx, p.opts.Issuer); err != nil {
-			return nil, nil, fmt.Errorf("ask %s for its addresses: %w", p.host(), err)
-		}
-		p.mu.Lock()
-		p.provider = known
-		p.mu.Unlock()
+	found, err := p.found.get(ctx, p.opts.Issuer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask %s for its addresses: %w", p.host(), err)
 	}
-	return known, &oauth2.Config{
-		ClientID: p.opts.ClientID, ClientSecret: p.secret.Load().Reveal(), RedirectURL: p.back, Endpoint: known.Endpoint(), Scopes: p.opts.Scopes,
+	return found.Provider, &oauth2.Config{
+		ClientID: p.opts.ClientID, ClientSecret: p.secret.Load().Reveal(), RedirectURL: p.back, Endpoint: found.endpoint, Scopes: p.opts.Scopes,
 	}, nil
-}
-
-// flow is a way to the provider and back that has begun, as its browser remembers it.
-type flow struct {
-	State    string `json:"state"`
-	Nonce    string `json:"nonce"`
-	Verifier string `json:"verifier"`
-	Next     string `json:"next"`
 }
 
 // claimsOf exchanges the code that the provider gave for what it claims of the person.
@@ -126,13 +110,18 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	if err := verified.Claims(&claims); err != nil {
 		return nil, fmt.Errorf("read claims: %w", err)
 	}
+	// OpenID Connect Core 1.0, 3.1.3.7: who it was issued to, if it says so.
+	if party, said := claims["azp"]; said && party != p.opts.ClientID {
+		return nil, errors.New("verify id_token: it was issued to another party (azp)")
+	}
 	return tidied(claims), nil
 }
 
 // tidied are claims as conditions take them: a mail address that the provider did not
 // verify proves nothing, and one group is a list of one.
 func tidied(claims map[string]any) map[string]any {
-	if claims["email_verified"] == false {
+	// Amazon Cognito and Apple send it as a text.
+	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {
 		delete(claims, "email")
 	}
 	if one, is := claims["groups"].(string); is {
@@ -151,8 +140,6 @@ func personOf(claims map[string]any) string {
 	return Nameless
 }
 
-func (g *Guard) flowCookie() string { return g.cookieName() + "-oidc" }
-
 // startOIDC leads a browser to the provider.
 func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
 	next := Local(r.URL.Query().Get("next"))
@@ -163,30 +150,9 @@ func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
 		g.providerFails(w, r, err, next)
 		return
 	}
-	begun := flow{State: newCookie(), Nonce: newCookie(), Verifier: oauth2.GenerateVerifier(), Next: next}
-	text, _ := json.Marshal(begun) // texts never fail
-	g.setFlow(w, base64.RawURLEncoding.EncodeToString(text), int(flowFor.Seconds()))
+	begun := flow{State: newCookie(), Nonce: newCookie(), Verifier: oauth2.GenerateVerifier(), Next: next, Begun: g.opts.Now().Unix()}
+	g.setFlow(w, begun.seal(g.oidc.flowKey()), int(flowFor.Seconds()))
 	http.Redirect(w, r, config.AuthCodeURL(begun.State, oidc.Nonce(begun.Nonce), oauth2.S256ChallengeOption(begun.Verifier)), http.StatusSeeOther)
-}
-
-func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers come over HTTPS
-		Name: g.flowCookie(), Value: value, Path: "/", MaxAge: maxAge, Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
-}
-
-// takeFlow is the one that this browser began, and has only this one use.
-func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok bool) {
-	cookie, err := r.Cookie(g.flowCookie())
-	if err != nil {
-		return flow{}, false
-	}
-	g.setFlow(w, "", -1)
-	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(text, &begun) != nil || begun.State == "" {
-		return flow{}, false
-	}
-	return begun, hmac.Equal([]byte(begun.State), []byte(r.URL.Query().Get("state")))
 }
 
 // endOIDC is where the provider leads back to.
@@ -201,6 +167,12 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 		g.show(w, r, Page{Status: http.StatusForbidden, Next: next, Wrong: g.oidc.host() + " refused: " + refused[:min(len(refused), 100)] + "."})
 		return
 	}
+	if !g.oidc.asks.allow(r.RemoteAddr) {
+		w.Header().Set("Retry-After", "10")
+		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many people sign in at once, or too many requests come from this address. Try again in a moment."})
+		return
+	}
+	g.oidc.used.add(begun)
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), g.oidc.client), providerTimeout)
 	defer cancel()
 	claims, err := g.oidc.claimsOf(ctx, r.URL.Query().Get("code"), begun)
@@ -208,6 +180,7 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 		g.providerFails(w, r, err, next)
 		return
 	}
+	g.oidc.asks.proven(r.RemoteAddr)
 	person := Person{Name: personOf(claims), Role: g.conditions.roleOf(claims), Way: WayOIDC}
 	if person.Role == "" {
 		g.refuseRoleless(w, r, person)
@@ -216,18 +189,16 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	g.begin(w, r, person, "", g.oidcBasis(), next)
 }
 
-// oidcBasis is what a login by a provider relies on: who may what is said in the
-// configuration, and whoever changes that ends it.
+// oidcBasis is what a login by a provider relies on: the secret of the client, and what the
+// configuration says of who may what. Whoever changes one of them ends it.
 func (g *Guard) oidcBasis() string {
-	return strings.Join([]string{g.oidc.opts.Issuer, g.oidc.opts.ClientID, g.opts.Roles.text()}, "\x00")
+	return strings.Join([]string{g.oidc.opts.Issuer, g.oidc.opts.ClientID, g.oidc.secret.Load().Reveal(), g.opts.Roles.text()}, "\x00")
 }
 
 // refuseRoleless tells a person who is known that there is no role.
 func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person) {
-	if g.failures.Allow() {
-		g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "somebody is known at the console and has no role",
-			slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
-	}
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "somebody is known at the console and has no role",
+		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
 	if !isBrowser(r) || g.opts.Page == nil {
 		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles of the configuration gives none")
 		return
@@ -237,9 +208,7 @@ func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person)
 
 // providerFails says that somebody else is at fault, or nobody knows who.
 func (g *Guard) providerFails(w http.ResponseWriter, r *http.Request, err error, next string) {
-	if g.failures.Allow() {
-		g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "nobody could sign in by OIDC", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
-	}
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "nobody could sign in by OIDC", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
 	g.show(w, r, Page{
 		Status: http.StatusBadGateway, Next: next,
 		Wrong: "Signing in at " + g.oidc.host() + " did not work: it does not answer, or its answer is not valid. The log says what is wrong. Try again; events are taken meanwhile.",

@@ -47,5 +47,12 @@ func (p *Proxy) said(r *http.Request) (claims map[string]any, ok bool) {
 
 func (p *Proxy) trusts(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
-	return err == nil && slices.ContainsFunc(p.Trusted, func(trusted netip.Prefix) bool { return trusted.Contains(peer.Addr().Unmap()) })
+	return err == nil && p.is(peer.Addr())
 }
+
+func (p *Proxy) is(addr netip.Addr) bool {
+	return slices.ContainsFunc(p.Trusted, func(trusted netip.Prefix) bool { return trusted.Contains(addr.Unmap()) })
+}
+
+// IsProxy reports whether an address is that of the proxy which says who asks.
+func (g *Guard) IsProxy(addr netip.Addr) bool { return g.opts.Proxy != nil && g.opts.Proxy.is(addr) }

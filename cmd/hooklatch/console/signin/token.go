@@ -10,6 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
+// MinToken is the least length of a token in bytes. A right token is taken however many
+// wrong ones came before, so nobody may be able to guess it.
+const MinToken = 16
+
 // Token is one that a machine or a person may carry.
 type Token struct {
 	// Name is whose it is, for the record. Empty: whoever carries it may say a name,

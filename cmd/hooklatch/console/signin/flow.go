@@ -1,0 +1,111 @@
+package signin
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// flow is a way to the provider and back that has begun, as its browser remembers it.
+type flow struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	Next     string `json:"next"`
+	Begun    int64  `json:"begun"` // seconds of Unix time
+}
+
+// flowKey seals flows. All processes of one configuration have the same, and a new client
+// secret makes a new one.
+func (p *relyingParty) flowKey() []byte {
+	key := hmac.New(sha256.New, []byte(p.secret.Load().Reveal()))
+	_, _ = key.Write([]byte("hooklatch OIDC flow\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails
+	return key.Sum(nil)
+}
+
+// seal is the flow as a cookie. Its MAC shows that we began it: without one a stranger
+// could make us ask the provider, with our client secret, about flows of their own.
+func (f flow) seal(key []byte) string {
+	text, _ := json.Marshal(f) // texts never fail
+	encoded := base64.RawURLEncoding.EncodeToString(text)
+	return encoded + "." + base64.RawURLEncoding.EncodeToString(macOf(key, encoded))
+}
+
+// unseal reads a cookie that seal made within flowFor.
+func unseal(key []byte, cookie string, now time.Time) (f flow, ok bool) {
+	encoded, mac, _ := strings.Cut(cookie, ".")
+	given, err := base64.RawURLEncoding.DecodeString(mac)
+	if err != nil || !hmac.Equal(given, macOf(key, encoded)) {
+		return flow{}, false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || json.Unmarshal(text, &f) != nil {
+		return flow{}, false
+	}
+	return f, now.Sub(time.Unix(f.Begun, 0)) < flowFor
+}
+
+func macOf(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(text)) // never fails
+	return mac.Sum(nil)
+}
+
+func (g *Guard) flowCookie() string { return g.cookieName() + "-oidc" }
+
+func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers come over HTTPS
+		Name: g.flowCookie(), Value: value, Path: "/", MaxAge: maxAge, Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// takeFlow is the one that this browser began, and has only this one use.
+func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok bool) {
+	cookie, err := r.Cookie(g.flowCookie())
+	if err != nil {
+		return flow{}, false
+	}
+	g.setFlow(w, "", -1)
+	begun, ok = unseal(g.oidc.flowKey(), cookie.Value, g.opts.Now())
+	if !ok || !hmac.Equal([]byte(begun.State), []byte(r.URL.Query().Get("state"))) {
+		return flow{}, false
+	}
+	return begun, !g.oidc.used.has(begun)
+}
+
+// usedFlows remembers which flows came back to this process. What the provider may be
+// asked bounds how many there are.
+type usedFlows struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	until   map[string]time.Time // by state
+	cleaned time.Time
+}
+
+func (u *usedFlows) has(f flow) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, used := u.until[f.State]
+	return used
+}
+
+func (u *usedFlows) add(f flow) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := u.now()
+	if u.until == nil || now.Sub(u.cleaned) > flowFor {
+		u.cleaned = now
+		maps.DeleteFunc(u.until, func(_ string, until time.Time) bool { return now.After(until) })
+	}
+	if u.until == nil {
+		u.until = make(map[string]time.Time)
+	}
+	u.until[f.State] = time.Unix(f.Begun, 0).Add(flowFor)
+}

@@ -1,0 +1,70 @@
+package signin
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/hooklatch/hooklatch/internal/strangers"
+)
+
+// maxAddresses is how many addresses a paced remembers.
+const maxAddresses = 4096
+
+// paced bounds how often each address does something.
+type paced struct {
+	now    func() time.Time
+	every  rate.Limit
+	atOnce int
+
+	mu sync.Mutex
+	of map[netip.Prefix]*rate.Limiter
+}
+
+func newPaced(now func() time.Time, every rate.Limit, atOnce int) *paced {
+	return &paced{now: now, every: every, atOnce: atOnce, of: make(map[netip.Prefix]*rate.Limiter)}
+}
+
+// allow takes note that an address does it, and tells whether it may.
+func (p *paced) allow(remote string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from := addressOf(remote)
+	known := p.of[from]
+	if known == nil {
+		p.makeRoom()
+		known = rate.NewLimiter(p.every, p.atOnce)
+		p.of[from] = known
+	}
+	return known.AllowN(p.now(), 1)
+}
+
+// makeRoom forgets the addresses that have done nothing for a while, or else any: many at
+// once, so that it is seldom done.
+func (p *paced) makeRoom() {
+	if len(p.of) < maxAddresses {
+		return
+	}
+	for from, one := range p.of {
+		if one.TokensAt(p.now()) >= float64(p.atOnce) {
+			delete(p.of, from)
+		}
+	}
+	for from := range p.of {
+		if len(p.of) < maxAddresses/4*3 {
+			return
+		}
+		delete(p.of, from)
+	}
+}
+
+// addressOf is what requests are counted by: an IPv4 address, or an IPv6 /64.
+func addressOf(remote string) netip.Prefix {
+	peer, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return strangers.Address(peer.Addr())
+}
