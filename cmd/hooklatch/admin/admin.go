@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/loopback"
+	"github.com/hooklatch/hooklatch/internal/strangers"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
@@ -34,7 +36,17 @@ const (
 	readTimeout       = 15 * time.Second
 	writeTimeout      = 60 * time.Second
 	idleTimeout       = 90 * time.Second
+	strangerIdle      = 5 * time.Second
 	maxHeaderBytes    = 16 << 10
+)
+
+// MaxConnections is how many connections the listener has open at once. They are
+// descriptors and memory of the gateway in the same process.
+const MaxConnections = 256
+
+const (
+	rememberedAddresses = 4096
+	rememberedFor       = 24 * time.Hour
 )
 
 // Options configure an Admin.
@@ -79,6 +91,9 @@ type Admin struct {
 	probe     singleflight.Group
 	readiness readiness
 
+	connections *strangers.Connections
+	known       *strangers.Known[netip.Prefix] // addresses where somebody signed in
+
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
 	stopped  bool
@@ -120,6 +135,10 @@ func New(opts Options) (*Admin, error) {
 		opts:    opts,
 		origins: origins,
 	}
+	a.known = strangers.NewKnown[netip.Prefix](rememberedAddresses, rememberedFor, opts.Now)
+	a.connections = strangers.NewConnections(strangers.ConnectionOptions{
+		Max: MaxConnections, Known: a.known.Has, Trusted: opts.SignIn.IsProxy, IdleTimeout: strangerIdle,
+	})
 	a.handler = a.routes()
 	a.server = &http.Server{
 		Handler:           a.handler,
@@ -128,6 +147,8 @@ func New(opts Options) (*Admin, error) {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       strangers.ConnContext,
+		ConnState:         strangers.Track,
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
 	}
 	return a, nil
@@ -174,8 +195,22 @@ func (a *Admin) routes() http.Handler {
 	public := http.NewServeMux()
 	public.HandleFunc("GET /healthz", a.healthz)
 	public.HandleFunc("GET /readyz", a.readyz)
-	public.Handle("/", a.opts.SignIn.Handler(private))
-	return secureHeaders(a.sameOrigin(public))
+	public.Handle("/", a.opts.SignIn.Handler(a.acquainted(private)))
+	return boundedBodies(secureHeaders(a.sameOrigin(public)))
+}
+
+// acquainted takes note of connections and addresses of people and machines that signed in:
+// a part of the connections is for them.
+func (a *Admin) acquainted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if person := signin.PersonOf(r.Context()); person.Role != "" {
+			strangers.Proven(r.Context())
+			if remote, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+				a.known.Note(strangers.Address(remote.Addr()))
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // only refuses whoever has a lesser role.
@@ -207,6 +242,7 @@ func (a *Admin) Start() error {
 	if err != nil {
 		return fmt.Errorf("admin: address %s: %w", a.opts.Listen, err)
 	}
+	listener = a.connections.Listener(listener)
 	if a.opts.TLS != nil {
 		listener = tls.NewListener(listener, a.opts.TLS)
 	}

@@ -28,6 +28,15 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
+// boundedBodies bounds the body of every request, whoever asks and whatever reads it. A
+// handler may have a lower bound of its own.
+func boundedBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // originsOf trusts the origin of a URL besides that of the listener.
 func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	origins := http.NewCrossOriginProtection()

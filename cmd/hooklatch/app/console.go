@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/answers"
@@ -60,8 +62,14 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
 		Payloads:     signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask, Reads: reads,
-		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.opts.Logger,
+		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.adminLogger(),
 	})
+}
+
+// adminLogger is for what the admin listener does for those who ask: they choose how
+// often.
+func (a *App) adminLogger() *slog.Logger {
+	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }
 
 // shownQuarantine verifies again by the configuration of now.

@@ -53,7 +53,7 @@ func TestFilesAreInEffectWhenTheyChange(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
 	m := mount{t.TempDir()}
-	m.replace(t, map[string]string{"stripe": "the-first-secret", "bearer": "the-first-bearer", "token": "the-first-token", "grafana": "the-first-grafana", "client": "the-first-client"})
+	m.replace(t, map[string]string{"stripe": "the-first-secret", "bearer": "the-first-bearer", "token": "the-first-admin-token", "grafana": "the-first-grafana", "client": "the-first-client"})
 	text := `
 database: {url: "` + f.database + `", allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0"}
@@ -77,26 +77,26 @@ routes: [{name: all, from: stripe, to: app}]
 	<-a.Prepared()
 	deliver(t, a, "stripe", "the-first-secret")
 	require.Equal(t, "Bearer the-first-bearer", <-bearers)
-	require.Equal(t, http.StatusOK, page(t, a, "the-first-token"))
+	require.Equal(t, http.StatusOK, page(t, a, "the-first-admin-token"))
 
 	// It was edited, and nobody has said that it is to be read.
 	require.NoError(t, os.WriteFile(f.path, []byte("sources: ["), 0o600))
-	m.replace(t, map[string]string{"stripe": "the-second-secret", "bearer": "the-second-bearer", "token": "the-second-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	m.replace(t, map[string]string{"stripe": "the-second-secret", "bearer": "the-second-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, `are in effect" path="admin.auth.oidc.client_secret, admin.token, admin.tokens[0].token, destinations.app.http.bearer, sources.stripe.secrets"`)
 	deliver(t, a, "stripe", "the-second-secret")
 	require.Equal(t, "Bearer the-second-bearer", <-bearers)
-	require.Equal(t, http.StatusOK, page(t, a, "the-second-token"))
-	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-token"))
+	require.Equal(t, http.StatusOK, page(t, a, "the-second-admin-token"))
+	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-admin-token"))
 	require.Equal(t, http.StatusOK, page(t, a, "the-second-grafana"))
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
 	require.NotContains(t, logs.String(), "in effect after a restart")
 
 	// Somebody writes files one after the other.
-	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, "files changed, and the secrets and certificates in effect stay")
 	deliver(t, a, "stripe", "the-second-secret")
 	require.Equal(t, "Bearer the-second-bearer", <-bearers)
-	m.replace(t, map[string]string{"stripe": "the-third-secret", "bearer": "the-third-bearer", "token": "the-second-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	m.replace(t, map[string]string{"stripe": "the-third-secret", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, `are in effect" path="destinations.app.http.bearer, sources.stripe.secrets"`)
 	deliver(t, a, "stripe", "the-third-secret")
 	require.Equal(t, "Bearer the-third-bearer", <-bearers)

@@ -34,7 +34,7 @@ database: {url: "`+f.database+`", allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0"}
 admin:
   listen: "127.0.0.1:0"
-  tokens: [{name: a, role: viewer, token: token-of-viewer}, {name: b, role: operator, token: token-of-operator}, {name: c, role: admin, token: token-of-admin}]
+  tokens: [{name: a, role: viewer, token: token-of-the-viewer}, {name: b, role: operator, token: token-of-the-operator}, {name: c, role: admin, token: token-of-the-admin}]
   console_url: http://localhost
   auth: {oidc: {issuer: "http://127.0.0.1:1", client_id: hooklatch, client_secret: the-secret}, roles: {viewer: "true"}}
 sources: {stripe: {provider: stripe, secrets: the-first-secret}}
@@ -66,7 +66,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 		for _, method := range slices.Compact([]string{method, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}) {
 			require.Equal(t, http.StatusUnauthorized, ask(t, a, method, path, ""), "%s %s", method, path)
 			for _, role := range signin.Roles() {
-				status := ask(t, a, method, path, "token-of-"+string(role))
+				status := ask(t, a, method, path, "token-of-the-"+string(role))
 				require.NotEqual(t, http.StatusUnauthorized, status)
 				switch needed := roleFor(t, routes, method, path); {
 				case needed == "":

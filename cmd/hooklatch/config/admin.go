@@ -22,9 +22,9 @@ type Admin struct {
 	Listen string `yaml:"listen,omitempty"`
 	// Certificate and key. Defaults to plain HTTP.
 	TLS *KeyPair `yaml:"tls,omitempty"`
-	// Token that console, API and metrics ask for. A client address that was
-	// wrong about it ten times is answered 429. Defaults to none, which only a
-	// loopback address allows.
+	// Token that console, API and metrics ask for, of 16 bytes at least. A wrong one
+	// is answered 429 when its address was wrong ten times before, and the right one
+	// is never refused. Defaults to none, which only a loopback address allows.
 	Token secret.Value `yaml:"token,omitempty"`
 	// Tokens that console, API and metrics take besides, each with a name and a
 	// role: for machines, and for people who are not to have the token above, with
@@ -59,7 +59,7 @@ type AdminToken struct {
 	// What it lets do: viewer reads, operator retries, cancels, parks, pauses and
 	// verifies again, admin does everything.
 	Role string `yaml:"role"`
-	// The token itself.
+	// The token itself, of 16 bytes at least.
 	Token secret.Value `yaml:"token,omitempty"`
 }
 
@@ -254,6 +254,7 @@ func (a Admin) checkTokens(d *decoder) {
 	named, secrets := map[string]int{}, map[secret.Value]string{}
 	if !a.Token.IsZero() {
 		secrets[a.Token] = "admin.token"
+		checkTokenLength(d, "admin.token", a.Token)
 	}
 	for i, one := range a.Tokens {
 		at := "admin.tokens[" + strconv.Itoa(i) + "]"
@@ -276,10 +277,19 @@ func (a Admin) checkTokens(d *decoder) {
 			}
 			continue
 		}
+		checkTokenLength(d, at+".token", one.Token)
 		if other, twice := secrets[one.Token]; twice {
 			d.reportf(d.place(at+".token"), "is the same token as that of %s: nobody could tell who came", other)
 		}
 		secrets[one.Token] = fmt.Sprintf("admin.tokens[%d]", i)
+	}
+}
+
+// checkTokenLength wants a token that nobody guesses, since guesses are slowed down but not
+// refused.
+func checkTokenLength(d *decoder, at string, token secret.Value) {
+	if n := len(token.Reveal()); n < signin.MinToken {
+		d.reportf(d.place(at), "has %d bytes, so it could be guessed; allowed: at least %d, like what this prints: openssl rand -hex 32", n, signin.MinToken)
 	}
 }
 

@@ -45,10 +45,10 @@ routes:
 	require.NoError(t, os.WriteFile(p.config, []byte(strings.Replace(string(text), `"one"`, `"two"`, 1)), 0o600))
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	done := `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`
-	require.Eventually(t, func() bool { return count(t, pool, done) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, pool, done) == 1 }, patience, 10*time.Millisecond)
 	status, _ = p.deliver(t.Context(), "invoice.paid", "evt_2")
 	require.Equal(t, 200, status)
-	require.Eventually(t, func() bool { return count(t, pool, done) == 2 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(t, pool, done) == 2 }, patience, 10*time.Millisecond)
 
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
