@@ -43,6 +43,7 @@ type Browser struct {
 	ledger  *ledger.Ledger
 	plain   budget
 	matched budget
+	turns   *turns // nil: searches in payloads wait for nothing
 }
 
 // New returns a Browser on a migrated database. It starts nothing.
@@ -63,9 +64,10 @@ func New(opts Options) (*Browser, error) {
 }
 
 // Brief returns a Browser for pages that somebody looks at: a list that reads no bodies
-// answers within 25 ms or so of the server, and says how far it looked.
+// answers within 25 ms or so of the server, and says how far it looked. Of its searches
+// in payloads one works at a time, and rests twice as long as it worked.
 func (b *Browser) Brief() *Browser {
 	brief := *b
-	brief.plain = briefBudget
+	brief.plain, brief.turns = briefBudget, newTurns()
 	return &brief
 }

@@ -57,21 +57,25 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 		pace.now = limit + 1
 	}
 	for more := true; more && !ended && len(found) <= limit; {
+		end, err := w.turn(ctx)
+		if err != nil {
+			return page, err
+		}
 		began := time.Now()
 		look, wanted := pace.now, limit+1-len(found)
 		if w.judge != nil {
 			wanted = look // nobody knows how many of them match
 		}
 		s, err := w.read(ctx, at, look, wanted)
+		taken, through := s.candidates, len(s.candidates)
+		if w.judge != nil && err == nil {
+			spent := func() bool { return pace.spent(time.Since(began)) }
+			taken, through, err = judged(ctx, w.judge, s.candidates, limit+1-len(found), spent)
+		}
+		took := time.Since(began)
+		end()
 		if err != nil {
 			return page, err
-		}
-		taken, through := s.candidates, len(s.candidates)
-		if w.judge != nil {
-			spent := func() bool { return pace.spent(time.Since(began)) }
-			if taken, through, err = judged(ctx, w.judge, s.candidates, limit+1-len(found), spent); err != nil {
-				return page, err
-			}
 		}
 		found = append(found, taken...)
 		page.Looked += s.looked
@@ -85,7 +89,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 			if s.looked > 0 {
 				at = s.end
 			}
-			more = pace.next(s.looked, time.Since(began))
+			more = pace.next(s.looked, took)
 		}
 	}
 	page.More = !ended
@@ -102,6 +106,14 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 	}
 	err := w.fill(ctx, &page, found)
 	return page, err
+}
+
+// turn waits until a walk that reads bodies may work.
+func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
+	if w.judge == nil {
+		return func() {}, nil
+	}
+	return w.judge.turns.take(ctx)
 }
 
 // fill loads what was found.

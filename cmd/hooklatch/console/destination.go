@@ -82,9 +82,7 @@ func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
 		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
 	}
 	for _, o := range d.Orders() {
-		if o.Name != destinationOrders[orderProbe].Name {
-			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
-		}
+		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
 	}
 	if shown.Lately, err = c.opts.Answers.Of(r.Context(), d.Name); err != nil {
 		return err

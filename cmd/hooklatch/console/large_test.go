@@ -76,7 +76,7 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	box, err := outbox.New(outbox.Options{Pool: filling, ReadPool: pool})
+	box, err := outbox.New(outbox.Options{Pool: filling, ReadPool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	counted, err := minutes.NewReader(pool, "")
@@ -173,16 +173,21 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	}
 }
 
-// A search in payloads answers in bites, each with where it looked.
+// A search in payloads answers in bites, each with where it looked. On a busy machine a
+// bite is smaller: each goes on where the last one ended, until all was looked at.
 func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 	t.Parallel()
 	b, rows, log := filled(t)
 	when := url.Values{"when": {`body.customer == "cus_rare"`}}.Encode()
 	found, answers := 0, 0
-	for path := "/events?" + when; path != "" && answers < 40; answers++ {
+	long := rows == 1_000_000
+	asked := map[string]bool{}
+	for path := "/events?" + when; path != "" && !(long && answers == 40); answers++ {
+		require.False(t, asked[path], "the bite ended where it began: %s", path)
+		asked[path] = true
 		took, _, page := tookOf(t, b, log, path)
 		found += len(listed(t, page))
-		if rows == 1_000_000 {
+		if long {
 			require.Less(t, took, searchSoon)
 		}
 		if path = older(t, page); path != "" {
@@ -190,7 +195,7 @@ func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 			path = "/events" + path
 		}
 	}
-	if rows < 1_000_000 {
+	if !long {
 		require.Equal(t, 5, found)
 	}
 	t.Logf("%d found in %d answers", found, answers)

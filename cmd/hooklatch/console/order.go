@@ -14,9 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// maxForm bounds what a form may bring.
-const maxForm = 64 << 10
-
 // order is what a person can have done to one thing.
 type order struct {
 	Name   string // in the URL, and of the command
@@ -73,7 +70,6 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, wh
 // carryOut does what was confirmed, writes who ordered it in the same transaction, and
 // leads back to the thing.
 func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section string, what asked) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}

@@ -107,7 +107,6 @@ func (c *Console) askVerify(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
@@ -229,7 +228,6 @@ func (c *Console) askVerifyOne(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}

@@ -129,7 +129,6 @@ func refusedRun(err error) error {
 
 // beginRun gives the order of a preview.
 func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}

@@ -1,0 +1,93 @@
+package browse_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// However many search at once, one of them works, and together they work for a third of
+// the time.
+func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		take := browse.NewTurns()
+		const work, each = 30 * time.Millisecond, 5
+		began := time.Now()
+		var working atomic.Int32
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range each {
+					end, err := take(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if n := working.Add(1); n != 1 {
+						t.Errorf("%d searches work", n)
+					}
+					time.Sleep(work) //nolint:forbidigo // of the fake clock
+					working.Add(-1)
+					end()
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, 4*each*work+(4*each-1)*browse.RestFactor*work, time.Since(began), "the last rest is waited for by nobody")
+	})
+}
+
+// A search that is given up while it waits takes no turn.
+func TestAWaitingSearchIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		take := browse.NewTurns()
+		end, err := take(t.Context())
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = take(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		end()
+		end, err = take(t.Context())
+		require.NoError(t, err)
+		end()
+	})
+}
+
+// Searches of the pages evaluate one condition at a time; lists without a condition wait
+// for none of them.
+func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
+	t.Parallel()
+	b, _ := filled(t)
+	pages := b.Brief()
+	entered, leave := make(chan struct{}, 100), make(chan struct{})
+	match := &browse.Match{By: func(*inbox.Event) (bool, error) {
+		entered <- struct{}{}
+		<-leave
+		return true, nil
+	}}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := pages.Events(t.Context(), browse.EventFilter{Match: match}, browse.Beginning, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-entered
+	_, err := pages.Events(t.Context(), browse.EventFilter{}, browse.Beginning, 10)
+	require.NoError(t, err)
+	require.Empty(t, entered, "a second search evaluates")
+	close(leave)
+	all.Wait()
+}
