@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +66,7 @@ With --config it runs your own configuration on the embedded Postgres instead,
 which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkForward(d.forward); err != nil {
+			if err := d.checkArguments(cmd); err != nil {
 				return err
 			}
 			var err error
@@ -93,15 +95,30 @@ which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 	return cmd
 }
 
-func checkForward(forward string) error {
-	if forward == "" {
-		return nil
+// checkArguments finds misuse before anything outside the process is touched: a port that
+// is taken says nothing of an argument that is wrong.
+func (d *dev) checkArguments(cmd *cobra.Command) error {
+	for _, flag := range []string{"listen", "admin-listen", "receiver-listen", "smtp-listen"} {
+		address := cmd.Flags().Lookup(flag).Value.String()
+		_, port, err := net.SplitHostPort(address)
+		if _, notNumber := strconv.ParseUint(port, 10, 16); err != nil || notNumber != nil {
+			return misused("--%s %q: it must be a host and a port, like 127.0.0.1:8080", flag, address)
+		}
 	}
-	u, err := url.Parse(forward)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
-		return misused("--forward %q: it must be an http or https URL without user and password", forward)
+	if d.pgPort < 0 || d.pgPort > math.MaxUint16 {
+		return misused("--pg-port %d: it must be a port, 0 to %d", d.pgPort, math.MaxUint16)
 	}
-	return nil
+	for flag, given := range map[string]string{"forward": d.forward, "public-url": d.public} {
+		u, err := url.Parse(given)
+		if given != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil) {
+			return misused("--%s %q: it must be an http or https URL without user and password", flag, given)
+		}
+	}
+	if d.configPath != "" {
+		return checkOwnArguments(cmd)
+	}
+	_, err := givenSecrets(d.given, devSourceNames())
+	return err
 }
 
 func (d *dev) run(ctx context.Context) (err error) {

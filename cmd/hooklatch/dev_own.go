@@ -16,14 +16,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// runOwn runs the user's own configuration on the embedded Postgres.
-func (d *dev) runOwn(cmd *cobra.Command) (err error) {
-	ctx := cmd.Context()
+// checkOwnArguments finds flags that say nothing to the user's own configuration.
+func checkOwnArguments(cmd *cobra.Command) error {
 	for _, name := range []string{"forward", "public-url", "receiver-listen", "smtp-listen"} {
 		if cmd.Flags().Changed(name) {
 			return misused("--%s is for the configuration that dev writes, not for one that is given with --config", name)
 		}
 	}
+	return nil
+}
+
+// runOwn runs the user's own configuration on the embedded Postgres.
+func (d *dev) runOwn(cmd *cobra.Command) (err error) {
+	ctx := cmd.Context()
 	d.teardown.Logger = d.logger
 	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx), devStopTimeout)) }()
 	// Its mistakes come before anything slow begins; any database will do.

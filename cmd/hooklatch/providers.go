@@ -119,7 +119,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 		if cfg.Sources[source].Provider != name {
 			continue
 		}
-		to, err := newTarget(cfg, source, "")
+		to, err := newTarget(cfg, source, nil)
 		if err != nil {
 			return described{}, err
 		}

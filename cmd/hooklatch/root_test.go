@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,22 +76,51 @@ func TestMisuseIsExitCode2(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		"", "bogus", "events", "events bogus", "events list --state odd", "events list --limit 0", "events show one",
+		"events list --when (", "events list --has odd", "events list --follow --since 1h", "events export --limit -1", "events erase", "events release",
 		"events show a b --raw --json", "events replay", "events replay --state received", "events replay a b --state failed",
 		"events replay --since soon", "events replay --state failed --rate -1", "events replay a b --rate 2", "events replay a b --detach", "events replay a b --name x",
 		"replays", "replays show", "replays show x", "replays resume 0", "replays pause 1 2", "replays pace 1", "replays pace 1 fast", "replays pace 1 NaN", "replays list --limit 0",
-		"events replay --since 1h --until 2h", "effects list --state odd", "effects list --event odd", "effects show", "effects retry", "effects park", "destinations", "destinations pause", "destinations resume a b", "migrate", "migrate down",
+		"events replay --since 1h --until 2h", "effects list --state odd", "effects list --event odd", "effects show", "effects show k --body --json", "effects retry", "effects park", "destinations", "destinations pause", "destinations resume a b", "migrate", "migrate down",
 		"migrate down --all", "migrate down --steps 0 --yes", "migrate down --all --steps 1 --yes", "migrate up extra",
-		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send a b c",
-		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra", "dev --forward ftp://x", "dev --secret x",
+		"quarantine show x", "retention run --dry-run --yes", "alerts mute breaker_open --for -1h", "repair --restored-to 2026-11-21 --promoted",
+		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send stripe --header x", "send stripe --url ftp://x", "send a b c",
+		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra",
+		"dev --forward ftp://x", "dev --public-url x", "dev --secret x", "dev --secret nobody=x", "dev --listen x", "dev --admin-listen 127.0.0.1:http", "dev --pg-port 70000", "dev --log-level loud", "dev --config x --forward http://x",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			var c command
-			require.Equal(t, exitMisused, c.run(t.Context(), strings.Fields(args)...), c.stderr.String())
-			require.Empty(t, c.stdout.String())
-			require.Contains(t, c.stderr.String(), "hooklatch: ")
-			require.Contains(t, c.stderr.String(), "--help' for usage.")
+			requireMisused(t, strings.Fields(args)...)
 		})
+	}
+}
+
+func requireMisused(t *testing.T, args ...string) {
+	t.Helper()
+	var c command
+	require.Equal(t, exitMisused, c.run(t.Context(), args...), c.stderr.String())
+	require.Empty(t, c.stdout.String())
+	require.Contains(t, c.stderr.String(), "hooklatch: ")
+	require.Contains(t, c.stderr.String(), "--help' for usage.")
+}
+
+// Misuse is found before a port is tried, a file read or a database asked: a program that
+// runs already, or a configuration that is not there, says nothing of it.
+func TestMisuseIsFoundBeforeAnythingIsTouched(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Close() })
+	dir := filepath.Join(t.TempDir(), "none")
+	for _, flag := range []string{"--listen", "--admin-listen", "--receiver-listen", "--smtp-listen"} {
+		requireMisused(t, "dev", "--dir", dir, flag, taken.Addr().String(), "--secret", "x")
+	}
+	require.NoDirExists(t, dir)
+	missing := filepath.Join(dir, "hooklatch.yaml")
+	for _, process := range []string{"serve", "gateway", "worker", "dev"} {
+		requireMisused(t, process, "--config", missing, "--log-level", "loud")
+	}
+	for _, path := range allCommands(newRoot(&process{name: testName})) {
+		requireMisused(t, append(strings.Fields(path), "--config", missing, "--bogus")...)
 	}
 }
 

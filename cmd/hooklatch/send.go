@@ -100,6 +100,14 @@ type sender struct {
 const sendTimeout = 30 * time.Second
 
 func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
+	headers, err := parseHeaders(opts.headers)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseURL(opts.url)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := c.loadConfig()
 	if err != nil {
 		if _, configured := errors.AsType[config.Problems](err); !configured {
@@ -115,11 +123,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	if err != nil {
 		return nil, cfg.Problem("sources."+source, err.Error())
 	}
-	to, err := newTarget(cfg, source, opts.url)
-	if err != nil {
-		return nil, err
-	}
-	headers, err := parseHeaders(opts.headers)
+	to, err := newTarget(cfg, source, base)
 	if err != nil {
 		return nil, err
 	}

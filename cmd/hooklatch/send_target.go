@@ -16,23 +16,33 @@ type target struct {
 	signed *url.URL // what a sender would have been given
 }
 
-// newTarget takes the base URL the user gave, or that of the gateway's listener.
-func newTarget(cfg *config.Config, source, base string) (target, error) {
-	path := "/webhooks/" + source
-	given := base != ""
-	if !given {
-		base = "http://" + reachable(cfg.Gateway.Listen)
-		if cfg.Gateway.TLS != nil {
-			base = "https://" + reachable(cfg.Gateway.Listen)
-		}
+// baseURL reads --url. Nil: it was not given.
+func baseURL(given string) (*url.URL, error) {
+	if given == "" {
+		return nil, nil
 	}
-	called, err := url.Parse(base)
-	if err != nil || called.Host == "" || (called.Scheme != "http" && called.Scheme != "https") {
-		return target{}, misused("--url %q: it must be the base URL of a gateway, like http://127.0.0.1:8080", base)
+	base, err := url.Parse(given)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, misused("--url %q: it must be the base URL of a gateway, like http://127.0.0.1:8080", given)
+	}
+	return base, nil
+}
+
+// newTarget takes the base URL the user gave, or that of the gateway's listener if it is
+// nil.
+func newTarget(cfg *config.Config, source string, base *url.URL) (target, error) {
+	path := "/webhooks/" + source
+	called := base
+	if called == nil {
+		called = &url.URL{Scheme: "http", Host: reachable(cfg.Gateway.Listen)}
+		if cfg.Gateway.TLS != nil {
+			called.Scheme = "https"
+		}
 	}
 	if !strings.HasSuffix(called.Path, path) {
 		called = called.JoinPath(path)
 	}
+	var err error
 	signed := called
 	switch public := cfg.Gateway.PublicURL; {
 	case cfg.Sources[source].PublicURL != "":
