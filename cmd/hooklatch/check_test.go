@@ -129,7 +129,9 @@ routes:
   - {name: named, from: stripe, to: app, forward: {headers: original, allow: [Stripe-Signature]}}
 `), 0o600))
 	_, found := runCheck(t, "--config", path)
-	require.Len(t, found.of("handlers"), 1)
+	left := found.of("handlers")
+	require.Len(t, left, 1+7, "the source, and each route that it takes its events from")
+	require.Contains(t, left[1].Message, path+`:7: routes[0].from: route "swallows" takes no events of source "stripe": handlers: true leaves them to Go handlers`)
 	require.Len(t, found.of("keys"), 1)
 	forwards := found.of("forward")
 	require.Len(t, forwards, 1, "%+v", forwards)

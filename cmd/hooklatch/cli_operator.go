@@ -38,8 +38,10 @@ func systemUser() string {
 
 // order is what a command has done to one thing, by a person's word.
 type order struct {
-	action  ledger.Action
-	done    string // what the thing is then
+	action ledger.Action
+	done   string // what the thing is then
+	// tell says what the thing is then where that depends on more than the order.
+	tell    func(ctx context.Context, o *outbox.Outbox, target string) (string, error)
 	do      func(*outbox.Outbox, context.Context, string, ledger.Operator) error
 	unknown func(target string) error // when there is no such thing
 }
@@ -59,9 +61,15 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target
 	if err != nil {
 		return err
 	}
-	if c.asJSON {
-		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: what.done})
+	done := what.done
+	if what.tell != nil {
+		if done, err = what.tell(ctx, o, target); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", target, what.done)
+	if c.asJSON {
+		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: done})
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", target, done)
 	return err
 }

@@ -19,13 +19,13 @@ import (
 func (c *cli) newDestinations() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destinations",
-		Short: "List, pause, resume and retire destinations",
+		Short: "List, pause, resume, probe and retire destinations",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
 	cmd.AddCommand(c.newDestinationsList(), c.newDestinationsPause(), c.newDestinationsResume(),
-		c.newDestinationsRetire())
+		c.newDestinationsProbe(), c.newDestinationsRetire())
 	return cmd
 }
 
@@ -135,14 +135,66 @@ func (c *cli) newDestinationsResume() *cobra.Command {
 		Use:   "resume NAME",
 		Short: "End the pause of a destination",
 		Long: `End the pause of a destination. If its circuit breaker is open, its effects still
-wait until a probe succeeds.`,
+wait until a probe succeeds, and the command says so.`,
 	})
 }
 
+func (c *cli) newDestinationsProbe() *cobra.Command {
+	probe := order{action: fleet.ActionProbe, unknown: c.noSuchDestination, tell: c.howProbed}
+	probe.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
+		return o.Fleet().ProbeNow(ctx, name, by)
+	}
+	return c.newDestinationsOrder(probe, &cobra.Command{
+		Use:   "probe NAME",
+		Short: "Attempt the oldest due effect although the breaker is open",
+		Long: `Attempt the oldest due effect of a destination although its circuit breaker is open,
+with its own key and body, instead of waiting for the time of the next probe. If
+the receiver answers, all others go out again; if not, they wait for the next
+probe. A worker begins it within ten seconds, if an effect is due.`,
+	})
+}
+
+// howProbed says what comes of the order to probe a destination.
+func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, name string) (string, error) {
+	d, err := destinationNamed(ctx, o, name)
+	switch {
+	case err != nil:
+		return "", err
+	case d.OperatorPaused:
+		return fmt.Sprintf("not probed: it is paused by %s; run: %s destinations resume %s", d.PausedBy, c.name, name), nil
+	case d.Breaker == fleet.BreakerClosed:
+		return "not probed: its breaker is closed, so its effects go out", nil
+	case d.Breaker == fleet.BreakerHalfOpen:
+		return "being probed", nil
+	case d.ServedBy == 0:
+		return "due for a probe: but no running process has it", nil
+	}
+	return "due for a probe: a worker begins it within ten seconds, if an effect is due", nil
+}
+
+// howResumed says what still holds a destination that is not paused any more.
+func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, name string) (string, error) {
+	d, err := destinationNamed(ctx, o, name)
+	if err != nil || d.Breaker == fleet.BreakerClosed {
+		return "resumed", err
+	}
+	return fmt.Sprintf("resumed, and its effects wait: %s; run: %s destinations probe %s", whyPaused(d), c.name, name), nil
+}
+
+func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet.DestinationState, error) {
+	all, err := o.Fleet().Destinations(ctx)
+	for _, d := range all {
+		if d.Name == name {
+			return d, err
+		}
+	}
+	return fleet.DestinationState{}, err
+}
+
 func (c *cli) setPaused(paused bool) order {
-	o := order{action: ledger.ActionResumeDestination, done: "resumed", unknown: c.noSuchDestination}
+	o := order{action: ledger.ActionResumeDestination, tell: c.howResumed, unknown: c.noSuchDestination}
 	if paused {
-		o.action, o.done = ledger.ActionPauseDestination, "paused"
+		o.action, o.done, o.tell = ledger.ActionPauseDestination, "paused", nil
 	}
 	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
 		return o.Fleet().SetPaused(ctx, name, paused, by)

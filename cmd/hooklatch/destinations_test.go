@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, "app is paused\n", must(t, s.args("destinations", "pause", "app", "--reason", "they move house")...))
 	require.Regexp(t, `(?m)^app +http +dst_app +paused +closed +0 +0 +1 worker +paused by \S+ at .*: they move house$`, must(t, s.args("destinations", "list")...))
 
-	o, err := outbox.New(outbox.Options{Pool: s.pool})
+	o, err := outbox.New(outbox.Options{Pool: s.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, o.Fleet().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
 	require.Regexp(t, `(?m)^app .* paused +open +0 +0 +1 worker +paused by .*; breaker open since .*: 10 attempts in a row failed \(next probe .*\)$`, must(t, s.args("destinations", "list")...))
@@ -68,16 +69,41 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, parked.Transitions[1].To)
 	require.Zero(t, parked.Attempt)
 
+	require.Regexp(t, `^app is not probed: it is paused by \S+; run: hooklatch destinations resume app$`, strings.TrimSpace(must(t, s.args("destinations", "probe", "app")...)))
 	require.Equal(t, "app is resumed\n", must(t, s.args("destinations", "resume", "app")...))
 	s.waitDone(t, "stripe", "evt_2")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "park", "hl_none")...))
 	require.Contains(t, c.stderr.String(), "there is no effect with the key hl_none")
-	for _, verb := range []string{"pause", "resume"} {
+	for _, verb := range []string{"pause", "resume", "probe"} {
 		c = command{}
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", verb, "nobody")...))
 		require.Contains(t, c.stderr.String(), "there is no destination nobody; see them with: hooklatch destinations list")
 	}
+}
+
+// Whoever resumes a destination whose breaker is open is told that nothing goes out, and
+// the command that is printed has it probed.
+func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	require.Equal(t, "app is not probed: its breaker is closed, so its effects go out\n", must(t, s.args("destinations", "probe", "app")...))
+	o, err := outbox.New(outbox.Options{Pool: s.pool, AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, o.Fleet().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
+	must(t, s.args("send", "stripe", "--id", "evt_1")...)
+	require.Eventually(t, func() bool {
+		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`)
+	}, patience, tick)
+
+	require.Regexp(t, `^app is resumed, and its effects wait: breaker open since .*: 10 attempts in a row failed \(next probe .*\); run: hooklatch destinations probe app$`,
+		strings.TrimSpace(must(t, s.args("destinations", "resume", "app")...)))
+	_, found := runCheck(t, s.args()...)
+	require.Regexp(t, `To probe at once, run: hooklatch destinations probe app$`, found.of("breaker")[0].Fix)
+	require.Equal(t, "app is due for a probe: a worker begins it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
+	s.waitDone(t, "stripe", "evt_1")
+	require.Equal(t, "app is not probed: its breaker is closed, so its effects go out\n", must(t, s.args("destinations", "probe", "app")...))
+	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))
 }
 
 // A destination that is gone from the configuration is shown as such, found by

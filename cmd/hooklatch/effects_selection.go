@@ -33,7 +33,7 @@ func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
 	flags.StringVar(&f.until, "until", "", "select those made before this `time`")
 	flags.StringVar(&f.when, "when", "", "select those for whose event this CEL `expression` is true, as in a route")
 	flags.StringVar(&f.asOf, "as-of", "", "leave out what was made or came to its state after this `time`, as a preview prints it (default now)")
-	flags.BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; needs --reason")
+	flags.BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; with --yes it needs --reason")
 	f.runFlags.register(cmd, "effects")
 }
 
@@ -67,7 +67,7 @@ func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Ti
 	if err := checkRate(f.rate, "effects"); err != nil {
 		return s, err
 	}
-	if f.inDoubt && strings.TrimSpace(by.Reason) == "" {
+	if f.inDoubt && f.yes && strings.TrimSpace(by.Reason) == "" {
 		return s, misused("--in-doubt takes effects that may have been applied already: say why with --reason")
 	}
 	var err error
@@ -104,6 +104,9 @@ func commandFor(cmd *cobra.Command, s ledger.EffectSelection) string {
 			flag(f.Name, f.Value.String())
 		}
 	})
+	if s.InDoubt && !cmd.Flags().Changed("reason") {
+		flag("reason", "WHY")
+	}
 	for _, name := range []string{"since", "until", "as-of"} {
 		if at := still[name]; !at.IsZero() {
 			flag(name, at.UTC().Format(time.RFC3339Nano))

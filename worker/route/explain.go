@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -24,10 +25,23 @@ func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	explained := make([]Explanation, 0, len(t.routes))
 	for _, r := range t.routes {
 		x := Explanation{Route: r.Name, Destination: r.To}
-		x.Wants, x.Why = r.explain(scope)
+		if x.Wants, x.Why = r.explain(scope); x.Wants {
+			x.Wants, x.Why = t.allows(e, x.Why)
+		}
 		explained = append(explained, x)
 	}
 	return explained
+}
+
+// allows says of an event that a route wants whether it may have it.
+func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
+	switch {
+	case !e.ErasedAt.IsZero():
+		return false, "the event is erased, and is never dispatched again"
+	case slices.Contains(t.handled, string(e.Source)):
+		return false, fmt.Sprintf("Go handlers take the events of %s: it has handlers: true", e.Source)
+	}
+	return true, why
 }
 
 func (r *compiledRoute) explain(scope *eventScope) (wants bool, why string) {

@@ -49,7 +49,7 @@ func Routes(cfg *config.Config) (*route.Table, error) {
 		return nil, err
 	}
 	return route.Compile(route.Options{
-		Routes: routesOf(cfg), Targets: made.targets(), ConfigHash: cfg.Hash(), MaxBody: cfg.MaxBodyOf,
+		Routes: routesOf(cfg), Targets: made.targets(), ConfigHash: cfg.Hash(), MaxBody: cfg.MaxBodyOf, LeftToHandlers: leftToHandlers(cfg),
 	})
 }
 

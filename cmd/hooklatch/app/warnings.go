@@ -30,7 +30,7 @@ type Warning struct {
 // connection that is used; zero is that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
+		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
 		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 	)
 }
@@ -105,6 +105,32 @@ func routeWarnings(cfg *config.Config) []Warning {
 		}
 	}
 	return warnings
+}
+
+// handlerWarnings are for routes from which handlers: true takes the events of a source.
+func handlerWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range leftToHandlers(cfg) {
+		for i, r := range cfg.Routes {
+			if !slices.Contains(r.From, name) && !slices.Contains(r.From, route.EverySource) {
+				continue
+			}
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].from", fmt.Sprintf("route %q takes no events of source %q: handlers: true leaves them to Go handlers", r.Name, name))
+			warnings = append(warnings, Warning{
+				"handlers", problem.Error(),
+				fmt.Sprintf("give the route to the program with the handlers, as worker.Options.Routes; or remove handlers: true of %s; or name the other sources in from", name),
+			})
+		}
+	}
+	return warnings
+}
+
+// leftToHandlers are the sources whose events no route of this program gets.
+func leftToHandlers(cfg *config.Config) []string {
+	names := slices.Collect(maps.Keys(cfg.Sources))
+	names = slices.DeleteFunc(names, func(name string) bool { return !cfg.Sources[name].Handlers })
+	slices.Sort(names)
+	return names
 }
 
 // forwardWarnings are for routes that may rely on all headers being forwarded,

@@ -91,11 +91,11 @@ func TestWarnsOfASearchPathThatStatementsNoLongerUse(t *testing.T) {
 func TestWarnsOfSigningInOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	for text, warned := range map[string]bool{
-		"admin: {token: canary-token, console_url: http://ops.example.com}":  true,
-		"admin: {token: canary-token, console_url: https://ops.example.com}": false,
-		"admin: {token: canary-token, console_url: http://localhost:8081}":   false,
-		"admin: {token: canary-token, listen: 0.0.0.0:8081}":                 false, // nobody says how it is reached
-		"admin: {console_url: http://ops.example.com}":                       false,
+		"admin: {token: canary-token-0123456789, console_url: http://ops.example.com}":  true,
+		"admin: {token: canary-token-0123456789, console_url: https://ops.example.com}": false,
+		"admin: {token: canary-token-0123456789, console_url: http://localhost:8081}":   false,
+		"admin: {token: canary-token-0123456789, listen: 0.0.0.0:8081}":                 false, // nobody says how it is reached
+		"admin: {console_url: http://ops.example.com}":                                  false,
 	} {
 		got := about("console", Warnings(parse(t, text), secret.Value{}))
 		require.Equal(t, warned, len(got) == 1, "%s: %v", text, got)

@@ -2,7 +2,6 @@ package crashtest
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -26,13 +25,13 @@ routes:
 // Effects in our own Postgres hold a connection for as long as they run. One
 // process accepts and performs, and accepting must not wait for them.
 //
-// Every test run makes one short round and bounds what nobody can miss;
-// HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
+// Every test run makes one short round, in which an accept that waits for the statements
+// is never answered; HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
 func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	t.Parallel()
 	const effects = 40
-	rounds, seconds, long := 1, 2, os.Getenv("HOOKLATCH_LONG") != ""
-	if long {
+	rounds, seconds := 1, 2
+	if long() {
 		rounds, seconds = 3, 5
 	}
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -52,19 +51,17 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 		}
 		// The server tells how many statements run; the ledger learns of them
 		// when their transactions end.
-		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, 20*time.Second, 5*time.Millisecond, "not all effects run at once")
+		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run at once")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
 		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")
 		require.NoError(t, lock.Rollback(t.Context()))
 		require.Eventually(t, func() bool {
 			return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects*(round+1)
-		}, time.Minute, 20*time.Millisecond, "the effects are not done")
+		}, patience, 20*time.Millisecond, "the effects are not done")
 	}
 	t.Logf("p99 of accepting, medians of %d: quiet %s, beside %d statements %s", rounds, median(quiet), effects, median(busy))
-	if long {
+	if long() {
 		require.LessOrEqual(t, median(busy), max(3*median(quiet), 100*time.Millisecond))
-	} else {
-		require.Less(t, median(busy), time.Second)
 	}
 }
 

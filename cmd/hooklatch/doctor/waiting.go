@@ -34,6 +34,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 	w.worker()
 	w.setAside()
 	w.failedEvents()
+	w.refused()
 	w.destinations()
 	w.abandoned(name)
 	w.events()

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/alert"
@@ -36,16 +37,31 @@ func (w *waiting) span(first, last *time.Time) string {
 // setAside finds effects that only a person sets going again.
 func (w *waiting) setAside() {
 	var destination, state, why string
-	var count, inDoubt int64
+	var count, inDoubt, unrendered int64
 	var since, latest *time.Time
-	w.ask(w.sql.Effects, []any{&destination, &state, &count, &inDoubt, &since, &latest, &why}, func() {
+	var sources []string
+	var sinces []time.Time
+	w.ask(w.sql.Effects, []any{&destination, &state, &count, &inDoubt, &unrendered, &since, &latest, &why, &sources, &sinces}, func() {
 		message := fmt.Sprintf("to %q: %s %s, %s%s", destination, several(count, "effect"), came(state, count), w.span(since, latest), because(why))
 		if inDoubt > 0 {
 			message += fmt.Sprintf("\n%d of them may have been applied already", inDoubt)
 		}
-		w.add("effects_"+state, count, orZero(since), message, fmt.Sprintf(
-			"see `hooklatch effects list --state %[1]s --destination %[2]s`, then run: hooklatch effects retry --state %[1]s --destination %[2]s; or cancel them",
-			state, destination))
+		if unrendered > 0 {
+			message += fmt.Sprintf("\nthe requests of %d of them could not be rendered", unrendered)
+		}
+		selected := fmt.Sprintf("--state %s --destination %s", state, destination)
+		var commands []string
+		if count > inDoubt+unrendered {
+			commands = append(commands, "hooklatch effects retry "+selected)
+		}
+		if inDoubt > 0 {
+			commands = append(commands, "hooklatch effects retry "+selected+" --in-doubt")
+		}
+		for i, source := range sources { // what succeeded stays as it is
+			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
+		}
+		w.add("effects_"+state, count, orZero(since), message,
+			fmt.Sprintf("see `hooklatch effects list %s`, repair the cause, then run: %s; or cancel them", selected, strings.Join(commands, "; ")))
 	})
 }
 
@@ -59,6 +75,33 @@ func (w *waiting) failedEvents() {
 			source, several(count, "event"), w.span(since, latest), because(why)),
 			"repair the cause, then run: hooklatch events replay --state failed --source "+source)
 	})
+}
+
+// refused finds deliveries of known senders that were refused, as under a wrong secret.
+func (w *waiting) refused() {
+	var source, reason string
+	var count int64
+	var since, latest *time.Time
+	var noneAccepted bool
+	w.ask(w.sql.Refused, []any{&source, &count, &since, &latest, &reason, &noneAccepted}, func() {
+		are, though := "are", ""
+		if count == 1 {
+			are = "is"
+		}
+		if noneAccepted {
+			though = "; none was accepted since"
+		}
+		w.add("quarantine", count, orZero(since), fmt.Sprintf("of %q: %s from addresses of its sender %s in quarantine, refused for %s, %s%s",
+			source, deliveries(count), are, reason, w.span(since, latest), though),
+			fmt.Sprintf("compare the secret with the one at the provider, then run: hooklatch quarantine retry --source %[1]s; what is not wanted: hooklatch quarantine drop --source %[1]s", source))
+	})
+}
+
+func deliveries(n int64) string {
+	if n == 1 {
+		return "1 delivery"
+	}
+	return fmt.Sprintf("%d deliveries", n)
 }
 
 // events finds events that wait for their dispatch.
@@ -120,8 +163,8 @@ func (w *waiting) destinations() {
 		}
 		if broken {
 			w.add("breaker", count, orZero(openedAt), fmt.Sprintf("the breaker of %q is open %s%s%s", name, w.since(orZero(openedAt)), because(breakerReason), behind),
-				fmt.Sprintf("repair the receiver; the next probe is at %s, and one that succeeds closes it. See `hooklatch destinations list`",
-					orZero(probeAt).UTC().Format(timeLayout)))
+				fmt.Sprintf("repair the receiver; the next probe is at %s, and one that succeeds closes it. To probe at once, run: hooklatch destinations probe %s",
+					orZero(probeAt).UTC().Format(timeLayout), name))
 		}
 		if paused || broken || late == 0 {
 			return
