@@ -30,6 +30,8 @@ const (
 	ReplayUnrecorded         Bug = "replay_unrecorded"
 	ProbePassesPause         Bug = "probe_passes_pause"
 	CacheFilledBeforeCommit  Bug = "cache_filled_before_commit"
+	OldProcessDecides        Bug = "old_process_decides"
+	WindowOfADuplicate       Bug = "window_of_a_duplicate"
 	RetentionBelowWindow     Bug = "retention_below_window"
 
 	// NothingReconciled is here only: it shows that the search for what does not end
@@ -68,6 +70,8 @@ func PlantedBugs() []Planted {
 		{Bug: OrderLockDropped, What: "a claim looks whose turn it is without a lock of the order", Breaks: OrderKept, In: anOrder},
 		{Bug: ReplayUnrecorded, What: "a replay leaves no row behind", Breaks: I11, In: callsAtLeastOnce},
 		{Bug: ProbePassesPause, What: "a probe passes an operator's pause as it passes a breaker", Breaks: PauseKept, In: aBreaker},
+		{Bug: OldProcessDecides, What: "a process with an older configuration plans what the newest one would plan", Breaks: NewestDecides, In: twoConfigurations},
+		{Bug: WindowOfADuplicate, What: "a duplicate opens the window of a body that is not stored", Breaks: I1, In: byContent},
 		{Bug: CacheFilledBeforeCommit, What: "a gateway knows an event again before it is committed", WhyNot: "what a gateway remembers only " +
 			"spares it a question to the database: an answer before the COMMIT is ack_before_commit, which the model has"},
 		{Bug: RetentionBelowWindow, What: "events are forgotten while their senders may still deliver them again", WhyNot: "nothing in the model grows " +

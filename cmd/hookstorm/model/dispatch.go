@@ -15,19 +15,24 @@ func (m *machine) dispatching(s *State, w int) {
 			n.Workers[w].At, n.Workers[w].Plan = workerPlanned, n.Events[e].Generation
 		})
 	case workerPlanned:
+		if m.isLeft(s, w) {
+			m.transaction(s, actor, "dispatch", "leaves the event to the newest configuration and commits nothing",
+				func(*State) {}, func(n *State) { n.Workers[w].ends(true) })
+			return
+		}
 		does := "passes the fence and commits the effect with its job"
 		if !event.isOpenFor(s.Workers[w].Plan) {
 			does = "does not pass the fence and commits nothing"
 		}
 		m.transaction(s, actor, "dispatch", does,
-			func(n *State) { m.dispatch(n, e, s.Workers[w].Plan) },
+			func(n *State) { m.dispatch(n, w, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
 		if event.isOpenFor(s.Workers[w].Plan) {
 			// A run that is not its job's first leaves it to River, and one that somebody
 			// else has locked: the case above.
 			m.transaction(s, actor, "dispatch", does+", and ends its own", func(n *State) {
 				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
-				m.dispatch(n, e, n.Workers[w].Plan)
+				m.dispatch(n, w, e, n.Workers[w].Plan)
 				if passes {
 					n.endRunning(w)
 				}
@@ -62,7 +67,7 @@ func (m *machine) bearing(s *State, w int) {
 	}
 	const does = "passes the fence and commits the effect, claimed by itself, with its job in reserve"
 	bear := func(n *State) {
-		m.dispatch(n, e, n.Workers[w].Plan)
+		m.dispatch(n, w, e, n.Workers[w].Plan)
 		m.grant(n, w, f, false)
 	}
 	unsure := func(n *State) { goesOn(n, workerUnsure) }
@@ -81,10 +86,13 @@ func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Ge
 
 // dispatch is T2 in the database: the fence, what handlers write, the effect and its
 // job. A key that is used already has its effect (I4).
-func (m *machine) dispatch(n *State, e int, plan uint8) {
+func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
 	if !row.isOpenFor(plan) && m.bug != DispatchWithoutFence {
 		return
+	}
+	if n.Configured[w] < n.Newest {
+		n.Broken = NewestDecides
 	}
 	row.Outcome = dispatched
 	row.Dispatched++

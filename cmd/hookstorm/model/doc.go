@@ -14,6 +14,8 @@
 // [Step] leads from one to the next. What each actor does stands in a file of its own:
 //
 //	gateway.go      T1: verify, accept, answer
+//	content.go      T1 where what repeats a body is a duplicate
+//	deploy.go       processes with a newer configuration
 //	dispatch.go     T2: plan, fence, effects, and those that begin with their first attempt
 //	attempt.go      T3: claim, call, settle, and taking a claim back
 //	ledger.go       what claim, settle and people's orders do to the row of an effect

@@ -6,6 +6,7 @@ func (m *machine) gateway(s *State, i int) {
 	actor, e := gatewayOf(i), m.eventOf(i)
 	switch s.Sends[i].At {
 	case sendWaits:
+		m.cameBefore(s, actor, i)
 		m.step(s, actor, free, "gateway.body_read gateway.verified", "reads the delivery and finds its signature valid", func(n *State) {
 			n.Sends[i].At = sendVerified
 			n.Events[e].Sent = true
@@ -36,6 +37,10 @@ func (m *machine) gateway(s *State, i int) {
 func (m *machine) accepting(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }
+	if m.Contents {
+		m.acceptingByContent(s, actor, i)
+		return
+	}
 	switch m.bug {
 	case AckBeforeCommit:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendEarly })

@@ -21,9 +21,12 @@ type State struct {
 	Destination Destination
 	Operator    Operator
 	Left        Budget
-	Routes      uint8     // the version of the configured routes
-	Broken      Invariant // what the last step broke that a state alone does not show
-	JobsLost    bool      // a person or River took a live job away
+	Configured  [workers]uint8 // the configuration of each worker, from 0
+	Newest      uint8          // the newest that was announced
+	Window      uint8          // whose body is open to no other event: of the event before this number; 0: of none
+	Routes      uint8          // the version of the configured routes
+	Broken      Invariant      // what the last step broke that a state alone does not show
+	JobsLost    bool           // a person or River took a live job away
 }
 
 // Budget is what may still happen that need not.
@@ -67,6 +70,7 @@ type Event struct {
 	Replays          uint8 // rows of event_replays
 	Stored           bool  // its delivery is there, byte for byte
 	Flushed          bool  // its COMMIT is on disk
+	Body             uint8 // in a world by content: see ofSends
 
 	Sent       bool  // history: a valid delivery of it was verified
 	Dispatched uint8 // history: how often in this generation; more than once is too often

@@ -11,9 +11,11 @@ func (w World) canonical(s *State) {
 		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
 	}
 	one, other := s.Workers[0].rank(), s.Workers[1].rank()
+	one, other = one|uint64(s.Configured[0])<<8, other|uint64(s.Configured[1])<<8 // a rank has nothing there
 	if one < other || one == other && s.holdings(1) <= s.holdings(2) {
 		return
 	}
+	s.Configured[0], s.Configured[1] = s.Configured[1], s.Configured[0]
 	s.Workers[0], s.Workers[1] = s.Workers[1], s.Workers[0]
 	for f := range s.Effects {
 		row := &s.Effects[f]

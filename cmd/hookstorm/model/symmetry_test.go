@@ -36,6 +36,7 @@ func (w World) twin(s State) State {
 		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
 	}
 	s.Workers[0], s.Workers[1] = s.Workers[1], s.Workers[0]
+	s.Configured[0], s.Configured[1] = s.Configured[1], s.Configured[0]
 	for f := range s.Effects {
 		s.Effects[f].ClaimedBy = exchanged[s.Effects[f].ClaimedBy]
 		s.Effects[f].Open = s.Effects[f].Open.exchanged()

@@ -6,6 +6,7 @@ func (m *machine) river(s *State) {
 	for w := range workers {
 		switch s.Workers[w].At {
 		case workerIdle:
+			m.deploying(s, w)
 			m.fetching(s, w)
 			m.probing(s, w)
 		case workerEnding:
@@ -26,7 +27,7 @@ func (m *machine) river(s *State) {
 func (m *machine) fetching(s *State, w int) {
 	for job := range uint8(jobs) {
 		for row := range uint8(rows) {
-			if s.Jobs[job][row] == waiting && m.hasWork(s, job) {
+			if s.Jobs[job][row] == waiting && m.hasWork(s, job) && !(isDispatch(job) && m.isLeft(s, w)) {
 				m.step(s, workerOf(w), free, "river.job_fetched", "is given a job: "+jobNames[job], func(n *State) {
 					n.Jobs[job][row] = running
 					n.Workers[w] = Worker{At: workerFetched, Job: job, Row: row}

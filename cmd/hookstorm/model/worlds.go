@@ -10,6 +10,8 @@ type World struct {
 	Late       bool  // the request is rendered at the first attempt
 	Statement  bool  // effects are statements in this Postgres
 	Breaker    bool  // the destination has a breaker
+	Deploys    bool  // workers start again with a newer configuration, one after the other
+	Contents   bool  // what repeats a stored body is a duplicate
 	Attempts   uint8 // of an effect before it is given up
 	Budget     Budget
 }
@@ -19,6 +21,9 @@ const (
 	callsAtMostOnce  = "calls, at_most_once"
 	anOrder          = "an order"
 	aBreaker         = "a breaker"
+
+	twoConfigurations = "two configurations"
+	byContent         = "events by content"
 )
 
 // Worlds are those that Explore visits. The first two are the bound that the promise is
@@ -35,6 +40,8 @@ func Worlds() []World {
 		{Name: "statements", Attempts: 2, Statement: true, Budget: Budget{Crashes: 1, Faults: 1, Replays: 1}},
 		{Name: anOrder, Attempts: 2, TwoEvents: true, Ordered: true, Budget: Budget{Crashes: 1, Faults: 1, Orders: 1}},
 		{Name: aBreaker, Attempts: 2, Breaker: true, Budget: Budget{Crashes: 1, Faults: 2, Pauses: 1}},
+		{Name: twoConfigurations, Attempts: 2, Deploys: true, Budget: Budget{Crashes: 1, Faults: 1, Replays: 1}},
+		{Name: byContent, Attempts: 2, TwoEvents: true, Contents: true, Budget: Budget{Crashes: 1, Faults: 1}},
 	}
 }
 
@@ -52,6 +59,8 @@ func Smaller() []World {
 		{Faults: 1, Replays: 1},
 		{Orders: 1},
 		{Faults: 2, Pauses: 1},
+		{Crashes: 1, Faults: 1},
+		{Faults: 1},
 	} {
 		worlds[i].Budget = budget
 	}

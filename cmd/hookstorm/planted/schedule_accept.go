@@ -260,3 +260,25 @@ func (s *stage) comesAgain(ctx context.Context, to *process, e event) (early boo
 	}
 	return early, errors.Join(err, <-first)
 }
+
+func windowOfADuplicate(ctx context.Context, s *stage) error {
+	serve, err := s.start(ctx, "serve")
+	if err != nil {
+		return err
+	}
+	for i, one := range []struct{ id, body string }{{"first", `{"said":"one"}`}, {"first", `{"said":"two"}`}, {"second", `{"said":"two"}`}} {
+		e, err := newEvent("repeats", one.id)
+		if err != nil {
+			return err
+		}
+		e.body = []byte(one.body)
+		said, err := s.deliver(ctx, serve, e, 1+i%2)
+		if err != nil {
+			return err
+		}
+		if !said.acknowledged {
+			return fmt.Errorf("%s did not acknowledge %s\n%s", serve.Name(), one.id, serve.LastLines())
+		}
+	}
+	return nil
+}

@@ -1,6 +1,10 @@
 package planted
 
-import "context"
+import (
+	"context"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
 
 func dispatchWithoutFence(ctx context.Context, s *stage) error {
 	gateway, err := s.start(ctx, "gateway")
@@ -62,4 +66,31 @@ func replayUnrecorded(ctx context.Context, s *stage) error {
 		return err
 	}
 	return s.replay(ctx, serve, "github", "replayed")
+}
+
+func oldProcessDecides(ctx context.Context, s *stage) error {
+	gateway, err := s.start(ctx, "gateway")
+	if err != nil {
+		return err
+	}
+	if _, err := s.start(ctx, "worker"); err != nil {
+		return err
+	}
+	deployed, err := s.deploy(ctx, scenario.Deployment{}.Next(scenario.RouteAdded))
+	if err != nil {
+		return err
+	}
+	if err := deployed.Pause(); err != nil {
+		return err
+	}
+	if err := s.acknowledge(ctx, gateway, scenario.Moving, "moved"); err != nil {
+		return err
+	}
+	if err := s.sees(ctx, "the old worker has dispatched the event, or left it to the new one", `
+		SELECT FROM hooklatch.processed_events WHERE outcome = 'dispatched'
+		UNION ALL
+		SELECT FROM hooklatch.river_job WHERE kind = 'dispatch' AND state IN ('scheduled', 'retryable')`); err != nil {
+		return err
+	}
+	return deployed.Continue()
 }

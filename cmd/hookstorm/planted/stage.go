@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
@@ -43,6 +44,7 @@ type stage struct {
 	pool      *pgxpool.Pool
 	proxy     *pgproxy.Proxy // nil until somebody wants it
 	processes []*process
+	deployed  scenario.Deployment // what the next process is configured with
 
 	mu    sync.Mutex
 	calls []history.Record // of receivers, as they began and ended
@@ -128,6 +130,25 @@ func (s *stage) start(ctx context.Context, command string, rules ...string) (*pr
 	return p, err
 }
 
+// deploy starts a worker of the next deployment beside those that run, and waits until its
+// configuration is certainly the newest.
+func (s *stage) deploy(ctx context.Context, next scenario.Deployment) (*process, error) {
+	s.deployed = next
+	deployed := s.history.Begin(history.Record{Who: "planted", Op: history.OpDeploy, Deploy: &history.Deploy{
+		Number: next.Number, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
+	}})
+	p, err := s.start(ctx, "worker")
+	if err != nil {
+		return nil, err
+	}
+	deployed.End(history.OK, "", nil)
+	var now time.Time
+	if err := s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return nil, err
+	}
+	return p, s.sees(ctx, "no clock can be so far behind", `SELECT WHERE clock_timestamp() > $1`, now.Add(time.Second))
+}
+
 // startToStop starts a process that stops itself at a place, perhaps before it is
 // ready.
 func (s *stage) startToStop(ctx context.Context, command, place string) (*process, error) {
@@ -169,7 +190,7 @@ func (s *stage) startBehindProxy(ctx context.Context, command string) (*process,
 
 // launch starts a process on a database.
 func (s *stage) launch(ctx context.Context, url, command string, rules ...string) (*process, error) {
-	free, err := programs.FreeAddresses(2)
+	free, err := freeport.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +199,7 @@ func (s *stage) launch(ctx context.Context, url, command string, rules ...string
 	config, err := programs.NewConfiguration(filepath.Join(s.dir, name+".yaml"), scenario.Settings{
 		DatabaseURL: secret.New(url), GatewayListen: free[0], AdminListen: free[1],
 		ReceiverURL: s.receivers.URL(), MailHost: mail.Addr().String(), MailPort: int(mail.Port()),
+		Deployment: s.deployed,
 	})
 	if err != nil {
 		return nil, err

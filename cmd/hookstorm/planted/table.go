@@ -60,6 +60,10 @@ func accepting() []Case {
 			Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: cacheFilledBeforeCommit,
 			Schedule: "an event comes again while its COMMIT is late; the gateway is killed as soon as that is answered",
 		},
+		{
+			Bug: bugs.WindowOfADuplicate, Rules: []checker.Rule{"I1"}, run: windowOfADuplicate,
+			Schedule: "an event comes again with another body, and then a new event with that body",
+		},
 	}
 }
 
@@ -76,6 +80,10 @@ func dispatching() []Case {
 		{
 			Bug: bugs.ReplayUnrecorded, Rules: []checker.Rule{"I11"}, run: replayUnrecorded,
 			Schedule: "a person replays an event that was dispatched",
+		},
+		{
+			Bug: bugs.OldProcessDecides, Rules: []checker.Rule{checker.RuleNewest}, run: oldProcessDecides,
+			Schedule: "a worker with a new route starts beside one without it, and is stopped while an event for the route comes",
 		},
 	}
 }

@@ -45,6 +45,9 @@ func newEvent(source, id string) (event, error) {
 		e.header, e.body = r.Header, r.Body
 	case scenario.Account, scenario.Batch:
 		e.body = fmt.Appendf(nil, `{"id":%q,"type":"account.updated","account":"acc_1","version":1,"occurred_at":%q}`, id, now.Format(time.RFC3339Nano))
+	case scenario.Repeat:
+		e.header.Set("X-Id", id)
+		e.body = []byte(`{"said":"one"}`)
 	case scenario.Poison:
 		e.header.Set("X-Id", id)
 		e.body = []byte("\x00 the same in all")

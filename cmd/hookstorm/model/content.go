@@ -1,0 +1,55 @@
+package model
+
+// The bodies in a world by content: of both sends, and of a delivery of event 1 before
+// them.
+const (
+	ofSends uint8 = iota + 1
+	ofBefore
+)
+
+// isStored tells whether a body is stored with any event.
+func (s *State) isStored(body uint8) bool {
+	for _, event := range s.Events {
+		if event.Rows > 0 && event.Stored && event.Body == body {
+			return true
+		}
+	}
+	return false
+}
+
+// cameBefore is a delivery of the first event that came before, with another body: what
+// its send brings is a duplicate then, whose body is not stored.
+func (m *machine) cameBefore(s *State, actor Actor, i int) {
+	e := m.eventOf(i)
+	if !m.Contents || e > 0 || s.Events[e].Rows > 0 {
+		return
+	}
+	m.step(s, actor, byPerson, "", "has accepted the event before, with another body", func(n *State) {
+		n.Events[e].Sent = true
+		n.accept(e)
+		n.Events[e].Body = ofBefore
+	})
+}
+
+// acceptingByContent is T1 where what repeats a stored body is a duplicate: an event that
+// is stored opens the window of its body, and nothing else does.
+func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
+	e := m.eventOf(i)
+	does := "commits the event with its job, and opens the window of its body"
+	switch {
+	case s.Events[e].Rows > 0:
+		does = "commits nothing new: it is a duplicate"
+	case s.Window > 0:
+		does = "commits nothing new: its body is that of another event"
+	}
+	m.transaction(s, actor, "accept", does, func(n *State) {
+		switch {
+		case n.Events[e].Rows > 0 && m.bug != WindowOfADuplicate, n.Events[e].Rows == 0 && n.Window > 0:
+		case n.Events[e].Rows > 0:
+			n.Window = uint8(e) + 1 //nolint:gosec // there are two events
+		default:
+			n.accept(e)
+			n.Events[e].Body, n.Window = ofSends, uint8(e)+1 //nolint:gosec // likewise
+		}
+	}, func(n *State) { n.Sends[i].At = sendStored })
+}

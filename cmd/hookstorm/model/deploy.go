@@ -1,0 +1,17 @@
+package model
+
+// deploying starts a worker again with a newer configuration, which it announces before it
+// takes a job. Until all workers have it, both configurations run side by side.
+func (m *machine) deploying(s *State, w int) {
+	if !m.Deploys || s.Configured[w] > 0 {
+		return
+	}
+	m.step(s, workerOf(w), free, "", "starts again with a newer configuration, and announces it", func(n *State) {
+		n.Configured[w], n.Newest = 1, 1
+	})
+}
+
+// isLeft tells whether a worker leaves events to processes with a newer configuration.
+func (m *machine) isLeft(s *State, w int) bool {
+	return s.Configured[w] < s.Newest && m.bug != OldProcessDecides
+}
