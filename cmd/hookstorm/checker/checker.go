@@ -54,6 +54,7 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 var rules = []func(*judge){
 	(*judge).acknowledgedIsStored, // I1
 	(*judge).erasedWasOrdered,     // I1
+	(*judge).windowsOfStored,      // I1
 	(*judge).acceptedOnce,         // I2
 	(*judge).storedWasSigned,      // I3
 	(*judge).effectsAreOnce,       // I4
@@ -69,6 +70,7 @@ var rules = []func(*judge){
 	(*judge).ordersHappened,       // I11
 	(*judge).inOrder,
 	(*judge).newestStands,
+	(*judge).newestDecides,
 	(*judge).pausesHold,
 	(*judge).ledgerIsWhatWasSeen,
 	(*judge).provesSomething,
@@ -82,6 +84,7 @@ type judge struct {
 	opts       Options
 	totals     Totals
 	byKey      map[string]*effect  // by idempotency key
+	contents   map[content]bool    // see storedContents
 	erased     map[string]bool     // deliveries of which an event was erased or redacted
 	ordersOf   map[string][]*order // by target; of a selection: empty
 	violations []Violation

@@ -14,12 +14,14 @@ type facts struct {
 	calls        map[string][]*call               // by the effect's own key, in the order they came
 	enqueues     map[identity.EffectID][]*enqueue // what the application asked for
 	deliveries   []*delivery
+	deployments  []*deployment // in the order they began, the zero one first; empty: none began
 	orders       []*order
 	faults       map[string]int // that fired and were real, by kind
 	bodies       map[string]bodyRow
 	logged       map[instruction]int64 // what the operator log says was done, and how often
 	destinations map[string]destinationRow
 	objects      map[object]objectRow
+	windows      []windowRow
 	books        map[string]int // rows of torture.books, by event id
 	application  map[string]int // rows of torture.orders_of_application, by key
 	rows         map[string]int // of each table

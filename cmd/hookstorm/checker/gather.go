@@ -22,13 +22,14 @@ type gatherer struct {
 	calls      map[int64]*call
 	enqueues   map[int64]*enqueue
 	orders     map[int64]*order
+	deploys    map[int64]*deployment
 }
 
 func gather(records iter.Seq2[history.Record, error]) (*facts, Totals, error) {
 	totals := Totals{Results: make(map[string]map[string]int)}
 	g := gatherer{
 		facts: newFacts(), totals: &totals, deliveries: make(map[int64]*delivery), calls: make(map[int64]*call),
-		enqueues: make(map[int64]*enqueue), orders: make(map[int64]*order),
+		enqueues: make(map[int64]*enqueue), orders: make(map[int64]*order), deploys: make(map[int64]*deployment),
 	}
 	for r, err := range records {
 		if err == nil {
@@ -52,6 +53,8 @@ func (g *gatherer) take(r *history.Record) error {
 		return g.enqueue(r)
 	case history.OpOrder:
 		return g.order(r)
+	case history.OpDeploy:
+		return g.deploy(r)
 	case history.OpTable:
 		g.totals.count("row", r.Table)
 		return g.facts.row(r)

@@ -69,6 +69,9 @@ func (j *judge) linear() {
 	}
 	for ref, e := range j.events {
 		operations, most := j.operations(e)
+		if isByContent(string(ref.Source)) {
+			continue // its answers are also about events of other ids
+		}
 		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && e.row.imported() {
 			continue // what was imported has no acceptance
 		}

@@ -26,16 +26,20 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 // The rows of a snapshot, as far as a rule asks for them.
 type (
 	eventRow struct {
-		Source     string  `json:"source"`
-		EventID    string  `json:"event_id"`
-		AcceptSeq  int64   `json:"accept_seq"`
-		DeliveryID string  `json:"delivery_id"`
-		Item       string  `json:"item"`
-		Outcome    string  `json:"outcome"`
-		Generation int     `json:"generation"`
-		Error      string  `json:"error"`
-		ErasedAt   instant `json:"erased_at"`
-		RedactedAt instant `json:"redacted_at"`
+		Source       string  `json:"source"`
+		EventID      string  `json:"event_id"`
+		AcceptSeq    int64   `json:"accept_seq"`
+		DeliveryID   string  `json:"delivery_id"`
+		Item         string  `json:"item"`
+		Outcome      string  `json:"outcome"`
+		Generation   int     `json:"generation"`
+		Error        string  `json:"error"`
+		AcceptanceID string  `json:"acceptance_id"`
+		PayloadHash  string  `json:"payload_hash"`
+		EventType    string  `json:"event_type"`
+		ProcessedAt  instant `json:"processed_at"`
+		ErasedAt     instant `json:"erased_at"`
+		RedactedAt   instant `json:"redacted_at"`
 	}
 	bodyRow struct {
 		DeliveryID string `json:"delivery_id"`
@@ -103,6 +107,12 @@ type (
 		OccurredAt instant `json:"occurred_at"`
 		AcceptSeq  int64   `json:"accept_seq"`
 		Effect     string  `json:"idempotency_key"`
+	}
+	windowRow struct {
+		Source       string `json:"source"`
+		Hash         string `json:"hash"`
+		EventID      string `json:"event_id"`
+		AcceptanceID string `json:"acceptance_id"`
 	}
 	destinationRow struct {
 		Name           string `json:"name"`
@@ -256,6 +266,12 @@ func (f *facts) smallRow(r *history.Record) error {
 			return err
 		}
 		f.objects[object{row.Scope, row.Key}] = row
+	case tableWindows:
+		var row windowRow
+		if err := json.Unmarshal(r.Columns, &row); err != nil {
+			return err
+		}
+		f.windows = append(f.windows, row)
 	case tableDestinations:
 		var row destinationRow
 		if err := json.Unmarshal(r.Columns, &row); err != nil {

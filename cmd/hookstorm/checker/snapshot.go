@@ -30,6 +30,7 @@ type statements struct {
 	EventReplays               statement.Bound
 	OperatorLog                statement.Bound
 	ObjectVersions             statement.Bound
+	ContentGuards              statement.Bound
 	Destinations               statement.Bound
 	RiverJob                   statement.Bound
 	TortureBooks               statement.Bound
@@ -49,6 +50,7 @@ const (
 	tableReplays      = "event_replays"
 	tableOperatorLog  = "operator_log"
 	tableObjects      = "object_versions"
+	tableWindows      = "content_guards"
 	tableDestinations = "destinations"
 	tableJobs         = "river_job"
 	tableBooks        = "torture.books"
@@ -78,7 +80,7 @@ func Snapshot(ctx context.Context, pool *pgxpool.Pool, name schema.Name, w *hist
 		}{
 			{tableEvents, s.ProcessedEvents}, {tableDeliveries, s.Deliveries}, {tableReplays, s.EventReplays},
 			{tableEffects, s.Effects}, {tableLinks, s.EffectEvents}, {tableAttempts, s.EffectAttempts}, {tableTransitions, s.EffectTransitions},
-			{tableOperatorLog, s.OperatorLog}, {tableObjects, s.ObjectVersions}, {tableDestinations, s.Destinations}, {tableJobs, s.RiverJob},
+			{tableOperatorLog, s.OperatorLog}, {tableObjects, s.ObjectVersions}, {tableWindows, s.ContentGuards}, {tableDestinations, s.Destinations}, {tableJobs, s.RiverJob},
 			{tableBooks, s.TortureBooks}, {tableHandled, s.TortureHandled}, {tableApplication, s.TortureOrdersOfApplication},
 			{tableClock, s.DatabaseClock},
 		} {

@@ -23,7 +23,7 @@ func setup(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	pool := pgtest.New(t, pgtest.MaxConns(20))
 	_, err := pool.Exec(t.Context(), scenario.Tables)
 	require.NoError(t, err)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

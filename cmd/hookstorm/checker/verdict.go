@@ -15,6 +15,7 @@ type Rule string
 const (
 	RuleSequence Rule = "order"   // order_by and latest_by
 	RulePause    Rule = "pause"   // an operator's pause holds
+	RuleNewest   Rule = "newest"  // the newest configuration decides which effects an event has
 	RuleLedger   Rule = "ledger"  // the ledger says what the receivers saw
 	RuleLinear   Rule = "linear"  // the answers about an event agree with one moment at which it was accepted
 	RuleVacuity  Rule = "vacuity" // the run proved too little

@@ -30,6 +30,7 @@ const (
 	OpOrder   Op = "order"   // what a person ordered: Order
 	OpFault   Op = "fault"   // what the nemesis did: Fault
 	OpProcess Op = "process" // a process of ours was started, or ended: Process
+	OpDeploy  Op = "deploy"  // a rolling deployment, until a worker has its configuration: Deploy
 	OpRun     Op = "run"     // what the whole run is: Run
 	OpPhase   Op = "phase"   // the run goes on to another phase: Phase
 	OpTable   Op = "table"   // a row of the snapshot: Table and Columns
@@ -50,6 +51,7 @@ type Record struct {
 	Order    *Order    `json:"order,omitempty"`
 	Fault    *Fault    `json:"fault,omitempty"`
 	Process  *Process  `json:"process,omitempty"`
+	Deploy   *Deploy   `json:"deploy,omitempty"`
 	Run      *Run      `json:"run,omitempty"`
 	Phase    Phase     `json:"phase,omitempty"`
 
@@ -123,6 +125,18 @@ type Process struct {
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false: it ended
 	Ordered bool   `json:"ordered"` // hookstorm started or ended it; false: it ended by itself
+}
+
+// Deploy is a rolling deployment: processes of the configuration before it and of its own
+// run side by side. OK: a worker has announced its configuration.
+type Deploy struct {
+	Number int      `json:"number"` // from 1
+	Change string   `json:"change"` // what it changes
+	Order  string   `json:"order"`  // which processes get it first, and how
+	Source string   `json:"source"` // of the route that comes and goes
+	Route  string   `json:"route"`  // its name; empty: there is none
+	Types  []string `json:"types"`  // of events, that the route takes
+	Late   bool     `json:"late"`   // whether workers have the source late
 }
 
 // Run says what a run is, once, in its first line.

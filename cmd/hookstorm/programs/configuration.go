@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"sync"
@@ -45,6 +46,27 @@ func (c *Configuration) Break() error {
 // Mend makes it what it was before Break.
 func (c *Configuration) Mend() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = false })
+}
+
+// Deploy makes it the configuration of a deployment.
+func (c *Configuration) Deploy(d scenario.Deployment) error {
+	return c.change(func(s *scenario.Settings) { s.Deployment = d })
+}
+
+// Cut writes the file again in place and only so many lines of it, as an editor or a copy
+// does that has not come further yet. Mend completes it.
+func (c *Configuration) Cut(lines int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, err := scenario.File(c.settings)
+	if err != nil {
+		return err
+	}
+	all := bytes.SplitAfter(text, []byte("\n"))
+	if err := os.WriteFile(c.path, bytes.Join(all[:lines%len(all)], nil), 0o600); err != nil {
+		return fmt.Errorf("cut configuration: %w", err)
+	}
+	return nil
 }
 
 // MendFor is Mend for a process that is about to start: one of the previous version

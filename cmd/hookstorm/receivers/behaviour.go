@@ -30,6 +30,7 @@ const (
 	Redirect        Behaviour = "redirect"          // 307 to a path that nobody may call
 	EndlessBody     Behaviour = "endless_body"      // apply it, 200 with a body that does not end
 	HugeHeader      Behaviour = "huge_header"       // apply it, 200 with a header of 512 KiB
+	Switch          Behaviour = "switch"            // apply it, 101, and keep the connection open
 	Random          Behaviour = "random"            // one of those after which an effect goes on
 )
 
@@ -37,7 +38,7 @@ const (
 func Behaviours() []Behaviour {
 	return []Behaviour{
 		OK, Slow, Hang, ResetBefore, ResetAfterApply, HalfAnswer, ErrorBefore, ErrorAfterApply, Busy, Unavailable,
-		Unauthorized, Refused, Gone, Redirect, EndlessBody, HugeHeader, Random,
+		Unauthorized, Refused, Gone, Redirect, EndlessBody, HugeHeader, Switch, Random,
 	}
 }
 
@@ -63,6 +64,7 @@ var mix = []struct {
 	{Unavailable, 2},
 	{EndlessBody, 1},
 	{HugeHeader, 2},
+	{Switch, 2},
 }
 
 // orders are what each destination was told to do.

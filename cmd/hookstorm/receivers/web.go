@@ -111,6 +111,10 @@ func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call
 		c.end(history.Unknown, http.StatusOK, "in a header that nobody takes")
 		w.Header().Set("X-Huge", strings.Repeat("x", hugeHeader))
 		w.WriteHeader(http.StatusOK)
+	case Switch:
+		c.apply()
+		c.end(history.Unknown, http.StatusSwitchingProtocols, "the connection stays open")
+		r.keepOpen(w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	}
 }
 
@@ -143,6 +147,27 @@ func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
 		}
 	}
 	cut(w, "")
+}
+
+// keepOpen answers, and leaves the connection open until the caller closes it, or the
+// receivers stop.
+func (r *Receivers) keepOpen(w http.ResponseWriter, answer string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // it is gone
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ended:
+		case <-r.stopping:
+			_ = conn.Close() // the copy below ends by it
+		}
+	}()
+	_, _ = io.WriteString(conn, answer) // the caller may be gone
+	_, _ = io.Copy(io.Discard, conn)
+	close(ended)
+	reset(conn)
 }
 
 // cut resets the connection, after a last word.

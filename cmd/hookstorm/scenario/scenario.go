@@ -26,6 +26,7 @@ type Source struct {
 	Secret   secret.Value
 	Shape    Shape
 	Handlers bool // its events go to the handlers of the application
+	Content  bool // what repeats a body within the window is a duplicate, whatever its id
 }
 
 // Shape is what the bodies of a source look like.
@@ -36,6 +37,7 @@ const (
 	Sample  Shape = "sample"  // the provider's own sample, with our id in it
 	Account Shape = "account" // {"id", "type", "account", "version", "occurred_at"}: belongs to an account, newer by version
 	Batch   Shape = "batch"   // a list of 1 to 20 such objects: a delivery of many events
+	Repeat  Shape = "repeat"  // {"said"}: the same for two ids, which stand in the header X-Id, signed
 	Poison  Shape = "poison"  // any bytes at all; the id stands in the header X-Id, signed
 )
 
@@ -59,6 +61,11 @@ func Sources() []Source {
 			Options: provider.Options{Header: "X-Signature", IDHeader: "X-Id", Template: "{id}.{body}", Type: provider.Field{Fixed: "poison"}},
 		},
 		{Name: "handled", Provider: "hmac", Options: account, Secret: secret.New("torture_handled_0123456789abcdef"), Shape: Account, Handlers: true},
+		{
+			Name: "repeats", Provider: "hmac", Secret: secret.New("torture_repeats_0123456789abcdef"), Shape: Repeat, Content: true,
+			Options: provider.Options{Header: "X-Signature", IDHeader: "X-Id", Template: "{id}.{body}", Type: provider.Field{Fixed: "repeated"}},
+		},
+		{Name: Late, Provider: "hmac", Options: account, Secret: secret.New("torture_late_0123456789abcdef012"), Shape: Account},
 	}
 }
 
@@ -87,13 +94,15 @@ type Destination struct {
 // that each effect must be applied once.
 func Destinations() []Destination {
 	return []Destination{
-		{Name: "app", Kind: "http", Policy: ledger.AtLeastOnce, Route: "everything", From: []string{"stripe", "github", "slack", "batches", "poison"}},
+		{Name: "app", Kind: "http", Policy: ledger.AtLeastOnce, Route: "everything", From: []string{"stripe", "github", "slack", "batches", "poison", "repeats"}},
 		{Name: "careful", Kind: "http", Policy: ledger.AtMostOnce, Route: "careful", From: []string{"stripe", "orders"}},
 		{Name: "ordered", Kind: "http", Policy: ledger.AtLeastOnce, Route: "ordered", From: []string{"orders"}, OrderBy: "body.account"},
 		{Name: "latest", Kind: "http", Policy: ledger.AtLeastOnce, Route: "latest", From: []string{"orders"}, LatestBy: "body.account"},
 		{Name: "books", Kind: "sql", Policy: ledger.AtLeastOnce, Route: "books", From: []string{"orders", "batches"}},
 		{Name: "mail", Kind: "email", Policy: ledger.AtMostOnce, Route: "mail", From: []string{"slack"}},
+		{Name: "latecomer", Kind: "http", Policy: ledger.AtLeastOnce, Route: "latecomer", From: []string{Late}},
 		{Name: "direct", Kind: "http", Policy: ledger.AtLeastOnce},
+		{Name: Deployed, Kind: "http", Policy: ledger.AtLeastOnce},
 	}
 }
 
@@ -117,6 +126,10 @@ type Settings struct {
 	// Production leaves all times at their defaults. Otherwise they are short, so
 	// that a run sees many leases end.
 	Production bool
+	// Accepts leaves the source Late in, whatever the deployment says: a gateway has it.
+	Accepts bool
+	// Deployment is what the last rolling deployment made of the process.
+	Deployment Deployment
 	// Variation changes what a reload may change and no guarantee rests on.
 	Variation int
 	// Broken makes a file that must be refused.
@@ -174,7 +187,9 @@ var fileText string
 // File returns the configuration of a process.
 func File(s Settings) ([]byte, error) {
 	text, err := template.New("hooklatch.yaml").Funcs(template.FuncMap{
-		"list": func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
+		"list":   func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
+		"has":    func(source string) bool { return source != Late || s.Accepts || s.Deployment.Late },
+		"routed": func(from []string) bool { return s.Deployment.Late || !slices.Contains(from, Late) },
 		"json": func(value any) (string, error) {
 			text, err := json.Marshal(value) // which is YAML too
 			return string(text), err
@@ -190,7 +205,9 @@ func File(s Settings) ([]byte, error) {
 		Sources      []Source
 		Destinations []Destination
 		Statement    string
-	}{s, s.blocks(), Sources(), Destinations(), BookStatement})
+		Moving       string
+		Deployed     string
+	}{s, s.blocks(), Sources(), Destinations(), BookStatement, Moving, Deployed})
 	if err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}

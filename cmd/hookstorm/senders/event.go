@@ -50,6 +50,9 @@ func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 		e.group, e.version, e.body = item.Account, item.Version, encoded(item)
 	case scenario.Batch:
 		e.ids, e.body = s.batch(id, dice, now)
+	case scenario.Repeat:
+		e.header.Set("X-Id", id)
+		e.body = fmt.Appendf(nil, `{"said":"%d of %d"}`, number/2, s.seed)
 	case scenario.Poison:
 		e.header.Set("X-Id", id)
 		e.body = poison(dice)
@@ -94,7 +97,8 @@ func (s *source) item(id string, dice *rand.Rand, now time.Time) item {
 	if now := now.UTC().Truncate(time.Microsecond); now.After(a.occurred) {
 		a.occurred = now
 	}
-	return item{ID: id, Type: "account.updated", Account: name, Version: a.version, OccurredAt: a.occurred}
+	types := scenario.AccountTypes()
+	return item{ID: id, Type: types[dice.IntN(len(types))], Account: name, Version: a.version, OccurredAt: a.occurred}
 }
 
 // batch is a list of new items, with some among them that were in others.

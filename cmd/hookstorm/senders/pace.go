@@ -34,12 +34,14 @@ func (s *Senders) pace(ctx context.Context) {
 
 // begin begins one thing.
 func (s *Senders) begin() {
+	s.beginning.Lock()
+	defer s.beginning.Unlock()
 	dice := s.roll()
 	kind := dice.Float64()
 	switch {
 	case s.duplicatesOnly.Load() || kind < shareAgain:
 		if old := s.past.any(dice); old != nil {
-			s.sending.Go(func() { s.again(old, dice) })
+			s.again(old, dice)
 		}
 	case kind < shareAgain+shareForged:
 		src := s.anySource(dice)
@@ -71,8 +73,13 @@ func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
 	return src.newEvent(s.number.Add(1), dice, time.Now())
 }
 
-// OnlyDuplicates makes senders send events of the past only, or ends that.
-func (s *Senders) OnlyDuplicates(on bool) { s.duplicatesOnly.Store(on) }
+// OnlyDuplicates makes senders send events of the past only, or ends that. What is open
+// when it returns ends as it was begun.
+func (s *Senders) OnlyDuplicates(on bool) {
+	s.beginning.Lock()
+	defer s.beginning.Unlock()
+	s.duplicatesOnly.Store(on)
+}
 
 // Storm sends one new event n times at once, to all gateways, and returns when all
 // deliveries have ended.

@@ -80,19 +80,24 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) outcome {
 	return outcomes[0]
 }
 
-// again sends an event of the past once more, acknowledged or not.
+// again begins to send an event of the past once more, acknowledged or not. Under a new
+// id it is open for as long.
 func (s *Senders) again(e *event, dice *rand.Rand) {
-	attempt := 2 + dice.IntN(3)
+	attempt, opened := 2+dice.IntN(3), int64(0)
 	switch n := dice.IntN(10); {
 	case n < 2:
 		e = e.withOtherBody(dice)
 	case n < 4 && !e.source.retries() && !s.duplicatesOnly.Load():
-		e, attempt = e.underNewID(s.number.Add(1)), 1
+		e, attempt, opened = e.underNewID(s.number.Add(1)), 1, 1
 	case n == 4:
-		s.parallel(e, 2+dice.IntN(6), dice)
+		s.sending.Go(func() { s.parallel(e, 2+dice.IntN(6), dice) })
 		return
 	}
-	s.deliver(s.run, delivery{event: e, attempt: attempt, to: s.anyGateway(dice), by: s.senderOf(e, dice.IntN(2))}, dice)
+	s.open.Add(opened)
+	s.sending.Go(func() {
+		defer s.open.Add(-opened)
+		s.deliver(s.run, delivery{event: e, attempt: attempt, to: s.anyGateway(dice), by: s.senderOf(e, dice.IntN(2))}, dice)
+	})
 }
 
 func (s *Senders) anyGateway(dice *rand.Rand) target { return s.gateways[dice.IntN(len(s.gateways))] }

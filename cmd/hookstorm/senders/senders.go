@@ -19,6 +19,7 @@ type Senders struct {
 	weight   int // of all sources
 	tally    tally
 
+	beginning      sync.Mutex // held while something is begun, which then counts as open
 	duplicatesOnly atomic.Bool
 	number         atomic.Int64 // of the last event
 	open           atomic.Int64 // events that are not acknowledged yet

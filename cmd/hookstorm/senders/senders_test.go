@@ -271,8 +271,7 @@ func TestOnlyDuplicatesBringNothingNew(t *testing.T) {
 	b.Start()
 	b.acked(t, 100)
 	b.OnlyDuplicates(true)
-	// All that is under way ends first, one that begins just now too.
-	b.acked(t, b.Acked()+50)
+	// All that is under way ends first.
 	require.Eventually(t, func() bool { return b.Open() == 0 }, enough, 5*time.Millisecond)
 	before := b.stored(t)
 	b.acked(t, b.Acked()+200)

@@ -19,6 +19,7 @@ const (
 	sourceReplayed = "replayed" // its events are replayed by the actor
 	sourceHandled  = "handled"  // its events go to the handlers of the actor
 	sourceGuarded  = "guarded"  // the id is not signed: a second id for a signature is held
+	sourceRepeats  = "repeats"  // what repeats a body is a duplicate, whatever its id, as the checker knows
 )
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"

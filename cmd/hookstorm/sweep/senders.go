@@ -65,18 +65,18 @@ type parcel struct {
 // event makes an event and sends it until it is known to be there.
 func (s *senders) event(ctx context.Context, name string) {
 	n := s.made.Add(1)
-	p := parcel{source: []string{sourceMain, sourceHandled, sourceReplayed, sourceGuarded}[n%4], id: fmt.Sprintf("evt_%d", n)}
+	p := parcel{source: []string{sourceMain, sourceHandled, sourceReplayed, sourceGuarded, sourceRepeats}[n%5], id: fmt.Sprintf("evt_%d", n)}
 	kind := "usual"
 	if p.source == sourceHandled && rand.IntN(4) == 0 { //nolint:gosec // no secret depends on it
 		kind = "hopeless"
 	}
 	p.body = fmt.Sprintf(`{"id":%q,"type":%q,"mail":%t}`, p.id, kind, n%8 == 0)
-	if p.source == sourceGuarded {
+	if p.source == sourceGuarded || p.source == sourceRepeats {
 		p.deliveryID = p.id
 	}
 	s.until(ctx, name, p)
 	switch {
-	case p.source == sourceGuarded: // the same signature under another id: held
+	case p.deliveryID != "": // the same signature under another id is held, the same body a duplicate
 		p.id += "_again"
 		p.deliveryID = p.id
 		s.until(ctx, name, p)

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -156,7 +157,7 @@ func (s *stage) serve(ctx context.Context) error {
 
 // configure writes the configuration of a process.
 func (s *stage) configure(name string, set *settings) (path string, err error) {
-	addresses, err := programs.FreeAddresses(2)
+	addresses, err := freeport.Addresses(2)
 	if err != nil {
 		return "", err
 	}

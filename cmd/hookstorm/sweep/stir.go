@@ -14,7 +14,7 @@ import (
 const (
 	// stirEvery is how often the work is made that comes seldom by itself.
 	stirEvery = 300 * time.Millisecond
-	// spell is how long the flaky destination fails, and then works.
+	// spell is how long the flaky destinations work, and then fail.
 	spell = time.Second
 )
 
@@ -27,6 +27,11 @@ var unfinishedText string
 //go:embed rescue.sql
 var rescueText string
 
+// moods are what flaky destinations do, a spell each.
+func moods() []receivers.Behaviour {
+	return []receivers.Behaviour{receivers.ErrorBefore, receivers.OK, receivers.Switch, receivers.OK}
+}
+
 // stir makes until ctx is done what seldom happens: upkeep, queues that are paused
 // and that nobody serves, a destination that is down.
 func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
@@ -36,14 +41,11 @@ func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 		}
 	}
 	defer tell(receivers.OK)
+	moods := moods()
 	ticker := time.NewTicker(stirEvery)
 	defer ticker.Stop()
 	for began := time.Now(); ; {
-		behaviour := receivers.OK
-		if time.Since(began)/spell%2 == 0 {
-			behaviour = receivers.ErrorBefore
-		}
-		tell(behaviour)
+		tell(moods[int(time.Since(began)/spell)%len(moods)])
 		// What cannot be stirred now can be the next time.
 		_, _ = pool.Exec(ctx, stirText, pgx.QueryExecModeSimpleProtocol)
 		select {

@@ -17,7 +17,7 @@ type fire = func(ctx context.Context, rnd *rand.Rand, struck func(target, detail
 
 // kinds returns the faults of this run. It is an error when none is left.
 func (w *world) kinds() ([]nemesis.Fault, error) {
-	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults())
+	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults())
 	if len(w.opts.Only) == 0 {
 		return all, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/senders"
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -48,6 +49,7 @@ type world struct {
 	proxy     *pgproxy.Proxy
 	receivers *receivers.Receivers
 	services  services
+	deployed  scenario.Deployment // the last; of the lane of processes, and then of repair
 
 	senders     *senders.Senders
 	application *application.Traffic
@@ -157,7 +159,7 @@ func (w *world) newService(role role, number int) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := programs.FreeAddresses(2)
+	addresses, err := freeport.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +167,7 @@ func (w *world) newService(role role, number int) (*service, error) {
 	config, err := programs.NewConfiguration(filepath.Join(w.dir, name+".yaml"), scenario.Settings{
 		DatabaseURL: secret.New(line), GatewayListen: addresses[0], AdminListen: addresses[1],
 		ReceiverURL: w.receivers.URL(), MailHost: mail.Addr().String(), MailPort: int(mail.Port()), Production: w.opts.Production, Mine: w.opts.Mine,
+		Accepts: role == roleGateway,
 	})
 	if err != nil {
 		return nil, err
@@ -228,6 +231,12 @@ func (w *world) repair(ctx context.Context) error {
 	w.calmReceivers()
 	for _, s := range w.services.all {
 		s.nextStart(start{})
+	}
+	if err := w.services.ready(ctx); err != nil {
+		return err
+	}
+	if err := w.deployLast(ctx); err != nil {
+		return err
 	}
 	return w.services.ready(ctx)
 }

@@ -53,7 +53,7 @@ type actor struct {
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
-			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute,
+			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute, a.check,
 		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
@@ -64,6 +64,12 @@ func (a *actor) act(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+	return nil
+}
+
+// check asks whether deliveries can be stored, as `hooklatch check` does. No is an answer.
+func (a *actor) check(ctx context.Context, _ int) error {
+	_ = a.box.CanStore(ctx)
 	return nil
 }
 

@@ -1,0 +1,55 @@
+package checker
+
+import (
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// content is the body of an event of a source.
+type content struct {
+	source identity.Source
+	hash   string
+}
+
+// storedContents are the bodies that came with the events that are stored, of sources for
+// which a body is an event once.
+func (j *judge) storedContents() map[content]bool {
+	if j.contents == nil {
+		j.contents = make(map[content]bool)
+		for _, e := range j.events {
+			if e.row != nil && isByContent(string(e.ref.Source)) {
+				j.contents[content{e.ref.Source, e.row.PayloadHash}] = true
+			}
+		}
+	}
+	return j.contents
+}
+
+// isByContent tells that what repeats a body of a source is a duplicate.
+func isByContent(source string) bool {
+	for _, s := range scenario.Sources() {
+		if s.Name == source {
+			return s.Content
+		}
+	}
+	return false
+}
+
+// repeats tells that the body of a delivery is stored, with an event of another id.
+func (j *judge) repeats(d *delivery) bool {
+	return j.storedContents()[content{identity.Source(d.source), d.hash}]
+}
+
+// windowsOfStored is I1 for sources by content: a window belongs to an event that is
+// stored with its body, since what repeats the body meanwhile is acknowledged.
+func (j *judge) windowsOfStored() {
+	for _, w := range j.windows {
+		e := j.event(w.Source, w.EventID)
+		switch {
+		case e.row == nil:
+			j.eventViolatedf("I1", e, "a window is open for a body of the event, which is not stored")
+		case e.row.AcceptanceID != w.AcceptanceID || e.row.PayloadHash != w.Hash:
+			j.eventViolatedf("I1", e, "a window is open for the body %s, and the event is stored with %s", short(w.Hash), short(e.row.PayloadHash))
+		}
+	}
+}

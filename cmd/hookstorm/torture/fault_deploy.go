@@ -1,0 +1,154 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+const (
+	// beside is for how long, at most, processes of two configurations run side by side
+	// before the next one is deployed.
+	beside = 1500 * time.Millisecond
+	// deployTimeout is for a worker to announce what was deployed, whatever else goes on.
+	deployTimeout = 20 * time.Second
+)
+
+// deployFaults change configurations.
+func (w *world) deployFaults() []nemesis.Fault {
+	faults := []nemesis.Fault{{Kind: "reload_of_a_cut_file", Lane: nemesis.Input, Fire: w.reloadCut}}
+	if w.opts.Previous != "" {
+		w.left = append(w.left, "rolling deployments: a worker of the previous version may dispatch by an older configuration")
+		return faults
+	}
+	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
+}
+
+// deploy brings the next configuration to all processes, one after the other. A few
+// deployments in turn make each change in each order of processes: gateways or workers
+// first, by a restart or a reload, and every other time one of the old processes starts
+// again beside the first new one.
+func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+	n := w.deployed.Number
+	changes := scenario.Changes()
+	change := changes[n%len(changes)]
+	next := w.deployed.Next(change)
+	workersFirst, reloaded, again := n/len(changes)%2 == 0, n/2%2 == 0, n%2 == 0
+	order := w.services.of(roleGateway, roleWorker, roleApplication)
+	if workersFirst {
+		order = w.services.of(roleWorker, roleApplication, roleGateway)
+	}
+	how := fmt.Sprintf("%s first, reload: %t, an old one starts again: %t", order[0].role, reloaded, again)
+	done := w.history.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
+		Number: next.Number, Change: string(change), Order: how, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
+	}})
+	before, _ := w.newestConfiguration(ctx) // 0 where the database is away: any is newer
+	struck("all processes", string(change)+", "+how)
+	w.deployed = next
+	// A deployment that is begun is brought to its end, also when the storm is over.
+	ctx = context.WithoutCancel(ctx)
+	announced := make(chan bool, 1)
+	go func() { announced <- w.isAnnounced(ctx, before, done) }()
+	for i, s := range order {
+		if err := s.config.Deploy(next); err != nil {
+			return err
+		}
+		if err := w.bring(ctx, s, reloaded); err != nil {
+			return err
+		}
+		sleep(ctx, beside/5+upTo(rnd, beside*4/5))
+		if i == 0 && again {
+			if err := w.restart(ctx, order[1], start{}); err != nil {
+				return err
+			}
+			sleep(ctx, upTo(rnd, beside))
+		}
+	}
+	<-announced
+	return nil
+}
+
+// bring has a process take its configuration.
+func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
+	if !reloaded {
+		return w.restart(ctx, s, start{})
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_ = s.program().Reload(ctx) // one that is starting reads the file anyway
+	return nil
+}
+
+// isAnnounced waits until a worker has announced a configuration that is newer than a
+// number, and writes that down.
+func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
+	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
+	defer cancel()
+	for sleep(ctx, 10*time.Millisecond) {
+		var is bool
+		err := w.primary.QueryRow(ctx, `SELECT EXISTS (SELECT FROM hooklatch.workers WHERE configuration > $1 AND dispatches)`, before).Scan(&is)
+		if err == nil && is {
+			done.End(history.OK, "", nil)
+			return true
+		}
+	}
+	done.End(history.Unknown, "no worker announced it in time", nil)
+	return false
+}
+
+// newestConfiguration returns the number of the newest configuration that was announced.
+func (w *world) newestConfiguration(ctx context.Context) (newest int64, err error) {
+	err = w.primary.QueryRow(ctx, `SELECT COALESCE(max(number), 0) FROM hooklatch.configurations`).Scan(&newest)
+	return newest, err
+}
+
+// deployLast brings a configuration to all processes with which every event can be
+// dispatched.
+func (w *world) deployLast(ctx context.Context) error {
+	w.deployed = w.deployed.Last()
+	done := w.history.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
+		Number: w.deployed.Number, Change: "the last", Source: scenario.Moving, Route: w.deployed.Route(), Types: w.deployed.Types, Late: true,
+	}})
+	before, err := w.newestConfiguration(ctx)
+	if err != nil {
+		return fmt.Errorf("deploy the last configuration: %w", err)
+	}
+	for _, s := range w.services.all {
+		if err := s.config.Deploy(w.deployed); err != nil {
+			return err
+		}
+		if err := w.bring(ctx, s, true); err != nil {
+			return err
+		}
+	}
+	if !w.isAnnounced(ctx, before, done) {
+		return fmt.Errorf("deploy the last configuration: no worker announced it within %s", deployTimeout)
+	}
+	return nil
+}
+
+// reloadCut has a process read its file while only some lines of it are written.
+func (w *world) reloadCut(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+	s := w.one(rnd, roleGateway, roleWorker)
+	lines := rnd.IntN(1000)
+	if err := s.config.Cut(lines); err != nil {
+		return err
+	}
+	reading, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err := s.program().Reload(reading)
+	if err := s.config.Mend(); err != nil {
+		return err
+	}
+	if err != nil {
+		return nil // it is not there, or has just begun: nothing struck
+	}
+	struck(s.name, "SIGHUP while the file was written")
+	sleep(ctx, time.Second)
+	return nil
+}
