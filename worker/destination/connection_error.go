@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 // was sent. Only a refusal by the egress guard is final.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
+		if host == foreignHost {
+			return refused("egress guard refused " + host)
+		}
 		return refused(blocked.Error())
 	}
 	return Outcome{
@@ -34,13 +38,33 @@ func connectionError(ctx context.Context, host string, timeout time.Duration, er
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("look up %s: %s", host, dns.Err)
 	}
-	if isTLSError(err) {
+	switch {
+	case host == foreignHost && isTLSError(err):
+		return "TLS handshake with " + host + " failed"
+	case isTLSError(err):
 		return fmt.Sprintf("TLS handshake with %s: %v", host, err)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	return fmt.Sprintf("connect to %s: %v", host, err)
+	if host != foreignHost {
+		return fmt.Sprintf("connect to %s: %v", host, err)
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return fmt.Sprintf("connect to %s: %v", host, number)
+	}
+	return "connect to " + host + " failed"
+}
+
+// unprocessed says whether an HTTP/2 receiver promised that it did nothing with the
+// request: by REFUSED_STREAM, or by a GOAWAY that names an earlier stream as the last one
+// (RFC 9113, sections 6.8 and 8.7). net/http has the promise in the text of its error only,
+// and would send again by itself if the body could be read twice. Text that it does not
+// know leaves the attempt in doubt.
+func unprocessed(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "cannot retry err [") &&
+		(strings.Contains(text, "; REFUSED_STREAM") || strings.Contains(text, "graceful shutdown GOAWAY"))
 }
 
 // noAnswer says why a connection that was made brought no usable answer. It

@@ -127,35 +127,62 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
 }
 
-func TestHTTP2RefusedStreamIsNotSentAgain(t *testing.T) {
+// What an HTTP/2 receiver says about a request that it does not answer decides what the
+// attempt came to, and each attempt sends its request once.
+func TestHTTP2RequestsThatAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewTLSServer(nil)
 	certificate.Close()
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certificate.Certificate())
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2"},
-	})
-	require.NoError(t, err)
-	var requests atomic.Int32
-	address := serve(t, listener, func(c net.Conn) { refuseStreams(c, &requests) })
+	for name, c := range map[string]struct {
+		answer func(stream []byte) []byte
+		want   ledger.Verdict
+	}{
+		"refused":              {func(stream []byte) []byte { return resetStream(stream, 7) }, ledger.VerdictNotApplied},
+		"reset":                {func(stream []byte) []byte { return resetStream(stream, 8) }, ledger.VerdictMaybeApplied},
+		"protocol error":       {func(stream []byte) []byte { return resetStream(stream, 1) }, ledger.VerdictMaybeApplied},
+		"going away before it": {func([]byte) []byte { return goAway(0) }, ledger.VerdictNotApplied},
+		"going away after it":  {func(stream []byte) []byte { return goAway(binary.BigEndian.Uint32(stream)) }, ledger.VerdictMaybeApplied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+				Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2"},
+			})
+			require.NoError(t, err)
+			var requests atomic.Int32
+			address := serve(t, listener, func(conn net.Conn) { serveHTTP2(conn, &requests, c.answer) })
 
-	h := newTestHTTP(t, HTTPOptions{URL: "https://" + address, RootCAs: trusted})
-	for n := int32(1); n <= 3; n++ {
-		require.Equal(t, ledger.VerdictMaybeApplied, h.Send(t.Context(), testEffect()).Verdict)
-		require.Equal(t, n, requests.Load())
+			h := newTestHTTP(t, HTTPOptions{URL: "https://" + address, RootCAs: trusted})
+			for n := int32(1); n <= 3; n++ {
+				out := h.Send(t.Context(), testEffect())
+				require.Equal(t, c.want, out.Verdict, out.Err)
+				require.Equal(t, n, requests.Load())
+			}
+		})
 	}
 }
 
-// refuseStreams is an HTTP/2 server (RFC 9113) that answers every request with
-// REFUSED_STREAM: "send it again".
-func refuseStreams(c net.Conn, requests *atomic.Int32) {
-	const (
-		preface                                    = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-		frameHeaders, frameRST, frameSettings byte = 1, 3, 4
-		flagAck                               byte = 1
-		refusedStream                         byte = 7
-	)
+const (
+	frameHeaders, frameReset, frameSettings, frameGoAway byte = 1, 3, 4, 7
+	flagAck                                              byte = 1
+)
+
+func resetStream(stream []byte, code byte) []byte {
+	return append(append([]byte{0, 0, 4, frameReset, 0}, stream...), 0, 0, 0, code)
+}
+
+// goAway closes a connection in good order, after the stream that is named.
+func goAway(last uint32) []byte {
+	frame := binary.BigEndian.AppendUint32([]byte{0, 0, 8, frameGoAway, 0, 0, 0, 0, 0}, last)
+	return append(frame, 0, 0, 0, 0)
+}
+
+// serveHTTP2 is an HTTP/2 server (RFC 9113) that gives each request one frame for an
+// answer, and hangs up after a GOAWAY.
+func serveHTTP2(c net.Conn, requests *atomic.Int32, answerTo func(stream []byte) []byte) {
+	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if _, err := io.CopyN(io.Discard, c, int64(len(preface))); err != nil {
 		return
 	}
@@ -177,10 +204,9 @@ func refuseStreams(c net.Conn, requests *atomic.Int32) {
 			answer = []byte{0, 0, 0, frameSettings, flagAck, 0, 0, 0, 0}
 		case header[3] == frameHeaders:
 			requests.Add(1)
-			answer = append([]byte{0, 0, 4, frameRST, 0}, header[5:9]...)
-			answer = append(answer, 0, 0, 0, refusedStream)
+			answer = answerTo(header[5:9])
 		}
-		if _, err := c.Write(answer); err != nil {
+		if _, err := c.Write(answer); err != nil || len(answer) > 0 && answer[3] == frameGoAway {
 			return
 		}
 	}
