@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,8 +150,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		c.add(doctor.Warning, "database", "not checked: without a configuration nothing says where it is", "give --database-url or set DATABASE_URL")
 		return
 	}
-	_, direct := c.databaseOf(cfg)
-	pool, err := openPool(ctx, direct)
+	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {
 		c.add(doctor.Problem, "database", err.Error(), "see the address above")
 		return
@@ -164,6 +164,9 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	at := pool.Config().ConnConfig
 	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
 	c.findings = append(c.findings, found...)
+	if slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == doctor.CheckPooler && f.Level == doctor.Problem }) {
+		return
+	}
 	if name := schema.Name(cfg.Database.Schema); c.schema(ctx, pool, name) {
 		found, err = doctor.Invariants(ctx, pool, name)
 		c.rows("invariants", found, err)
@@ -196,6 +199,10 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	status, err := m.Status(ctx)
 	if err != nil {
 		c.add(doctor.Problem, "schema", err.Error(), "give this role the right to read the schema")
+		return false
+	}
+	if !slices.ContainsFunc(status.Migrations, func(one schema.MigrationStatus) bool { return one.AppliedAt != nil }) {
+		c.add(doctor.Problem, "schema", fmt.Sprintf("schema %q is not made yet", name), up)
 		return false
 	}
 	ready := true

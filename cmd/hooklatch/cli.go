@@ -56,8 +56,7 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	if err != nil {
 		return err
 	}
-	url, _ := c.databaseOf(cfg)
-	pool, err := openPool(ctx, url)
+	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {
 		return err
 	}

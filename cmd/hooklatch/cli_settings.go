@@ -103,15 +103,16 @@ const (
 	adminHint   = "choose another one with --admin-listen, or set admin.listen in the configuration"
 )
 
-// databaseOf is the connection of a command: flag, environment, configuration.
-func (c *cli) databaseOf(cfg *config.Config) (url, direct secret.Value) {
-	if url = c.givenDatabase(); !url.IsZero() {
-		return url, url
+// databaseOf is the connection of a command: flag, environment, configuration. It leads
+// past a pooler.
+func (c *cli) databaseOf(cfg *config.Config) secret.Value {
+	if url := c.givenDatabase(); !url.IsZero() {
+		return url
 	}
-	if direct = cfg.Database.DirectURL; direct.IsZero() {
-		direct = cfg.Database.URL
+	if direct := cfg.Database.DirectURL; !direct.IsZero() {
+		return direct
 	}
-	return cfg.Database.URL, direct
+	return cfg.Database.URL
 }
 
 // wrongCount is the answer to a number that must be positive.

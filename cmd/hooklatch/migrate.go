@@ -103,8 +103,7 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 	if err != nil {
 		return err
 	}
-	_, direct := c.databaseOf(cfg)
-	pool, err := openPool(ctx, direct)
+	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {
 		return err
 	}

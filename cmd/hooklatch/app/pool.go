@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,10 +35,19 @@ type PoolOptions struct {
 	MaxConns int
 	// ApplicationName is what pg_stat_activity shows, unless URL has one.
 	ApplicationName string
+	// Pooled says that URL may lead to a pooler that gives a connection of the server to
+	// another client after each transaction, such as PgBouncer with pool_mode
+	// transaction: nothing is prepared by name, and no setting outlives a transaction.
+	Pooled bool
 	// Login is a connection string with the user and the password of a connection that
 	// begins now, where they change. Nil: those of URL.
 	Login func() secret.Value
 }
+
+// ownSession is run on each connection that nobody shares.
+//
+//go:embed own_session.sql
+var ownSession string
 
 // NewPool makes a pool. It connects when it is first used.
 func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
@@ -65,6 +75,15 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 			}
 			return nil
 		}
+	}
+	switch {
+	case !opts.Pooled:
+		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, ownSession, pgx.QueryExecModeSimpleProtocol)
+			return err
+		}
+	case cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement: // pgx's default
+		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	commit.PreparePool(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)

@@ -40,12 +40,12 @@ func (a *App) openPools(ctx context.Context) error {
 		return err
 	}
 	given := a.opts.Config.Database
-	open := func(url secret.Value, conns int, login func() secret.Value) *pgxpool.Pool {
+	open := func(url secret.Value, conns int, login func() secret.Value, pooled bool) *pgxpool.Pool {
 		if err != nil {
 			return nil
 		}
 		var pool *pgxpool.Pool
-		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login}); err != nil {
+		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login, Pooled: pooled}); err != nil {
 			return nil
 		}
 		a.teardown.AddMinor("connections", poolTimeout, unbounded(pool.Close))
@@ -56,19 +56,20 @@ func (a *App) openPools(ctx context.Context) error {
 	if url == given.URL {
 		login = func() secret.Value { return a.config.Load().Database.URL }
 	}
-	a.pools.read = open(url, sizes.read, login)
+	pooled := !given.DirectURL.IsZero()
+	a.pools.read = open(url, sizes.read, login, pooled)
 	a.pools.work = a.pools.read // a gateway does no work
 	if a.opts.Worker {
-		a.pools.work = open(url, sizes.work, login)
+		a.pools.work = open(url, sizes.work, login, pooled)
 	}
 	a.pools.accept = a.pools.work
 	if a.opts.Gateway {
-		a.pools.accept = open(url, sizes.accept, login)
-		a.pools.quarantine = open(url, connsToQuarantine, login)
+		a.pools.accept = open(url, sizes.accept, login, pooled)
+		a.pools.quarantine = open(url, connsToQuarantine, login, pooled)
 	}
 	a.pools.direct = a.pools.work
-	if direct := given.DirectURL; !direct.IsZero() {
-		a.pools.direct = open(direct, max(sizes.work, connsToRead), func() secret.Value { return a.config.Load().Database.DirectURL })
+	if pooled {
+		a.pools.direct = open(given.DirectURL, max(sizes.work, connsToRead), func() secret.Value { return a.config.Load().Database.DirectURL }, false)
 	}
 	return err
 }

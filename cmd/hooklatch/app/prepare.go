@@ -60,15 +60,15 @@ func (a *App) prepare(ctx context.Context) (done bool) {
 }
 
 func (a *App) prepareOnce(ctx context.Context) error {
+	if err := a.checkServer(ctx); err != nil {
+		return err
+	}
 	if a.opts.Migrate {
 		if _, err := a.migrator.Up(ctx); err != nil {
 			return err
 		}
 	}
 	if err := a.migrator.Validate(ctx); err != nil {
-		return err
-	}
-	if err := a.checkServer(ctx); err != nil {
 		return err
 	}
 	// Before anything is accepted or dispatched: see fleet.Announce.

@@ -15,7 +15,7 @@ import (
 // not answer 2xx for what such a server may lose, unless that is allowed.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
-	found, err := doctor.Server(ctx, a.pools.read, doctor.ServerOptions{
+	found, err := doctor.Server(ctx, a.pools.direct, doctor.ServerOptions{
 		Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 	})
 	if err != nil {
@@ -29,6 +29,8 @@ func (a *App) checkServer(ctx context.Context) error {
 		switch {
 		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.gateway != nil:
 			return cfg.Problem("database", f.Message+"; "+f.Fix+", or write allow: ["+config.AllowFsyncOff+"] where that may be")
+		case f.Level == doctor.Problem && f.Check == doctor.CheckPooler:
+			return cfg.Problem("database", f.Message+"; "+f.Fix)
 		case f.Level != doctor.OK:
 			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, f.Message+"; "+f.Fix)
 		}

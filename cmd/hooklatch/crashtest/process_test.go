@@ -112,6 +112,11 @@ func (g *process) start(t *testing.T, with ...func(*exec.Cmd)) {
 		change(g.cmd)
 	}
 	require.NoError(t, g.cmd.Start())
+	g.awaitReady(t)
+}
+
+func (g *process) awaitReady(t *testing.T) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		answer, err := g.client.Get(g.ready)
 		if err != nil {

@@ -1,0 +1,13 @@
+-- What a role or a database sets for its sessions and none of our transactions sets for
+-- itself. An idle_session_timeout ends the connection that listens, again and again. At
+-- isolation levels above read committed the queue's own statements fail with 40001. A
+-- setting that this server does not have is left out.
+SELECT set_config(s.name, wanted.value, false)
+FROM (VALUES
+    ('idle_session_timeout', '0'),
+    ('transaction_timeout', '0'),
+    ('default_transaction_isolation', 'read committed'),
+    ('default_transaction_deferrable', 'off')
+) AS wanted (name, value)
+JOIN pg_settings AS s ON s.name = wanted.name
+WHERE s.setting <> wanted.value;

@@ -1,0 +1,166 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A process whose url leads through a pooler of transactions, and its direct_url past it,
+// works as without: before and after the server behind the pooler is restarted.
+func TestAPoolerOfTransactions(t *testing.T) {
+	t.Parallel()
+	deliveries := 200
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		deliveries = 10_000
+	}
+	var received atomic.Int64
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { received.Add(1) }))
+	t.Cleanup(receiver.Close)
+	pool := pgtest.New(t, pgtest.Own(), pgtest.MaxConns(4))
+	g := newProcess(t, pool, "serve", fmt.Sprintf(`
+destinations:
+  app: {http: {url: %[1]q}}
+  books: {http: {url: %[1]q}}
+routes:
+  - {name: app, from: stripe, to: app}
+  - {name: books, from: stripe, to: books, order_by: "'one'", types: ["invoice.paid"]}
+`, receiver.URL))
+	direct := pgtest.URL(t, pool)
+	pooled := startPgBouncer(t, direct)
+	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q, direct_url: %q", pooled, direct))
+	g.start(t)
+	deliver := func(round string) {
+		var senders errgroup.Group
+		senders.SetLimit(8)
+		for i := range deliveries {
+			senders.Go(func() error {
+				kind := "invoice.created"
+				if i%20 == 0 {
+					kind = "invoice.paid"
+				}
+				if status, _ := g.deliver(t.Context(), kind, fmt.Sprintf("evt_%s_%d", round, i)); status != http.StatusOK {
+					return fmt.Errorf("delivery %d of %s: status %d", i, round, status)
+				}
+				return nil
+			})
+		}
+		require.NoError(t, senders.Wait())
+	}
+	done := func(rounds int) {
+		want := rounds * (deliveries + deliveries/20)
+		require.Eventually(t, func() bool {
+			return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == want
+		}, patience, 10*time.Millisecond)
+		require.GreaterOrEqual(t, received.Load(), int64(want))
+	}
+	deliver("before")
+	done(1)
+	require.NoError(t, pgtest.Server(t, pool).Restart(t.Context()))
+	pool.Reset()
+	g.awaitReady(t)
+	deliver("after")
+	done(2)
+	require.NotContains(t, g.log.String(), "prepared statement")
+	g.stop(t)
+}
+
+// A pooler of transactions without a way past it is a problem that check names, and with
+// which no process starts.
+func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.MaxConns(2))
+	g := newProcess(t, pool, "serve", forward)
+	direct := pgtest.URL(t, pool)
+	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q", startPgBouncer(t, direct)))
+	const wrong = "a pooler is in between that gives the server's connections away after each transaction"
+	path, err := binary()
+	require.NoError(t, err)
+	for _, command := range []string{"check", "serve"} {
+		output, err := exec.CommandContext(t.Context(), path, command, "--config", g.config).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(output), wrong, command)
+		require.Contains(t, string(output), "set database.direct_url", command)
+	}
+}
+
+// reconfigure replaces a text of the configuration.
+func (g *process) reconfigure(t *testing.T, before, after string) {
+	t.Helper()
+	text, err := os.ReadFile(g.config)
+	require.NoError(t, err)
+	require.Contains(t, string(text), before)
+	require.NoError(t, os.WriteFile(g.config, bytes.Replace(text, []byte(before), []byte(after), 1), 0o600))
+}
+
+// startPgBouncer returns the URL of a pooler of transactions in front of a database. CI
+// must have the program.
+func startPgBouncer(t *testing.T, database string) string {
+	t.Helper()
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		path, err = exec.LookPath("/usr/sbin/pgbouncer") // not in everybody's PATH
+	}
+	if err != nil {
+		require.Empty(t, os.Getenv("CI"), "install Debian's package pgbouncer: %s", err)
+		t.Skip("pgbouncer is not installed: Debian has it in a package of that name")
+	}
+	at, err := pgxpool.ParseConfig(database)
+	require.NoError(t, err)
+	address := freeAddresses(t, 1)[0]
+	host, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
+%s = host=%s port=%d user=%s password=%s
+[pgbouncer]
+listen_addr = %s
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 8
+max_client_conn = 200
+`, at.ConnConfig.Database, at.ConnConfig.Host, at.ConnConfig.Port, at.ConnConfig.User, at.ConnConfig.Password, host, port), 0o644)) //nolint:gosec // it is read by another user
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, config)
+	if os.Getuid() == 0 { // which it refuses
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	log := new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("pgbouncer's log:\n%s", log)
+		}
+	})
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		return err == nil && conn.Close() == nil
+	}, patience, 10*time.Millisecond, "pgbouncer does not listen")
+	return (&url.URL{
+		Scheme: "postgres", Host: net.JoinHostPort(host, port), Path: "/" + at.ConnConfig.Database,
+		User: url.UserPassword(at.ConnConfig.User, strconv.Itoa(1)), RawQuery: "sslmode=disable",
+	}).String()
+}
