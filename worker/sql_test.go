@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,6 +158,65 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 			b.accept(t, "evt_1", false)
 			require.Equal(t, "done", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)).Outcome)
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM "`+one.want+`".marks`))
+		})
+	}
+}
+
+// Postgres quotes values in messages: in what does not fit a type, and wherever a function
+// of the database does. They are an answer, and never an error.
+func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `
+		CREATE TABLE public.bills (number text PRIMARY KEY, cents integer NOT NULL CHECK (cents > 0), state text);
+		INSERT INTO public.bills VALUES ('canary', 1);
+		CREATE FUNCTION public.guard() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			IF NEW.state = 'canary' THEN
+				RAISE EXCEPTION 'bill % is in state %', NEW.number, NEW.state USING ERRCODE = 'check_violation';
+			END IF;
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER guard BEFORE INSERT ON public.bills FOR EACH ROW EXECUTE FUNCTION public.guard();
+		CREATE FUNCTION public.fail(why text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'failed: %', why; END $$;
+		CREATE FUNCTION public.run(text text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SELECT ' || text; END $$`)
+	require.NoError(t, err)
+	bill := `INSERT INTO public.bills (number, cents, state) VALUES ($1, $2::text::integer, $3)`
+	for name, c := range map[string]struct {
+		text   string
+		params []string
+		want   string
+		quoted bool // the message has the value
+	}{
+		"type":     {bill, []string{"a", "canary", ""}, "the server refused it (SQLSTATE 22P02)", true},
+		"range":    {bill, []string{"a", "731947731947", ""}, "the server refused it (SQLSTATE 22003)", true},
+		"time":     {`SELECT $1::text::timestamptz`, []string{"canary"}, "the server refused it (SQLSTATE 22007)", true},
+		"json":     {`SELECT $1::text::json`, []string{`{"canary`}, "the server refused it (SQLSTATE 22P02)", false},
+		"pattern":  {`SELECT 'a' ~ $1::text`, []string{"(canary"}, "the server refused it (SQLSTATE 2201B)", false},
+		"unique":   {bill, []string{"canary", "1", ""}, `duplicate key value violates unique constraint "bills_pkey" (SQLSTATE 23505)`, false},
+		"check":    {bill, []string{"canary2", "-731947", ""}, `new row for relation "bills" violates check constraint "bills_cents_check" (SQLSTATE 23514)`, false},
+		"raised":   {`SELECT public.fail($1)`, []string{"canary"}, "the server refused it (SQLSTATE P0001)", true},
+		"trigger":  {bill, []string{"a", "1", "canary"}, "the server refused it (SQLSTATE 23514)", true},
+		"dynamic":  {`SELECT public.run($1)`, []string{"canary"}, "the server refused it (SQLSTATE 42703)", true},
+		"no table": {`INSERT INTO public.nowhere VALUES ($1)`, []string{"canary"}, `relation "public.nowhere" does not exist (SQLSTATE 42P01)`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sender, err := destination.NewSQL(destination.SQLOptions{Name: "books", Statements: map[string]string{"one": c.text}})
+			require.NoError(t, err)
+			call := destination.Statement{Name: "one"}
+			for _, param := range c.params {
+				call.Params = append(call.Params, new(param))
+			}
+			body, err := call.Encode()
+			require.NoError(t, err)
+			tx, err := pool.Begin(t.Context())
+			require.NoError(t, err)
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			out, err := sender.Run(t.Context(), tx, &ledger.Effect{Request: ledger.Request{Body: body}})
+			require.NoError(t, err)
+			require.EqualError(t, out.Err, `statement "one": `+c.want)
+			require.Equal(t, c.quoted, strings.Contains(out.Excerpt, "canary") || strings.Contains(out.Excerpt, "731947"), out.Excerpt)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
+
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -91,8 +93,9 @@ func (m Message) recipients() ([]*mail.Address, error) {
 	return addresses, nil
 }
 
-// parseAddress takes one mailbox (RFC 5322). Its errors do not quote it: an
-// address is personal data.
+// parseAddress takes one mailbox (RFC 5322). A domain of other characters than ASCII
+// becomes its A-labels (RFC 5891), which every server takes. Its errors do not quote the
+// address: it is personal data.
 func parseAddress(s string) (*mail.Address, error) {
 	if len(s) > maxAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return nil, fmt.Errorf("is longer than %d bytes or has characters an address cannot have", maxAddress)
@@ -104,6 +107,13 @@ func parseAddress(s string) (*mail.Address, error) {
 	if strings.ContainsFunc(address.Name+address.Address, unicode.IsControl) {
 		// An encoded word may hide a line break.
 		return nil, errors.New("has a line break or control character")
+	}
+	if domain := domainOf(address); !isASCII(domain) {
+		ascii, err := idna.Lookup.ToASCII(domain)
+		if err != nil {
+			return nil, errors.New("has a domain that cannot be written in ASCII (RFC 5891)")
+		}
+		address.Address = strings.TrimSuffix(address.Address, domain) + ascii
 	}
 	return address, nil
 }

@@ -291,6 +291,34 @@ func TestEmailAnswersOfTheServer(t *testing.T) {
 	}
 }
 
+// An address with a domain of other characters goes to every server, by its A-labels. One
+// with such a local part goes only to servers that take it.
+func TestEmailAddressesOfOtherCharacters(t *testing.T) {
+	t.Parallel()
+	server := &smtpServer{}
+	port := server.start(t, nil, false)
+	send := func(from, to string) Outcome {
+		e := emailEffect(t)
+		message := testMessage()
+		message.To = []string{to}
+		body, err := message.Encode()
+		require.NoError(t, err)
+		e.Request.Body = body
+		return newTestEmail(t, port, func(o *EmailOptions) { o.From = from }).Send(t.Context(), e)
+	}
+	out := send("Hook <hook@straße.example>", "Bücher <info@BÜCHER.example>")
+	require.Equal(t, ledger.VerdictDone, out.Verdict, out.Err)
+	require.Equal(t, "hook@xn--strae-oqa.example", server.from)
+	require.Equal(t, []string{"info@xn--bcher-kva.example"}, server.to)
+	require.Contains(t, server.messages[0], "<info@xn--bcher-kva.example>")
+	require.NotContains(t, strings.ToLower(server.messages[0]), "bücher.example")
+
+	out = send("hook@example.com", "jürgen@example.com")
+	require.Equal(t, ledger.VerdictRefused, out.Verdict)
+	require.EqualError(t, out.Err, "the server does not offer SMTPUTF8, which the part of an address before its @ needs")
+	require.Len(t, server.messages, 1)
+}
+
 func TestEmailServerFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

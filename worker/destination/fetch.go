@@ -18,7 +18,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -97,7 +96,7 @@ func fetchHeader() http.Header {
 
 // Fetch implements StateReader.
 func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
-	return fetch(ctx, f.transport, f.timeout, target, func(u *url.URL) http.Header {
+	return fetch(ctx, f.transport, f.timeout, target, []*url.URL{f.origin}, func(u *url.URL) http.Header {
 		header := f.header.Clone()
 		if f.origin == nil || !sameOrigin(u, f.origin) {
 			header.Del("Authorization")
@@ -110,7 +109,7 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 // sent: with the destination's credentials if that is its own origin, through
 // its guard and within its time-out.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
-	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, func(u *url.URL) http.Header {
+	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, h.signOrigins, func(u *url.URL) http.Header {
 		header := fetchHeader()
 		header.Set("User-Agent", h.userAgent)
 		if h.sameOrigin(u) {
@@ -125,7 +124,7 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 // fetch returns the body of a 200, or the outcome of the attempt it was for:
 // not applied, as nothing was sent to the destination, and refused only where
 // the guard says no.
-func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, header func(*url.URL) http.Header) ([]byte, *Outcome) {
+func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, configured []*url.URL, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{
 			Verdict: ledger.VerdictNotApplied,
@@ -141,7 +140,7 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 	defer cancel()
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: header(u), Body: http.NoBody,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	host := safetext.Line(u.Host, 100)
+	host := shownHost(u, configured...)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {

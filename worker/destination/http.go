@@ -22,7 +22,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/egress"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 const (
@@ -37,7 +36,8 @@ const (
 // HTTP sends effects of kind "http".
 //
 // It follows no redirects, uses no proxy and asks for no compression. Once it has
-// a connection, an attempt without an answer may have been applied.
+// a connection, an attempt without an answer may have been applied, unless an HTTP/2
+// receiver said that it did not process the request.
 type HTTP struct {
 	name              string
 	url               *url.URL
@@ -211,7 +211,7 @@ func (h *HTTP) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	defer cancel()
 
 	var out Outcome
-	if req, err := h.request(ctx, e); isForeign(err) {
+	if req, err := h.request(ctx, e); errors.Is(err, errForeign) {
 		out = needsPerson(err)
 	} else if err != nil {
 		out = refused(err.Error())
@@ -246,9 +246,12 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 		resp, err = sent.awaited(ctx, resp)
 	}
 	if err != nil {
-		host := safetext.Line(req.URL.Host, 100)
+		host := shownHost(req.URL, h.signOrigins...)
 		if !connected.Load() {
 			return notConnected(ctx, host, h.timeout, err)
+		}
+		if unprocessed(err) {
+			return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(host + " did not process the request and asked for it again"))}
 		}
 		return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: noAnswer(ctx, host, h.timeout, err)}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -122,7 +121,7 @@ func parseTarget(raw string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("url has scheme %q, only http and https are allowed", u.Scheme)
+		return nil, errors.New("url has another scheme than http and https")
 	case u.User != nil:
 		return nil, errors.New("url contains a user or password")
 	case u.Hostname() == "":
@@ -130,7 +129,7 @@ func parseTarget(raw string) (*url.URL, error) {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, fmt.Errorf("url has port %s, only 1 to 65535 exist", port)
+			return nil, errors.New("url has a port that does not exist: allowed are 1 to 65535")
 		}
 	}
 	u.Fragment, u.RawFragment = "", ""

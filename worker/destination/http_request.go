@@ -103,7 +103,7 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 		return nil, err
 	}
 	if !slices.Contains(methods, r.Method) {
-		return nil, fmt.Errorf("method %q is not one of %s", safetext.Line(r.Method, 20), strings.Join(methods, ", "))
+		return nil, fmt.Errorf("method is not one of %s", strings.Join(methods, ", "))
 	}
 	header, err := h.header(ctx, e, r, target)
 	if err != nil {

@@ -159,9 +159,8 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 		"header Transfer-Encoding is set by the destination, a request may not": header("Transfer-Encoding", "chunked"),
 		"header Traceparent is set by the destination, a request may not":       header("traceparent", "x"),
 		"content type has a character headers cannot have":                      func(r *ledger.Request) { r.ContentType = "a/b\r\nX: 1" },
-		`method "CONNECT" is not one of POST, PUT, PATCH, DELETE, GET`:          func(r *ledger.Request) { r.Method = "CONNECT" },
-		`method "POST /  HTTP/1.1" is not one of POST, PUT, PATCH, DELETE, GET`: func(r *ledger.Request) { r.Method = "POST /\r\nHTTP/1.1" },
-		`url has scheme "ftp", only http and https are allowed`:                 func(r *ledger.Request) { r.URL = "ftp://example.com" },
+		"method is not one of POST, PUT, PATCH, DELETE, GET":                    func(r *ledger.Request) { r.Method = "POST /\r\nHTTP/1.1" },
+		"url has another scheme than http and https":                            func(r *ledger.Request) { r.URL = "ftp://example.com" },
 		"url is not valid":                func(r *ledger.Request) { r.URL = "http://exa mple.com/?token=canary" },
 		"url contains a user or password": func(r *ledger.Request) { r.URL = "http://user:canary@example.com" },
 	} {

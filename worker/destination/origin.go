@@ -18,18 +18,23 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && egress.CanonicalHost(a.Hostname()) == egress.CanonicalHost(b.Hostname())
 }
 
-// foreignError says that a signed request leads to an origin that may not have
-// a signature.
-type foreignError struct{ origin string }
+// foreignHost stands in errors for a host that is not in the configuration: it is a value
+// of an event, and errors have none.
+const foreignHost = "the host that its event names"
 
-func (e *foreignError) Error() string {
-	return fmt.Sprintf("requests of this destination are signed, and %s is neither the origin of its url nor among its sign_origins", e.origin)
+// shownHost is the host of a target, as errors name it.
+func shownHost(target *url.URL, configured ...*url.URL) string {
+	if slices.ContainsFunc(configured, func(origin *url.URL) bool { return origin != nil && sameOrigin(target, origin) }) {
+		return safetext.Line(target.Host, maxShownHost)
+	}
+	return foreignHost
 }
 
-func isForeign(err error) bool {
-	_, ok := errors.AsType[*foreignError](err)
-	return ok
-}
+// maxShownHost bounds what an error repeats of a URL, in bytes.
+const maxShownHost = 100
+
+// errForeign says that a signed request leads to an origin that may not have a signature.
+var errForeign = errors.New("requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
 
 // checkSigned refuses a target that may not be sent a signature: it could show the
 // signature to the receivers that it was meant for.
@@ -37,11 +42,8 @@ func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil
 	}
-	return &foreignError{origin: safetext.Line(target.Scheme+"://"+target.Host, maxShownOrigin)}
+	return errForeign
 }
-
-// maxShownOrigin bounds what an error repeats of a URL from an event.
-const maxShownOrigin = 100
 
 // originsToSign are those that may be sent a signature.
 func originsToSign(own *url.URL, o HTTPOptions) ([]*url.URL, error) {

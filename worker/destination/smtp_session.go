@@ -148,6 +148,7 @@ func (m *Email) open(client *smtp.Client) (stage, error) {
 
 var (
 	errNoStartTLS = errors.New("the server does not offer STARTTLS")
+	errNoUTF8     = errors.New("the server does not offer SMTPUTF8, which the part of an address before its @ needs")
 	errNoAuth     = errors.New("the server offers none of SCRAM-SHA-256, PLAIN, LOGIN and CRAM-MD5")
 )
 
@@ -174,6 +175,9 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage, error) {
 	international := !isASCII(from.Address) || slices.ContainsFunc(to, func(a *mail.Address) bool { return !isASCII(a.Address) })
 	client.SkipSMTPUTF8(!international)
+	if offered, _ := client.Extension("SMTPUTF8"); international && !offered {
+		return stageFrom, errNoUTF8 // RFC 6531, section 3.2: it must not be sent as it is
+	}
 	if err := client.Mail(envelope(from)); err != nil {
 		return stageFrom, err
 	}
@@ -208,6 +212,8 @@ func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
 	address := net.JoinHostPort(m.host, m.port)
 	var why error
 	switch {
+	case errors.Is(err, errNoUTF8):
+		return refused(err.Error())
 	case errors.Is(err, errNoStartTLS) || errors.Is(err, errNoAuth):
 		why = err
 	case at == stageStartTLS && isTLSError(err):

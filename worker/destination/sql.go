@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
@@ -108,11 +110,10 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, er
 	defer span.End()
 	tag, err := s.execute(ctx, tx, call)
 	recordSQL(span, err)
-	if _, answered := errors.AsType[*pgconn.PgError](err); err != nil && !answered {
+	if pg, answered := sqlstate.Of(err); answered {
+		return sqlFailed(call.Name, pg), nil
+	} else if err != nil {
 		return Outcome{}, fmt.Errorf("statement %q: %w", call.Name, err)
-	}
-	if err != nil {
-		return Outcome{Verdict: sqlVerdict(err), Err: sqlError(call.Name, err)}, nil
 	}
 	return Outcome{Verdict: ledger.VerdictDone, Excerpt: tag}, nil
 }
@@ -165,22 +166,31 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 // sqlVerdict calls what the data decides refused: a constraint, a value, an
 // exception the statement raised. Everything else may be transient, or be
 // repaired: a lock, a missing table or right.
-func sqlVerdict(err error) ledger.Verdict {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch class := pg.Code[:min(2, len(pg.Code))]; {
-		case class == "22", class == "23", pg.Code == "P0001":
-			return ledger.VerdictRefused
-		}
+func sqlVerdict(code string) ledger.Verdict {
+	if sqlstate.InClass(code, "22", "23", "P0001") {
+		return ledger.VerdictRefused
 	}
 	return ledger.VerdictNotApplied
 }
 
-// sqlError leaves out details and values of rows: Postgres puts those into
-// other fields of its error than the message.
-func sqlError(statement string, err error) error {
-	text := err.Error()
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		text = pg.Message + " (SQLSTATE " + pg.Code + ")"
+// sqlFailed is the outcome of a statement that Postgres refused. The details of its error
+// have rows, and are left out. Its message has none, but for a value that does not fit its
+// type, and what a function of the database says: such a message is the answer, which is
+// concealed and erased as answers are, and the error has only its code and what it is about.
+func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
+	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
+	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {
+		text, out.Excerpt = "the server refused it", safetext.Cut(safetext.Printable(pg.Message), maxExcerpt)
+		for _, about := range []struct{ what, name string }{{"table", pg.TableName}, {"column", pg.ColumnName}, {"constraint", pg.ConstraintName}} {
+			if about.name != "" {
+				text += ", " + about.what + " " + about.name
+			}
+		}
 	}
-	return errors.New(oneLine(fmt.Sprintf("statement %q: %s", statement, text)))
+	out.Err = sqlError(statement, text, pg.Code)
+	return out
+}
+
+func sqlError(statement, text, code string) error {
+	return errors.New(oneLine(fmt.Sprintf("statement %q: %s (SQLSTATE %s)", statement, text, code)))
 }

@@ -2,12 +2,12 @@ package destination
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
 // StatementError is a statement that Postgres would not run as things are.
@@ -28,11 +28,10 @@ func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, e
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {
 		err := s.prepare(ctx, conn, s.statements[name].text)
-		if _, answered := errors.AsType[*pgconn.PgError](err); err != nil && !answered {
+		if pg, answered := sqlstate.Of(err); answered {
+			refused = append(refused, &StatementError{Statement: name, Err: sqlError(name, pg.Message, pg.Code)})
+		} else if err != nil {
 			return nil, err
-		}
-		if err != nil {
-			refused = append(refused, &StatementError{Statement: name, Err: sqlError(name, err)})
 		}
 	}
 	return refused, nil

@@ -23,7 +23,7 @@ func compileCondition(env *cel.Env, text string) (*Condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	when, err := newExpression(env, ast)
+	when, err := newExpression(env, text, ast)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,13 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	htmltemplate "html/template"
 	"io"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	texttemplate "text/template"
 	"time"
@@ -24,12 +28,16 @@ const (
 )
 
 // EmailMessage renders an e-mail. Its templates are Go templates over .event,
-// .body, .headers and .current, named as in CEL; a missing key is an error. Rendering is
-// bounded to 4 MiB and 2 seconds.
+// .body, .headers and .current, named as in CEL, and .values; a missing key is an error,
+// and so is a value that its format does not fit. Rendering is bounded to 4 MiB and 2
+// seconds.
 type EmailMessage struct {
 	// CEL expression of the recipient's address, or of a list of addresses.
 	// Required.
 	Recipient string `yaml:"recipient,omitempty"`
+	// CEL expressions of texts and whole numbers by name, for what templates cannot
+	// compute: `amount: money(body.total, body.currency)` is `.values.amount` in them.
+	Values map[string]string `yaml:"values,omitempty"`
 	// Go template of the subject; the result becomes one line. Required.
 	Subject string `yaml:"subject,omitempty"`
 	// Go template of the text body. At least one of text and html is given.
@@ -49,30 +57,48 @@ func (m *EmailMessage) validate() error {
 	if m.Text == "" && m.HTML == "" {
 		c.Missing("text", "has no body; give text, html or both")
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.Values)) {
+		if !valueName.MatchString(name) {
+			c.Failf("values", nil, "%q is no name for a value: letters, digits and _ are allowed, and the first is no digit", name)
+		}
+	}
 	return c.Err()
 }
 
-// template is what text/template and html/template have in common.
-type template interface {
-	Execute(w io.Writer, data any) error
+// valueName is what a template can write behind .values.
+var valueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// template is one of text/template or html/template, and its source.
+type template struct {
+	source   string
+	compiled interface {
+		Execute(w io.Writer, data any) error
+	}
 }
 
 // emailRequest is an EmailMessage, compiled.
 type emailRequest struct {
 	recipient           *expression
-	subject, text, html template // nil when the field is empty
+	values              map[string]*expression
+	subject, text, html *template // nil when the field is empty
 }
 
 func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
-	compiled := &emailRequest{}
-	if m.Recipient != "" {
-		e, err := compileExpression(env, m.Recipient, wantStrings)
+	compiled := &emailRequest{values: make(map[string]*expression, len(m.Values))}
+	compile := func(field, text string, want wanted) *expression {
+		e, err := compileExpression(env, text, want)
 		if err != nil {
-			fail("email.recipient", m.Recipient, err)
+			fail(field, text, err)
 		}
-		compiled.recipient = e
+		return e
 	}
-	parseText := func(field, text string) template {
+	if m.Recipient != "" {
+		compiled.recipient = compile("email.recipient", m.Recipient, wantStrings)
+	}
+	for name, text := range m.Values {
+		compiled.values[name] = compile("email.values."+name, text, wantText)
+	}
+	parseText := func(field, text string) *template {
 		if text == "" {
 			return nil
 		}
@@ -81,7 +107,7 @@ func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 			fail(field, text, err)
 			return nil
 		}
-		return t
+		return &template{source: text, compiled: t}
 	}
 	compiled.subject = parseText("email.subject", m.Subject)
 	compiled.text = parseText("email.text", m.Text)
@@ -90,7 +116,7 @@ func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 		if err != nil {
 			fail("email.html", m.HTML, err)
 		} else {
-			compiled.html = t
+			compiled.html = &template{source: m.HTML, compiled: t}
 		}
 	}
 	return compiled
@@ -106,14 +132,21 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 	if err != nil {
 		return ledger.Request{}, fmt.Errorf("email: %w", err)
 	}
+	values := make(map[string]any, len(m.values))
+	for _, name := range slices.Sorted(maps.Keys(m.values)) {
+		if values[name], err = m.values[name].evalText(scope); err != nil {
+			return ledger.Request{}, fmt.Errorf("email.values.%s: %w", name, err)
+		}
+	}
+	data["values"] = values
 	for _, part := range []struct {
-		template template
+		template *template
 		into     *string
 	}{{m.subject, &message.Subject}, {m.text, &message.Text}, {m.html, &message.HTML}} {
 		if part.template == nil {
 			continue
 		}
-		if *part.into, err = render(part.template, data); err != nil {
+		if *part.into, err = part.template.render(data); err != nil {
 			return ledger.Request{}, err
 		}
 	}
@@ -126,13 +159,22 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.EmailContentType, Body: body}, nil
 }
 
+// misfit is what fmt writes for a value that its verb cannot print.
+var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
+
 // render names the template in its errors, as both packages do.
-func render(t template, data any) (string, error) {
+func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
-	if err := t.Execute(&buffer, data); err != nil {
+	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {
 		return "", err
+	} else if err != nil {
+		return "", withoutValues(err, t.source)
 	}
-	return strings.ToValidUTF8(buffer.String(), "\uFFFD"), nil
+	text := buffer.String()
+	if strings.Contains(t.source, "printf") && misfit.MatchString(text) {
+		return "", errors.New("printf: a format does not fit its value; email.values has expressions and money() for it")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
 func (m *emailRequest) recipients(scope *eventScope) ([]string, error) {

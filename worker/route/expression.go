@@ -47,9 +47,9 @@ type expressionEnvs struct {
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
 // newExpressionEnvs declares what expressions see, and the functions of CEL's
-// strings, lists, math, sets and encoders extensions and of optional types.
+// strings, lists, math, sets and encoders extensions, of optional types, and our own.
 func newExpressionEnvs() (expressionEnvs, error) {
-	dispatch, err := cel.NewEnv(
+	dispatch, err := cel.NewEnv(append(ownFunctions(),
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
 		cel.Variable("event", cel.ObjectType(eventViewType.Elem().String())),
 		cel.Variable("body", cel.DynType),
@@ -61,7 +61,7 @@ func newExpressionEnvs() (expressionEnvs, error) {
 		cel.ParserRecursionLimit(maxChain),
 		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
 		cel.CostModel(encoderCosts()...),
-	)
+	)...)
 	if err != nil {
 		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
 	}
@@ -109,6 +109,7 @@ func (w wanted) allows(t *cel.Type) bool {
 // expression is a compiled CEL expression.
 type expression struct {
 	program  cel.Program
+	text     string
 	usesBody bool
 }
 
@@ -118,11 +119,11 @@ func compileExpression(env *cel.Env, text string, want wanted) (*expression, err
 	if err != nil {
 		return nil, err
 	}
-	return newExpression(env, ast)
+	return newExpression(env, text, ast)
 }
 
 // newExpression plans an expression whose types were checked.
-func newExpression(env *cel.Env, ast *celast.AST) (*expression, error) {
+func newExpression(env *cel.Env, text string, ast *celast.AST) (*expression, error) {
 	program, err := planExpression(env, ast)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func newExpression(env *cel.Env, ast *celast.AST) (*expression, error) {
 	celast.PostOrderVisit(ast.Expr(), celast.NewExprVisitor(func(e celast.Expr) {
 		usesBody = usesBody || e.Kind() == celast.IdentKind && e.AsIdent() == "body"
 	}))
-	return &expression{program: program, usesBody: usesBody}, nil
+	return &expression{program: program, text: text, usesBody: usesBody}, nil
 }
 
 // checkExpression parses text, refuses what is nested too deeply, and checks its types.
@@ -188,7 +189,7 @@ func planExpression(env *cel.Env, ast *celast.AST) (cel.Program, error) {
 }
 
 // eval fails with errTooLong, or the cause of the scope's context, when that is
-// what ended it; all else is about the event.
+// what ended it; all else is about the event, and has nothing of it in its text.
 func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	if e.usesBody {
 		if err := view.loadBody(); err != nil {
@@ -203,7 +204,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, err
+		return nil, withoutValues(err, e.text)
 	}
 	return value, nil
 }

@@ -41,7 +41,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes",
 		"getMonth", "getSeconds", "bool", "double", "duration", "int", "timestamp", "uint", "bytes", "string",
 		"base64.decode", "base64.decodeUrl", "base64.encode", "base64.encodeUrl", "math.@max", "math.@min",
-		"charAt", "lowerAscii", "upperAscii", "trim", "substring", "strings.quote":
+		"date", "money", "charAt", "lowerAscii", "upperAscii", "trim", "substring", "strings.quote":
 		return linear(1), true
 	case "json.encode", "format":
 		return linear(4), true

@@ -155,7 +155,7 @@ func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("yields %q, it must be an absolute http or https URL", text)
+		return errors.New("yields no absolute http or https URL")
 	case u.User != nil:
 		return errors.New("yields a URL with a user or password")
 	}

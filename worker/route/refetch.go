@@ -2,9 +2,9 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -140,8 +140,7 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 	}
 	current, err := parseJSON(body)
 	if err != nil {
-		host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://"), "/")
-		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: fmt.Errorf("refetch: %s answered no JSON", host)}
+		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New("refetch: the answer is no JSON")}
 	}
 	scope.current = current
 	return nil
