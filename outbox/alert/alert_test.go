@@ -84,6 +84,11 @@ var sick = map[string]struct {
 	}, func(f *alert.Facts) {
 		f.LastAccepted[0].At, f.Usual[0].Events = before(time.Hour), new(9.5)
 	}},
+	"known_sender_refused": {"stripe", func(f *alert.Facts) {
+		f.Quarantine = []gauges.Quarantine{{Source: "stripe", Count: 9, OfKnown: 3, OfKnownSince: new(before(time.Hour))}}
+	}, func(f *alert.Facts) {
+		f.Quarantine = []gauges.Quarantine{{Source: "stripe", Count: 9, OfKnown: 2, OfKnownSince: new(before(time.Hour))}}
+	}},
 	"refusals": {"stripe", func(f *alert.Facts) {
 		f.Recent[minutes.OfSource]["stripe"][minutes.Refused("old_timestamp")] = 1
 	}, func(f *alert.Facts) {

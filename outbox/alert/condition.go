@@ -18,6 +18,9 @@ const (
 	failedShare = 0.25
 	// refusedShare is from which share of refused requests on a source is misconfigured.
 	refusedShare = 0.1
+	// refusedInARow is how many deliveries of known senders must be refused, and none
+	// accepted, until their secret is taken for wrong.
+	refusedInARow = 3
 	// lateAfter is how long something may be due.
 	lateAfter = 5 * time.Minute
 	// silentAfter is how long a source may be silent that usually talks: talksFrom
@@ -54,6 +57,7 @@ var conditions = []condition{
 	{name: "partitions_missing", severity: Page, find: partitionsMissing},
 	{name: "attempts_abandoned", severity: Ticket, find: attemptsAbandoned},
 	{name: "source_silent", severity: Ticket, find: sourceSilent},
+	{name: "known_sender_refused", severity: Ticket, find: knownSenderRefused},
 	{name: "refusals", severity: Ticket, find: refusals},
 	{name: "effects_parked", severity: Ticket, find: aside("parked", "is parked", "are parked")},
 	{name: "effects_failed", severity: Ticket, find: aside("failed", "failed", "failed")},

@@ -29,6 +29,23 @@ func sourceSilent(f Facts) []Alert {
 	return found
 }
 
+// knownSenderRefused finds what the share of refusals hides at a source with few
+// deliveries: a wrong secret.
+func knownSenderRefused(f Facts) []Alert {
+	var found []Alert
+	for _, of := range f.Quarantine {
+		if of.OfKnown < refusedInARow {
+			continue
+		}
+		found = append(found, Alert{
+			Subject: of.Source, Count: of.OfKnown, Since: *of.OfKnownSince,
+			Message: fmt.Sprintf("everything that known senders deliver to %s has been refused: %d deliveries, and none was accepted since", of.Source, of.OfKnown),
+			Command: "hooklatch quarantine list --source " + of.Source,
+		})
+	}
+	return found
+}
+
 func refusals(f Facts) []Alert {
 	var found []Alert
 	for name, counts := range f.Recent[minutes.OfSource] {

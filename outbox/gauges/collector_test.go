@@ -76,6 +76,7 @@ func TestGaugesAreExported(t *testing.T) {
 		"hooklatch.source.usual_duplicates{source=stripe}":         0.02,
 		"hooklatch.quarantine.deliveries{source=stripe}":           3,
 		"hooklatch.quarantine.size{source=stripe}":                 300,
+		"hooklatch.quarantine.of_known_senders{source=stripe}":     1,
 		"hooklatch.destination.paused{destination=app}":            1,
 		"hooklatch.destination.paused{destination=crm}":            0,
 		"hooklatch.destination.breaker_open{destination=crm}":      1,

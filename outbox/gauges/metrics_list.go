@@ -81,6 +81,12 @@ func (e *exporter) sources() {
 				tell(float64(of.Bytes), ofSource(of.Source))
 			}
 		})
+	e.Gauge("hooklatch.quarantine.of_known_senders", "{delivery}", "Those from addresses that deliveries were accepted from, since the last one was.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Quarantine {
+				tell(float64(of.OfKnown), ofSource(of.Source))
+			}
+		})
 }
 
 func (e *exporter) destinations() {

@@ -78,6 +78,8 @@ func TestWhatStandsIsRead(t *testing.T) {
 	require.Len(t, s.Quarantine, 1)
 	require.EqualValues(t, 3, s.Quarantine[0].Count)
 	require.EqualValues(t, 300, s.Quarantine[0].Bytes)
+	require.EqualValues(t, 1, s.Quarantine[0].OfKnown, "two of known senders, and one of them before the last delivery that was accepted")
+	require.NotNil(t, s.Quarantine[0].OfKnownSince)
 	bytes, days := int64(8000), 1
 	require.Equal(t, []gauges.Table{{Name: "effects", Rows: 377, Bytes: 8192, BytesBefore: &bytes, Days: &days}}, s.Tables)
 	require.Len(t, s.Retention, 2)

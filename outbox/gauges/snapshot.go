@@ -98,6 +98,11 @@ type Quarantine struct {
 	Count  int64
 	Bytes  int64
 	Since  time.Time
+
+	// OfKnown is how many came from known senders since the last delivery that was
+	// accepted, and OfKnownSince when the first of them did.
+	OfKnown      int64
+	OfKnownSince *time.Time
 }
 
 // Retention is how it fares with one kind of rows, and of events with one source.

@@ -205,6 +205,24 @@ var situations = map[string]situation{
 		end:    func(s *stage) { s.deliver(4, 200); s.done() },
 		alerts: []string{"HooklatchRefusals/source=stripe"},
 	},
+	"known sender is refused": {
+		act: func(s *stage) {
+			s.deliver(1, 200)
+			s.done()
+			require.Eventually(s, func() bool {
+				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.known_addresses`) == 1
+			}, patience, 100*time.Millisecond)
+			for range 3 {
+				answer, err := s.gateway.client.Post(s.gateway.url+"/webhooks/stripe", "application/json", strings.NewReader(`{"id":"evt_x"}`))
+				require.NoError(s, err)
+				require.Equal(s, http.StatusUnauthorized, answer.StatusCode)
+				require.NoError(s, answer.Body.Close())
+			}
+			s.seeLine("hooklatch_quarantine_of_known_senders{", "3")
+		},
+		end:    func(s *stage) { s.deliver(1, 200); s.done(); s.seeLine("hooklatch_quarantine_of_known_senders{", "0") },
+		alerts: []string{"HooklatchKnownSenderRefused/source=stripe"},
+	},
 	"source is silent": {
 		act: func(s *stage) {
 			s.usual(20, 0)

@@ -42,8 +42,8 @@ CROSS JOIN generate_series(1, 40) AS i
 ON CONFLICT DO NOTHING;
 
 INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
-SELECT gen_random_uuid(), 'stripe', now() - i * interval '1 minute', 'bad_signature', false, 'POST', 'h', true, '/', '{}', '', 100
-FROM generate_series(1, 3) AS i
+SELECT gen_random_uuid(), 'stripe', now() - i * interval '1 minute', 'bad_signature', i <= 1, 'POST', 'h', true, '/', '{}', '', 100
+FROM generate_series(0, 2) AS i
 ON CONFLICT DO NOTHING;
 
 INSERT INTO hooklatch.retention_progress (what, source, horizon, day_rows, stopped_since)
