@@ -43,7 +43,7 @@ func TestASearchGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	b := manyEvents(t)
 	b.open(t, rare, http.StatusOK)
-	b.until(t, found+" === "+strconv.Itoa(rareOnes)+" && !("+older+")")
+	b.untilOrStill(t, found+" === "+strconv.Itoa(rareOnes)+" && !("+older+")", `document.querySelector("a[data-more]")?.href ?? ""`)
 	b.has(t, "That is all there is.")
 	require.Equal(t, rare, b.path(t), "the address stays")
 	require.False(t, eval[bool](t, b, `document.querySelector("#nothing")?.checkVisibility() ?? false`))

@@ -168,18 +168,25 @@ func (b *tab) open(t *testing.T, path string, status int64) {
 // until waits for a condition in the page, also while it goes from one page to another.
 func (b *tab) until(t *testing.T, condition string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
+	b.untilOrStill(t, condition, `""`)
+}
+
+// untilOrStill is until, but that what counts for its patience is only the time in which
+// the value of moving, a text, stays the same: work of unknown length is under way.
+func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
+	t.Helper()
 	again := time.NewTicker(tick)
 	defer again.Stop()
-	for {
-		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && Boolean(`+condition+`)`))
+	for last, since := "", time.Now(); ; {
+		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && Boolean(`+condition+`)`))
 		if holds {
 			return
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
+		if now, failed := chromedp.Run(b.ctx, chromedp.Evaluate[string](moving)); failed == nil && now != last {
+			last, since = now, time.Now()
+		}
+		<-again.C
+		if time.Since(since) > patience {
 			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.activeElement?.outerHTML.slice(0, 200) + "\n" + document.body.innerText`))
 			require.Fail(t, "never: "+condition, "%v\n%s", err, text)
 		}
