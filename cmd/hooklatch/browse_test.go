@@ -165,6 +165,9 @@ func TestImportedKeysAreKnown(t *testing.T) {
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "stripe", file, "--yes")...), text)
 		require.Contains(t, c.stderr.String(), wrong)
 	}
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "strip", file, "--yes")...), "its events would come again")
+	require.Contains(t, c.stderr.String(), `has no source "strip"; it has: `)
 }
 
 // The whole life of an event is in one answer, for people and for programs.

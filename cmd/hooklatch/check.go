@@ -94,7 +94,11 @@ func (c *checkup) configuration() *config.Config {
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {
-			c.add(doctor.Problem, "configuration", one.Error(), "correct that line")
+			fix := "correct that line"
+			if strings.Contains(one.Message, config.NotSet) {
+				fix = "set the variable where this program runs; the line is right"
+			}
+			c.add(doctor.Problem, "configuration", one.Error(), fix)
 		}
 		return true
 	}
@@ -127,7 +131,6 @@ func (c *checkup) configured(cfg *config.Config) {
 	if warning != nil {
 		c.add(doctor.Warning, "configuration", warning.Error(), "or run `hooklatch gateway` and `hooklatch worker` apart")
 	}
-	c.changedDefaults(cfg)
 	for name, s := range cfg.Sources {
 		if s.Handlers {
 			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),
@@ -202,7 +205,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 		return false
 	}
 	if !slices.ContainsFunc(status.Migrations, func(one schema.MigrationStatus) bool { return one.AppliedAt != nil }) {
-		c.add(doctor.Problem, "schema", fmt.Sprintf("schema %q is not made yet", name), up)
+		c.add(doctor.Problem, "schema", fmt.Sprintf("nothing is migrated yet in schema %q", name), up)
 		return false
 	}
 	ready := true

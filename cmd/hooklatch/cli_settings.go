@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -72,6 +74,15 @@ func (c *cli) loadToRun() (*config.Config, error) {
 		return nil, err
 	}
 	return cfg, app.CheckConfig(cfg)
+}
+
+// sourceOf is the source of the configuration that a command names.
+func sourceOf(cfg *config.Config, name string) (config.Source, error) {
+	s, known := cfg.Sources[name]
+	if !known {
+		return s, fmt.Errorf("%s has no source %q; it has: %s", cfg.Path(), name, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
+	}
+	return s, nil
 }
 
 // listenFlags override the addresses of the configuration.

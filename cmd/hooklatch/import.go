@@ -49,6 +49,16 @@ The file is only read and checked until --yes is given.`,
 		Example: "  " + c.name + " import keys stripe known.csv --yes",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.loadForDatabase()
+			if err != nil {
+				return err
+			}
+			// Without a file nothing says which sources there are.
+			if source := args[0]; cfg.Path() != "" {
+				if _, err := sourceOf(cfg, source); err != nil {
+					return err
+				}
+			}
 			keys, err := c.readKeys(args[1], time.Now())
 			if err != nil {
 				return err

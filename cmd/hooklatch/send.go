@@ -115,9 +115,9 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 		}
 		return nil, err
 	}
-	s, known := cfg.Sources[source]
-	if !known {
-		return nil, fmt.Errorf("%s has no source %q; it has: %s", cfg.Path(), source, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
+	s, err := sourceOf(cfg, source)
+	if err != nil {
+		return nil, err
 	}
 	made, err := s.Sender()
 	if err != nil {

@@ -61,7 +61,7 @@ func TestFetch(t *testing.T) {
 	_, failed = f.Fetch(t.Context(), other)
 	require.NotNil(t, failed)
 	require.Equal(t, ledger.VerdictRefused, failed.Verdict)
-	require.ErrorContains(t, failed.Err, "egress guard refused the host that its event names")
+	require.ErrorContains(t, failed.Err, "egress guard refused the host of its URL")
 	allowed, err := NewFetcher(FetchOptions{Origin: api, Bearer: secret.New("t0ken"), AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	require.NoError(t, err)
 	body, failed = allowed.Fetch(t.Context(), other)

@@ -20,7 +20,7 @@ func sameOrigin(a, b *url.URL) bool {
 
 // foreignHost stands in errors for a host that is not in the configuration: it is a value
 // of an event, and errors have none.
-const foreignHost = "the host that its event names"
+const foreignHost = "the host of its URL"
 
 // shownHost is the host of a target, as errors name it.
 func shownHost(target *url.URL, configured ...*url.URL) string {

@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,10 +182,8 @@ func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
 	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {
 		text, out.Excerpt = "the server refused it", safetext.Cut(safetext.Printable(pg.Message), maxExcerpt)
-		for _, about := range []struct{ what, name string }{{"table", pg.TableName}, {"column", pg.ColumnName}, {"constraint", pg.ConstraintName}} {
-			if about.name != "" {
-				text += ", " + about.what + " " + about.name
-			}
+		if about := cmp.Or(pg.ConstraintName, pg.ColumnName, pg.TableName); about != "" {
+			text += ", about " + about
 		}
 	}
 	out.Err = sqlError(statement, text, pg.Code)

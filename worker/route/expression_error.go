@@ -17,7 +17,8 @@ var celWords = wordsOf(`
 	out overflow overload parse parsing pattern pointer precision program range read reading regex regexp replacement requires result
 	rfc 3339 size slice string struct such supported template text than the time timestamp timezone to too type types uint unexpected
 	unknown unsupported untyped utf 8 value values was were with wrong yaml yield yields zero
-	actual bounds cancelled cost email html larger long render subject took`)
+	are 16 about actual bounds compiles do instructions it may mib most much multiply repeats through work
+	cancelled cost email html larger long render subject took`)
 
 // word is what a text is judged by.
 var word = regexp.MustCompile(`[\pL\pN_]+`)
@@ -40,7 +41,7 @@ func withoutValues(err error, source string) error {
 	own := wordsOf(source)
 	place := templatePlace.FindString(err.Error())
 	kept := strings.Fields(place)
-	for _, piece := range strings.Fields(err.Error()[len(place):]) {
+	for piece := range strings.FieldsSeq(err.Error()[len(place):]) {
 		for _, w := range word.FindAllString(piece, -1) {
 			if w = strings.ToLower(w); !own[w] && !celWords[w] {
 				piece = "…"

@@ -13,7 +13,7 @@ type Database struct {
 	// as a secret. Flags and the environment variable DATABASE_URL go before it.
 	URL secret.Value `yaml:"url,omitempty"`
 	// A connection that leads past a transaction pooler such as PgBouncer, for
-	// migrations and LISTEN. Defaults to url.
+	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
 	// Postgres schema of our tables and River's. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`

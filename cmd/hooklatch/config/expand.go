@@ -50,6 +50,10 @@ func maskReferences(text string) string {
 	})
 }
 
+// NotSet ends the message of a Problem whose line names an environment variable that is
+// not there: it is not the line that has to be corrected.
+const NotSet = "is not set"
+
 // expand replaces every ${NAME} of text by the environment variable NAME, and
 // $${ by a literal ${. A text that is $$NAME becomes $NAME. Values are taken as they are: what stands in a variable
 // is not expanded again and cannot change the structure of the file.
@@ -75,7 +79,7 @@ func expand(text string, env LookupEnv) (result string, expanded bool, err error
 		}
 		value, ok := env(name)
 		if !ok {
-			return "", true, fmt.Errorf("environment variable %s is not set", name)
+			return "", true, fmt.Errorf("environment variable %s %s", name, NotSet)
 		}
 		b.WriteString(before + value)
 		text, expanded = rest, true

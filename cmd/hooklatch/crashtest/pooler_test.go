@@ -128,7 +128,11 @@ func startPgBouncer(t *testing.T, database string) string {
 	address := freeAddresses(t, 1)[0]
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // which another user cannot read
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	config := filepath.Join(dir, "pgbouncer.ini")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
 %s = host=%s port=%d user=%s password=%s
 [pgbouncer]
@@ -139,7 +143,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 8
 max_client_conn = 200
-`, at.ConnConfig.Database, at.ConnConfig.Host, at.ConnConfig.Port, at.ConnConfig.User, at.ConnConfig.Password, host, port), 0o644)) //nolint:gosec // it is read by another user
+`, at.ConnConfig.Database, at.ConnConfig.Host, at.ConnConfig.Port, at.ConnConfig.User, at.ConnConfig.Password, host, port), 0o644))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, config)
 	if os.Getuid() == 0 { // which it refuses
 		const nobody = 65534

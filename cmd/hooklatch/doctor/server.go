@@ -14,7 +14,7 @@ import (
 
 const (
 	// minVersion is the oldest server we are tested with.
-	minVersion = 140000
+	minVersion = 150000
 	// maxSnapshot is how old a snapshot may be: rows that were deleted after it stay in
 	// the tables, and whoever looks for jobs reads them.
 	maxSnapshot = time.Hour
@@ -94,7 +94,7 @@ func (f facts) durability(opts ServerOptions) []Finding {
 		findings = append(findings, Finding{Level: OK, Check: check, Message: fine})
 	}
 	add(f.VersionNumber < minVersion, Problem, "version", "PostgreSQL "+f.Version,
-		"PostgreSQL "+f.Version+" is too old", "upgrade to version 14 or newer")
+		"PostgreSQL "+f.Version+" is too old", "upgrade to version 15 or newer")
 	lossy := Problem
 	if opts.AllowFsyncOff {
 		lossy = Warning
