@@ -69,6 +69,9 @@ func (r *eraseRun) printErased(ref identity.EventRef, erased erasure.Erased) {
 		fmt.Fprintf(r.stderr, "%s: its bytes stay until the other %s of its delivery erased too: nothing tells them apart\n",
 			safetext.Shown(ref.String()), counted(erased.Others, "event"))
 	}
+	if erased.Unsearched {
+		fmt.Fprintf(r.stderr, "%s: it came more often than its times are kept: a copy in an early delivery of several events goes with the body of that\n", safetext.Shown(ref.String()))
+	}
 	for _, k := range erased.Kept {
 		fmt.Fprintf(r.stderr, "%s: stays and has in it what was erased: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,27 +14,103 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
-// eraseItem takes the event's own part out of a body that others need. It reports
-// whether it is still there, because nothing tells it from theirs.
+// eraseItem takes the event's own part out of a body that others need, and every part
+// that belongs to no event: those are copies of events that came twice in it, or came
+// again in it. It reports whether the part is still there, because nothing tells it from
+// theirs.
 func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (remains bool, err error) {
-	contentType, body, err := e.storedDelivery(ctx, tx, event)
+	of := event.delivery()
+	contentType, body, err := e.storedDelivery(ctx, tx, of)
 	if err != nil || len(body) == 0 {
 		return false, err
 	}
-	if event.item == "" {
+	if event.item == "" || len(payload.Places(contentType, body, event.item, []string{""})) == 0 {
 		return true, nil
 	}
-	places := payload.Places(contentType, body, event.item, []string{""})
-	if len(places) == 0 {
-		return true, nil
-	}
-	return false, e.blot(ctx, tx, event, body, places, blotItem)
+	return false, e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
 }
 
-// storedDelivery is the body the event came in, nil when it is no longer kept. Nobody
-// else changes it before the transaction ends.
-func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, event lockedEvent) (contentType string, body []byte, err error) {
-	err = e.sql.StoredDelivery.With(deliveryOf{DeliveryID: event.deliveryID, ReceivedAt: event.receivedAt}).QueryRow(ctx, tx).Scan(&contentType, &body)
+// around is how far the noted time of a duplicate may be from that of the delivery it came
+// in, and maxNear how many events are looked at around it.
+const (
+	around  = 10 * time.Second
+	maxNear = 20_000
+)
+
+// eraseCopies takes the event out of the bodies of other deliveries, which brought it again
+// beside new events. It reports whether there may be copies that it did not look for: only
+// the times of the last duplicates are known.
+func (e *Eraser) eraseCopies(ctx context.Context, tx pgx.Tx, event lockedEvent) (unknown bool, err error) {
+	if event.item == "" || event.duplicates == 0 {
+		return false, nil
+	}
+	seen := map[deliveryOf]bool{event.delivery(): true}
+	for _, at := range event.duplicateTimes {
+		rows, err := e.sql.Copies.With(copies{Source: event.ref.Source, At: at.Add(-around), Until: at.Add(around), Limit: maxNear}).Query(ctx, tx)
+		if err != nil {
+			return false, fmt.Errorf("find copies: %w", err)
+		}
+		type found struct {
+			firstOfDelivery
+
+			item string
+		}
+		near, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
+			err = row.Scan(&f.DeliveryID, &f.ReceivedAt, &f.AcceptSeq, &f.item)
+			return f, err
+		})
+		if err != nil {
+			return false, fmt.Errorf("find copies: %w", err)
+		}
+		for _, f := range near {
+			if seen[f.deliveryOf] {
+				continue
+			}
+			seen[f.deliveryOf] = true
+			_, body, err := e.storedDelivery(ctx, tx, f.deliveryOf)
+			if err == nil && len(body) > 0 {
+				err = e.eraseStrays(ctx, tx, f.firstOfDelivery, f.item, body)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+	return event.duplicates > int64(len(event.duplicateTimes)), nil
+}
+
+// eraseStrays takes out of a body what stands where its events do and belongs to none of
+// them, or to one that was erased.
+func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) error {
+	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	items, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	var kept []jsonpointer.Place
+	for _, of := range items {
+		if of == "" {
+			return nil // the whole body is an event
+		}
+		kept = append(kept, jsonpointer.Places(body, of)...)
+	}
+	strays := slices.DeleteFunc(jsonpointer.Siblings(body, item), func(p jsonpointer.Place) bool {
+		return string(body[p.Start:p.End]) == "null" ||
+			slices.ContainsFunc(kept, func(k jsonpointer.Place) bool { return p.Start < k.End && k.Start < p.End })
+	})
+	if len(strays) == 0 {
+		return nil
+	}
+	return e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
+}
+
+// storedDelivery is the body of a delivery, nil when it is no longer kept. Of an event that
+// is locked nobody else changes it before the transaction ends.
+func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (contentType string, body []byte, err error) {
+	err = e.sql.StoredDelivery.With(of).QueryRow(ctx, tx).Scan(&contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil, nil
 	}
@@ -45,9 +123,9 @@ func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, event lockedEven
 // errBodyChanged: another erasure changed the body since it was read.
 var errBodyChanged = errors.New("the body was changed meanwhile")
 
-func (e *Eraser) blot(ctx context.Context, tx pgx.Tx, event lockedEvent, body []byte, places []jsonpointer.Place, kind blotKind) error {
+func (e *Eraser) blot(ctx context.Context, tx pgx.Tx, of deliveryOf, body []byte, places []jsonpointer.Place, kind blotKind) error {
 	sum := sha256.Sum256(body)
-	b := blotDelivery{deliveryOf: deliveryOf{DeliveryID: event.deliveryID, ReceivedAt: event.receivedAt}, Was: sum[:], Kind: kind}
+	b := blotDelivery{deliveryOf: of, Was: sum[:], Kind: kind}
 	for _, p := range places {
 		b.Starts, b.Lengths = append(b.Starts, p.Start), append(b.Lengths, p.End-p.Start)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
@@ -119,4 +120,88 @@ func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, erasure.Erased{}, b.erase(t, "jane"), "the others of no delivery are not its others")
 	require.Equal(t, outbox.Duplicate, b.accept(t, `{}`, map[string]string{"jane": ""}).Events[0].Status)
+}
+
+// bring accepts a body with events at these items, the same id more than once if asked for.
+func (b *bundle) bring(t *testing.T, body string, events ...string) {
+	t.Helper()
+	d := outbox.Delivery{Source: "shop", Provider: "hmac", ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-Test": {"one"}}}
+	for i := 0; i < len(events); i += 2 {
+		d.Events = append(d.Events, outbox.Incoming{ID: identity.EventID(events[i]), Type: "order.paid", Item: events[i+1]})
+	}
+	before := b.count(t, `SELECT COALESCE(sum(duplicates), 0)::bigint FROM hooklatch.processed_events`)
+	came, err := b.Accept(t.Context(), d)
+	require.NoError(t, err)
+	known := map[identity.EventID]bool{}
+	for _, e := range came.Events {
+		if e.Status == outbox.Duplicate && !known[e.EventID] {
+			before++
+		}
+		known[e.EventID] = true
+	}
+	require.Eventually(t, func() bool { // duplicates are counted beside the path of the answer
+		return b.count(t, `SELECT COALESCE(sum(duplicates), 0)::bigint FROM hooklatch.processed_events`) >= before
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// Events come twice in a delivery, and again in one of new events. No row leads to such a
+// copy: an erasure and a redaction reach it all the same, and leave what is an event's.
+func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
+	t.Parallel()
+	const jane, joe, jim = `{"email":"jane@example.com"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
+	for name, c := range map[string]struct {
+		bring func(t *testing.T, b *bundle)
+		want  []string // the bodies that stay, but for those of which nothing is left
+	}{
+		"twice in one": {func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.bring(t, `[`+jane+`,`+jane+`,`+joe+`]`, "jane", "/0", "jane", "/1", "joe", "/2")
+		}, []string{`[null,null,` + joe + `]`}},
+		"again beside a new one": {func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.bring(t, `[`+jane+`]`, "jane", "/0")
+			b.bring(t, `[`+jane+`,`+joe+`]`, "jane", "/0", "joe", "/1")
+		}, []string{`[null,` + joe + `]`}},
+		"again and again": {func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.bring(t, `{"value":[`+jane+`,`+jim+`]}`, "jane", "/value/0", "jim", "/value/1")
+			b.bring(t, `{"value":[`+joe+`,`+jane+`]}`, "joe", "/value/0", "jane", "/value/1")
+			b.bring(t, `{"value":[`+jane+`,`+jane+`]}`, "jane", "/value/0", "jane", "/value/1")
+		}, []string{`{"value":[null,` + jim + `]}`, `{"value":[` + joe + `,null]}`}},
+		"in lists of lists": {func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.bring(t, `[`+jane+`]`, "jane", "/0")
+			b.bring(t, `{"entry":[{"changes":[`+jane+`]},{"changes":[`+joe+`,`+jane+`]}]}`,
+				"jane", "/entry/0/changes/0", "joe", "/entry/1/changes/0", "jane", "/entry/1/changes/1")
+		}, []string{`{"entry":[{"changes":[null]},{"changes":[` + joe + `,null]}]}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bodies := func(b *bundle) []string {
+				rows, err := b.pool.Query(t.Context(), `SELECT convert_from(body, 'UTF8') FROM hooklatch.deliveries WHERE body <> '' ORDER BY received_at`)
+				require.NoError(t, err)
+				all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				require.NoError(t, err)
+				return all
+			}
+			erased := setup(t)
+			c.bring(t, erased)
+			erased.dispatch(t, "jane")
+			erased.erase(t, "jane")
+			require.Equal(t, c.want, bodies(erased))
+
+			redacted := setup(t)
+			c.bring(t, redacted)
+			for _, id := range []string{"jane", "joe", "jim"} {
+				if redacted.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = $1`, id) == 1 {
+					redacted.dispatch(t, id)
+				}
+			}
+			_, err := redacted.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "shop", Pointers: []string{"/email"}}})
+			require.NoError(t, err)
+			for _, body := range bodies(redacted) {
+				require.NotContains(t, body, "@example.com")
+			}
+		})
+	}
 }

@@ -27,12 +27,18 @@ type lockedEvent struct {
 	erasedAt, redactedAt *time.Time
 	processedAt          *time.Time
 	now                  time.Time // of the transaction, by the database's clock
+	duplicates           int64
+	duplicateTimes       []time.Time // of the last of them
+}
+
+func (l lockedEvent) delivery() deliveryOf {
+	return deliveryOf{DeliveryID: l.deliveryID, ReceivedAt: l.receivedAt}
 }
 
 func (e *Eraser) lock(ctx context.Context, tx pgx.Tx, ref identity.EventRef) (lockedEvent, error) {
 	l := lockedEvent{ref: ref}
 	err := e.sql.LockEvent.With(ref).QueryRow(ctx, tx).
-		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now)
+		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now, &l.duplicates, &l.duplicateTimes)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return l, ledger.ErrNotFound
 	}

@@ -24,7 +24,7 @@ const (
 // kept are the ids and keys of an event that stay and have in them what was searched
 // for, or a mail address or telephone number of its payload.
 func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, searched []string) ([]Kept, error) {
-	_, body, err := e.storedDelivery(ctx, tx, event)
+	_, body, err := e.storedDelivery(ctx, tx, event.delivery())
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,13 @@ func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 }
 
 func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, pointers []string) error {
-	contentType, body, err := e.storedDelivery(ctx, tx, event)
+	of := event.delivery()
+	contentType, body, err := e.storedDelivery(ctx, tx, of)
+	if err == nil && len(body) > 0 && event.item != "" { // copies, which no event of theirs leads to
+		if err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
+			contentType, body, err = e.storedDelivery(ctx, tx, of)
+		}
+	}
 	if err != nil || len(body) == 0 {
 		return err
 	}
@@ -84,7 +90,7 @@ func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, p
 	case payload.Other:
 		e.logger.WarnContext(ctx, "a body that is neither JSON nor a form was erased whole, since its values cannot be redacted",
 			slog.String(logkey.Source, string(event.ref.Source)), slog.String(logkey.EventID, string(event.ref.EventID)))
-		whole := emptyDelivery{deliveryOf: deliveryOf{DeliveryID: event.deliveryID, ReceivedAt: event.receivedAt}, Source: event.ref.Source}
+		whole := emptyDelivery{deliveryOf: of, Source: event.ref.Source}
 		_, err := e.sql.EmptyDelivery.With(whole).Exec(ctx, tx)
 		return err
 	}
@@ -93,5 +99,5 @@ func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, p
 	if len(places) == 0 {
 		return nil
 	}
-	return e.blot(ctx, tx, event, body, places, kind)
+	return e.blot(ctx, tx, of, body, places, kind)
 }

@@ -19,24 +19,26 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	BlotDelivery   statement.Of[blotDelivery]
-	EmptyDelivery  statement.Of[emptyDelivery]
-	EraseEffect    statement.Of[eraseEffect]
-	EraseEvent     statement.Of[eraseEvent]
-	EraseJobs      statement.Of[eraseJobs]
-	GiveUpEvent    statement.Of[identity.EventRef]
-	LastEvent      statement.Bound
-	LockEffect     statement.Of[identity.EffectID]
-	LockEvent      statement.Of[identity.EventRef]
-	MadeEffects    statement.Of[identity.EventRef]
-	NoteWaiting    statement.Of[identity.EventRef]
-	NotWaiting     statement.Of[identity.EventRef]
-	Progress       statement.Of[ofSource]
-	Redactable     statement.Of[redactable]
-	SelectEvents   statement.Of[selectEvents]
-	SetProgress    statement.Of[setProgress]
-	StoredDelivery statement.Of[deliveryOf]
-	Waiting        statement.Of[waiting]
+	Copies          statement.Of[copies]
+	BlotDelivery    statement.Of[blotDelivery]
+	EmptyDelivery   statement.Of[emptyDelivery]
+	EraseEffect     statement.Of[eraseEffect]
+	EraseEvent      statement.Of[eraseEvent]
+	EraseJobs       statement.Of[eraseJobs]
+	GiveUpEvent     statement.Of[identity.EventRef]
+	LastEvent       statement.Bound
+	LockEffect      statement.Of[identity.EffectID]
+	ItemsOfDelivery statement.Of[firstOfDelivery]
+	LockEvent       statement.Of[identity.EventRef]
+	MadeEffects     statement.Of[identity.EventRef]
+	NoteWaiting     statement.Of[identity.EventRef]
+	NotWaiting      statement.Of[identity.EventRef]
+	Progress        statement.Of[ofSource]
+	Redactable      statement.Of[redactable]
+	SelectEvents    statement.Of[selectEvents]
+	SetProgress     statement.Of[setProgress]
+	StoredDelivery  statement.Of[deliveryOf]
+	Waiting         statement.Of[waiting]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -52,6 +54,19 @@ type ofSource struct{ Source identity.Source }
 type deliveryOf struct {
 	DeliveryID uuid.UUID
 	ReceivedAt time.Time
+}
+
+// firstOfDelivery names a delivery and one of its events.
+type firstOfDelivery struct {
+	deliveryOf
+
+	AcceptSeq int64
+}
+
+type copies struct {
+	Source    identity.Source
+	At, Until time.Time
+	Limit     int
 }
 
 type emptyDelivery struct {

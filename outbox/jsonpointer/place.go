@@ -8,11 +8,17 @@ type Place struct{ Start, End int }
 // Places are where everything stands that a pointer leads to in text, in order. Where
 // names are equal Lookup takes the last of them, and this takes them all: nobody can
 // tell which of them another reader took. There are none in what is not JSON.
-func Places(text []byte, pointer string) []Place {
+func Places(text []byte, pointer string) []Place { return find(reader{}, text, pointer) }
+
+// Siblings are where everything stands that has the place of what a pointer leads to, each
+// index on the way counting for all: for /entry/0/changes/1 all changes of all entries.
+func Siblings(text []byte, pointer string) []Place { return find(reader{every: true}, text, pointer) }
+
+func find(r reader, text []byte, pointer string) []Place {
 	if _, valid := Read(text); !valid || pointer != "" && pointer[0] != '/' {
 		return nil
 	}
-	r := reader{text: WithoutMark(text)}
+	r.text = WithoutMark(text)
 	found := r.places(r.space(0), Tokens(pointer), nil)
 	before := len(text) - len(r.text)
 	for i := range found {
@@ -55,7 +61,9 @@ func (r *reader) placesOfMembers(i int, tokens []string, found []Place) []Place 
 func (r *reader) placesOfItems(i int, tokens []string, found []Place) []Place {
 	index, isIndex := indexOf(tokens[0])
 	for at := 0; isIndex && r.text[i] != ']'; at++ {
-		if at == index {
+		if r.every {
+			found = r.places(i, tokens[1:], found)
+		} else if at == index {
 			return r.places(i, tokens[1:], found)
 		}
 		if i = r.space(r.value(i, 0)); r.is(i, ',') {

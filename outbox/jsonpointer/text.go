@@ -97,6 +97,7 @@ func (t *Text) isNamed(m place, name string) bool {
 type reader struct {
 	text    []byte
 	members []place // of the outermost object; nil: not wanted
+	every   bool    // an index counts for all of its list
 }
 
 func (r *reader) space(i int) int {
