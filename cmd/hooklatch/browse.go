@@ -123,10 +123,10 @@ func commandFrom(cmd *cobra.Command, at browse.Cursor) string {
 				words = append(words, "--"+f.Name)
 				return
 			}
-			words = append(words, "--"+f.Name, quoted(f.Value.String()))
+			words = append(words, "--"+f.Name, safetext.Shell(f.Value.String()))
 		}
 	})
-	return strings.Join(words, " ") + " --cursor " + quoted(string(at))
+	return strings.Join(words, " ") + " --cursor " + safetext.Shell(string(at))
 }
 
 // followInterval is how often --follow asks.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -101,13 +100,3 @@ func shown(t time.Time) string {
 
 // counted is "1 event" or "2 events", as the timeline of an event has it.
 func counted(n int, what string) string { return life.Counted(n, what) }
-
-// quoted is an argument as a shell takes it.
-func quoted(argument string) string {
-	if argument != "" && !strings.ContainsFunc(argument, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@+,=", r)
-	}) {
-		return argument
-	}
-	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
-}

@@ -281,7 +281,7 @@ func (d *dev) announce(a *app.App) {
 	flag := ""
 	if _, err := os.Stat(config.DefaultPath); err == nil || d.devConfig() != filepath.FromSlash(config.DevPath) {
 		// Otherwise the other commands would take another file.
-		flag = " --config " + quoted(d.devConfig())
+		flag = " --config " + safetext.Shell(d.devConfig())
 	}
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -95,7 +96,7 @@ func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value)
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
 	line("config", cfg.Path())
 	// The other commands need it, and the database is for this machine only.
-	fmt.Fprintf(&b, "\nready in %.1fs; in another terminal, before other commands:\n  export DATABASE_URL=%s\n", time.Since(d.started).Seconds(), quoted(database.Reveal()))
+	fmt.Fprintf(&b, "\nready in %.1fs; in another terminal, before other commands:\n  export DATABASE_URL=%s\n", time.Since(d.started).Seconds(), safetext.Shell(database.Reveal()))
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()
 	defer d.printing.Unlock()

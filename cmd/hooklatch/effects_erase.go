@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -14,13 +12,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
-
-// literalHash stands in the record of an order for a text it looked for. The id of the
-// order is part of it: the same text has another hash in another order.
-func literalHash(requestID, literal string) string {
-	sum := sha256.Sum256([]byte(requestID + "\n" + literal))
-	return "sha256:" + hex.EncodeToString(sum[:8])
-}
 
 func (c *cli) newEffectsErase() *cobra.Command {
 	var by operatorFlags

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -90,7 +91,7 @@ func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Ti
 func commandFor(cmd *cobra.Command, s ledger.EffectSelection) string {
 	still := map[string]time.Time{"since": s.From, "until": s.Until, "as-of": s.AsOf}
 	words := []string{cmd.CommandPath()}
-	flag := func(name, value string) { words = append(words, "--"+name, quoted(value)) }
+	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
 		case "since", "until", "as-of", "yes", "json":

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -52,10 +53,10 @@ func (s *eraseSelection) selection(now time.Time) (erasure.Selection, error) {
 // with the id of the order, so that somebody who has the text can see that it was meant.
 func (s *eraseSelection) order(cancel bool, selected erasure.Selection, requestID string) erasure.Order {
 	order := erasure.Order{Cancel: cancel}
-	when := route.WithoutLiterals(s.when, func(literal string) string {
+	when, literals := condition.Concealed(s.when, requestID)
+	for _, literal := range literals {
 		order.Searched = append(order.Searched, textOf(literal))
-		return literalHash(requestID, literal)
-	})
+	}
 	order.Filter = struct {
 		Source string     `json:"source,omitempty"`
 		Type   string     `json:"type,omitempty"`

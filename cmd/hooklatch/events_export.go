@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // export are the flags of an export.
@@ -97,7 +98,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter browse.EventF
 		unclear, bodiless = unclear+page.Unclear, bodiless+page.Bodiless
 		at, more = page.Next, page.More
 	}
-	fmt.Fprintf(c.stderr, "%s written; go on with --cursor %s\n", counted(written, "event"), quoted(string(at)))
+	fmt.Fprintf(c.stderr, "%s written; go on with --cursor %s\n", counted(written, "event"), safetext.Shell(string(at)))
 	if unclear+bodiless > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: --when failed for %d, and the bodies of %d are no longer stored\n", unclear+bodiless, unclear, bodiless)
 	}

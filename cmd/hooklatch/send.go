@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -133,7 +134,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	}
 	configFlag := ""
 	if c.configPath != "" {
-		configFlag = " --config " + quoted(c.configPath)
+		configFlag = " --config " + safetext.Shell(c.configPath)
 	}
 	return &sender{
 		cli: c, configFlag: configFlag, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
@@ -212,7 +213,7 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.asJSON {
-		fmt.Fprintf(s.stdout, "look at it with: %s events show %s %s%s\n", s.name, s.source, quoted(report.EventID), s.configFlag)
+		fmt.Fprintf(s.stdout, "look at it with: %s events show%s %s\n", s.name, s.configFlag, safetext.Operands(s.source, report.EventID))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

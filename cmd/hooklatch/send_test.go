@@ -67,7 +67,7 @@ func TestSendReportsForPeople(t *testing.T) {
 	require.Contains(t, out, "POST "+s.url+"/webhooks/github\n")
 	require.Contains(t, out, "X-Hub-Signature-256: sha256=")
 	require.Regexp(t, `3 answers: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
-	require.Regexp(t, `look at it with: hooklatch events show github \S+ --config \S+/dev.yaml\n`, out)
+	require.Regexp(t, `look at it with: hooklatch events show --config \S+/dev.yaml github \S+\n`, out)
 
 	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
 	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")

@@ -1,10 +1,28 @@
-package route
+// Package condition is responsible for what is kept of a condition on events, which is a
+// CEL expression that a person wrote: what it looks at, and not what it looks for.
+package condition
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
 
-// WithoutLiterals is a CEL expression with another text in the place of each literal of
-// a string, of bytes or of a number, and without its comments: what it looks at stays,
-// and what it looks for goes. instead is called with each literal as it was written.
+// Concealed is an expression with a hash in the place of each literal of a string, of bytes
+// or of a number, and without its comments. Salt, the id of the order, is part of the hash:
+// somebody who has the text can see that it was meant, and the same text has another hash
+// in another order. The literals are returned too, as they were written.
+func Concealed(expression, salt string) (text string, literals []string) {
+	text = WithoutLiterals(expression, func(literal string) string {
+		literals = append(literals, literal)
+		sum := sha256.Sum256([]byte(salt + "\n" + literal))
+		return "sha256:" + hex.EncodeToString(sum[:8])
+	})
+	return text, literals
+}
+
+// WithoutLiterals is an expression with another text in the place of each literal. instead
+// is called with each as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder
 	for i := 0; i < len(expression); {

@@ -1,11 +1,11 @@
-package route_test
+package condition_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/worker/route"
+	"github.com/hooklatch/hooklatch/outbox/condition"
 )
 
 func TestLiteralsAreReplacedAndNothingElse(t *testing.T) {
@@ -22,10 +22,10 @@ func TestLiteralsAreReplacedAndNothingElse(t *testing.T) {
 		`has(body.email)`:                             `has(body.email)`,
 		``:                                            ``,
 	} {
-		require.Equal(t, want, route.WithoutLiterals(expression, func(string) string { return "_" }), expression)
+		require.Equal(t, want, condition.WithoutLiterals(expression, func(string) string { return "_" }), expression)
 	}
 	var literals []string
-	route.WithoutLiterals(`body.a == "x" || 7 in body.b`, func(literal string) string {
+	condition.WithoutLiterals(`body.a == "x" || 7 in body.b`, func(literal string) string {
 		literals = append(literals, literal)
 		return ""
 	})

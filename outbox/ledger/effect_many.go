@@ -184,7 +184,7 @@ var errNothingLeft = errors.New("all of them moved on")
 // actOnBatch does an action to effects in one transaction and counts those that
 // were still what they were when they were selected.
 func (l *Ledger) actOnBatch(ctx context.Context, action Action, s EffectSelection, by Operator, batch []SelectedEffect) (int64, error) {
-	what := Instruction{Action: action, Target: batch[0].IdempotencyKey, Filter: s.Record()}
+	what := Instruction{Action: action, Target: batch[0].IdempotencyKey, Filter: s.Concealed(by.RequestID).Record()}
 	if len(batch) > 1 {
 		what.Target += fmt.Sprintf(" and the next %d", len(batch)-1)
 	}

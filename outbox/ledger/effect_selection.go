@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -98,6 +99,13 @@ func (s EffectSelection) Record() json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return text
+}
+
+// Concealed is the selection as the operator log keeps it: without what its condition looks
+// for. RequestID is that of the order.
+func (s EffectSelection) Concealed(requestID string) EffectSelection {
+	s.When, _ = condition.Concealed(s.When, requestID)
+	return s
 }
 
 // ReadSelection reads what Record wrote.

@@ -57,13 +57,18 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	if err != nil {
 		return Run{}, err
 	}
+	concealed := o.Concealed(by.RequestID)
+	logged, err := concealed.Record()
+	if err != nil {
+		return Run{}, err
+	}
 	o.Name = safetext.Storable(o.Name)
 	first := begin{
 		Name: o.Name, Action: o.Action, Filter: filter, Most: o.Most, PerSecond: o.PerSecond, Who: by.Who, Role: by.Role, Via: by.Via,
 		Reason: column.Reason(by.Reason), RequestID: by.RequestID, Total: column.NumberOrNull(total), State: Running,
 	}
 	var id int64
-	err = r.opts.Ledger.Act(ctx, by, ledger.Instruction{Action: o.Action, Target: o.Words(), Filter: filter},
+	err = r.opts.Ledger.Act(ctx, by, ledger.Instruction{Action: o.Action, Target: concealed.Words(), Filter: logged},
 		func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 			var made int64
 			err := r.sql.Begin.With(first).QueryRow(ctx, tx).Scan(&made)

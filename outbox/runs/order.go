@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -105,6 +106,14 @@ func (o Order) Record() (json.RawMessage, error) {
 		return nil, fmt.Errorf("record the selection: %w", err)
 	}
 	return text, nil
+}
+
+// Concealed is the order as the operator log keeps it, and a run that has ended: without
+// what its condition looks for. RequestID is that of the order.
+func (o Order) Concealed(requestID string) Order {
+	o.Effects = o.Effects.Concealed(requestID)
+	o.Events.When, _ = condition.Concealed(o.Events.When, requestID)
+	return o
 }
 
 // selecting is the order with the selection that Record wrote.

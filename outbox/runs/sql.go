@@ -86,14 +86,16 @@ type advance struct {
 type end struct {
 	leased
 
-	State State
-	Error string
+	State  State
+	Error  string
+	Filter json.RawMessage
 }
 
 type steer struct {
-	ID   int64
-	From []State
-	To   State
+	ID     int64
+	From   []State
+	To     State
+	Filter json.RawMessage // nil: as it is
 }
 
 type setPace struct {

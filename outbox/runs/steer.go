@@ -48,7 +48,15 @@ func (r *Runs) Resume(ctx context.Context, id int64, by ledger.Operator) error {
 // Stop ends a run after the batch at hand, for good. What was done stays done. Errors:
 // ErrNoRun, *StateError, ErrUnavailable.
 func (r *Runs) Stop(ctx context.Context, id int64, by ledger.Operator) error {
-	return r.steer(ctx, ActionStop, by, steer{ID: id, From: []State{Running, Paused}, To: Stopped})
+	run, err := r.Get(ctx, id)
+	if err != nil {
+		return fmt.Errorf("%s %d: %w", ActionStop, id, err)
+	}
+	stop := steer{ID: id, From: []State{Running, Paused}, To: Stopped}
+	if stop.Filter, err = run.Concealed(run.By.RequestID).Record(); err != nil {
+		return fmt.Errorf("%s %d: %w", ActionStop, id, err)
+	}
+	return r.steer(ctx, ActionStop, by, stop)
 }
 
 func (r *Runs) steer(ctx context.Context, action ledger.Action, by ledger.Operator, to steer) error {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -252,8 +253,12 @@ func (s *shift) look(ctx context.Context) error {
 func (s *shift) end(ctx context.Context, state State, why string) error {
 	err := s.step(ctx, s.run.place, 0, nil)
 	if err == nil {
+		var filter json.RawMessage
+		if filter, err = s.run.Concealed(s.run.By.RequestID).Record(); err != nil {
+			return err
+		}
 		err = s.db.Do(ctx, "run.end", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-			_, err := s.sql.End.With(end{leased: s.leased, State: state, Error: why}).Exec(ctx, tx)
+			_, err := s.sql.End.With(end{leased: s.leased, State: state, Error: why, Filter: filter}).Exec(ctx, tx)
 			return err
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 const (
@@ -75,7 +76,7 @@ func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name := quoted(d.Name)
+	name := safetext.Shell(d.Name)
 	shown := destinationPage{
 		view: c.view(r, "destinations", d.Name), shownDestination: d,
 		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},

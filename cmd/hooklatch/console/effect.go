@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 type effectPage struct {
@@ -128,9 +129,9 @@ func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
 }
 
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
-	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + quoted(e.IdempotencyKey)}}
+	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
 	for _, o := range ordersFor(e) {
-		list = append(list, command{o.Name, o.Button + " on a terminal", "hooklatch effects " + o.Name + " " + quoted(e.IdempotencyKey)})
+		list = append(list, command{o.Name, o.Button + " on a terminal", "hooklatch effects " + o.Name + " " + safetext.Operands(e.IdempotencyKey)})
 	}
 	if stored && strings.HasPrefix(e.Request.URL, "http") {
 		list = append(list, command{"curl", "Send the same request by hand, without the credentials of the destination", curl(e)})
@@ -141,18 +142,18 @@ func commandsOfEffect(e ledger.Effect, stored bool) []command {
 // curl is the request of an effect as a shell sends it. Credentials are added at each
 // attempt, and are not part of it.
 func curl(e ledger.Effect) string {
-	words := []string{"curl", "--request", quoted(e.Request.Method), "--url", quoted(e.Request.URL), "--header", quoted("Idempotency-Key: " + e.WireKey)}
+	words := []string{"curl", "--request", safetext.Shell(e.Request.Method), "--url", safetext.Shell(e.Request.URL), "--header", safetext.Shell("Idempotency-Key: " + e.WireKey)}
 	if e.Request.ContentType != "" {
-		words = append(words, "--header", quoted("Content-Type: "+e.Request.ContentType))
+		words = append(words, "--header", safetext.Shell("Content-Type: "+e.Request.ContentType))
 	}
 	for _, h := range headersOf(e.Request.Headers) {
 		if !slices.Contains([]string{"Content-Type", "Idempotency-Key"}, h.Name) {
-			words = append(words, "--header", quoted(h.Name+": "+h.Value))
+			words = append(words, "--header", safetext.Shell(h.Name+": "+h.Value))
 		}
 	}
 	body := e.Request.Body
 	if utf8.Valid(body) && !strings.ContainsRune(string(body), 0) {
-		return strings.Join(append(words, "--data-binary", quoted(string(body))), " ")
+		return strings.Join(append(words, "--data-binary", safetext.Shell(string(body))), " ")
 	}
-	return "base64 --decode <<< " + quoted(base64.StdEncoding.EncodeToString(body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
+	return "base64 --decode <<< " + safetext.Shell(base64.StdEncoding.EncodeToString(body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
 }

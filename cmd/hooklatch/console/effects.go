@@ -44,8 +44,16 @@ func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 			return browse.Page[ledger.Effect]{}, err
 		}
 		page, err := c.browser.Effects(ctx, filter, q.Cursor, rowsOnPage)
+		answered := map[identity.Source]bool{}
 		for i := range page.Rows {
-			c.sightOf(r, page.Rows[i].Event.Source).conceal(&page.Rows[i])
+			e := &page.Rows[i]
+			c.sightOf(r, e.Event.Source).conceal(e)
+			if source := e.Event.Source; e.ResponseExcerpt != "" && !answered[source] {
+				answered[source] = true
+				if err := c.noteRead(r, "answers to effects of "+string(source)); err != nil {
+					return page, err
+				}
+			}
 		}
 		return page, q.cursorError(err)
 	})
@@ -54,7 +62,7 @@ func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 // effectFilter is what a query asks of effects, if whoever asks may. Errors: *invalid and
 // *problem.
 func (c *Console) effectFilter(r *http.Request, q query) (f browse.EffectFilter, err error) {
-	if err := c.refuseSearch(r, q); err != nil {
+	if err := c.refuseSearch(r, q.Get("when"), q.Get("source")); err != nil {
 		return f, err
 	}
 	now := c.opts.Now()
@@ -79,6 +87,6 @@ func (c *Console) effectFilter(r *http.Request, q query) (f browse.EffectFilter,
 	if f.Until, err = q.time("to", "To", now); err != nil {
 		return f, err
 	}
-	f.Match, err = c.match(r.Context(), q)
+	f.Match, err = c.match(r, q)
 	return f, err
 }

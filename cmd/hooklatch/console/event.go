@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 type eventPage struct {
@@ -115,10 +116,10 @@ func (c *Console) explain(r *http.Request, l *life.Event) {
 }
 
 func commandsOfEvent(e *inbox.Event) []command {
-	name := quoted(string(e.Source)) + " " + quoted(string(e.EventID))
+	name := safetext.Operands(string(e.Source), string(e.EventID))
 	return []command{
 		{"show", "Show it on a terminal", "hooklatch events show " + name},
-		{"raw", "Write its exact bytes", "hooklatch events show " + name + " --raw"},
+		{"raw", "Write its exact bytes", "hooklatch events show --raw " + name},
 		{"replay", "Replay it: what did not succeed is tried again", "hooklatch events replay " + name},
 	}
 }

@@ -42,7 +42,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 // eventFilter is what a query asks of events, if whoever asks may. Errors: *invalid and
 // *problem.
 func (c *Console) eventFilter(r *http.Request, q query) (f browse.EventFilter, err error) {
-	if err := c.refuseSearch(r, q); err != nil {
+	if err := c.refuseSearch(r, q.Get("when"), q.Get("source")); err != nil {
 		return f, err
 	}
 	now := c.opts.Now()
@@ -61,6 +61,6 @@ func (c *Console) eventFilter(r *http.Request, q query) (f browse.EventFilter, e
 	if f.Until, err = q.time("to", "To", now); err != nil {
 		return f, err
 	}
-	f.Match, err = c.match(r.Context(), q)
+	f.Match, err = c.match(r, q)
 	return f, err
 }

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -105,22 +106,12 @@ func (q query) without(name string) string {
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
-		words = append(words, g.Flag, quoted(strings.TrimPrefix(g.Value, "-")))
+		words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 	}
 	if q.Cursor != browse.Beginning {
-		words = append(words, "--cursor", quoted(string(q.Cursor)))
+		words = append(words, "--cursor", safetext.Shell(string(q.Cursor)))
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a POSIX shell takes it.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@+,=", r)
-	}) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // invalid says which field cannot be read, and what it takes.
@@ -145,13 +136,14 @@ func (q query) time(name, label string, now time.Time) (time.Time, error) {
 	return time.Time{}, &invalid{label, text, "times are like 2026-11-21T08:00:00Z, 2026-11-21, which is UTC, or -24h"}
 }
 
-// match reads the condition of a query on events. Errors: *invalid and *problem.
-func (c *Console) match(ctx context.Context, q query) (*browse.Match, error) {
-	text := q.values["when"]
+// match reads the condition of a query on events, and writes down who looks for it: answer
+// by answer it tells every value. Errors: *invalid and *problem.
+func (c *Console) match(r *http.Request, q query) (*browse.Match, error) {
+	ctx, text := r.Context(), q.values["when"]
 	if text == "" {
 		return nil, nil
 	}
-	condition, err := c.conditions.Compile(ctx, text)
+	compiled, err := c.conditions.Compile(ctx, text)
 	switch {
 	case errors.Is(err, route.ErrCompileBusy):
 		return nil, &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(err.Error()), cause: err}
@@ -160,7 +152,11 @@ func (c *Console) match(ctx context.Context, q query) (*browse.Match, error) {
 	case err != nil:
 		return nil, &invalid{"Condition", text, err.Error()}
 	}
-	return &browse.Match{By: condition.Match, Text: condition.DemandedText()}, nil
+	concealed, _ := condition.Concealed(text, signin.PersonOf(ctx).Name)
+	if err := c.noteRead(r, "search: "+concealed); err != nil {
+		return nil, err
+	}
+	return &browse.Match{By: compiled.Match, Text: compiled.DemandedText()}, nil
 }
 
 // oneOf reads a field that takes some words only.

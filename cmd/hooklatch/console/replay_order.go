@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // runVerb is what a run does to each, in the words of the URL and of the page.
@@ -143,7 +144,7 @@ func commandOfRun(o runs.Order, q query) string {
 	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
 	for _, g := range q.Given() {
 		if g.Value != string(browse.Attention) {
-			words = append(words, g.Flag, quoted(strings.TrimPrefix(g.Value, "-")))
+			words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 		}
 	}
 	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(browse.Attention)) {

@@ -54,6 +54,9 @@ func (c *Console) replays(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for i, run := range list {
+		list[i] = c.concealRun(r, run)
+	}
 	shown := replaysPage{
 		view: c.view(r, "replays", "Replays"), List: list[:min(len(list), rowsOnPage)],
 		Commands: []command{{"list", "The same list", "hooklatch replays list"}},
@@ -62,6 +65,19 @@ func (c *Console) replays(w http.ResponseWriter, r *http.Request) error {
 		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
 	}
 	return c.render(w, http.StatusOK, "replays", shown)
+}
+
+// concealRun takes what a run looks for away from those who may not look for it: with the
+// number that it selected it would be an answer.
+func (c *Console) concealRun(r *http.Request, run runs.Run) runs.Run {
+	source := run.Effects.Source
+	if run.OfEvents() {
+		source = run.Events.Source
+	}
+	if c.refuseSearch(r, run.When(), string(source)) != nil {
+		run.Order = run.Concealed(run.By.RequestID)
+	}
+	return run
 }
 
 // replayPage is a run.
@@ -127,7 +143,7 @@ func (c *Console) readRun(r *http.Request) (runs.Run, error) {
 	if errors.Is(err, runs.ErrNoRun) {
 		err = noSuchRun(r.PathValue("id"))
 	}
-	return run, err
+	return c.concealRun(r, run), err
 }
 
 // replay shows how far a run has come.
@@ -161,12 +177,15 @@ func listOfRun(run runs.Run) string {
 			set(name, at.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	path := "/effects"
+	path, when := "/effects", run.When()
+	if run.State.Ended() { // what it looked for is gone
+		when = ""
+	}
 	if run.OfEvents() {
 		path = "/events"
 		set("source", string(run.Events.Source))
 		set("type", run.Events.Type)
-		set("when", run.Events.When)
+		set("when", when)
 		still("from", run.Events.From)
 		still("to", run.Events.Until)
 	} else {
@@ -174,7 +193,7 @@ func listOfRun(run runs.Run) string {
 		set("route", run.Effects.Route)
 		set("source", string(run.Effects.Source))
 		set("type", run.Effects.Type)
-		set("when", run.Effects.When)
+		set("when", when)
 		still("from", run.Effects.From)
 		still("to", run.Effects.Until)
 	}

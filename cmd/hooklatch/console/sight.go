@@ -111,16 +111,16 @@ func (s sight) conceal(e *ledger.Effect) {
 
 // refuseSearch fails where somebody looks for what may not be seen: by asking often
 // enough a value can be found out.
-func (c *Console) refuseSearch(r *http.Request, q query) error {
-	if q.Get("when") == "" {
+func (c *Console) refuseSearch(r *http.Request, when, source string) error {
+	if when == "" {
 		return nil
 	}
 	const heading = "You may not search payloads"
-	s := c.sightOf(r, identity.Source(q.Get("source")))
+	s := c.sightOf(r, identity.Source(source))
 	switch {
 	case s.hidden != "":
 		return &problem{status: http.StatusForbidden, heading: heading, text: s.hidden}
-	case len(s.masked) > 0, q.Get("source") == "" && len(c.opts.Mask) > 0 && !signin.PersonOf(r.Context()).Role.May(signin.Admin):
+	case len(s.masked) > 0, source == "" && len(c.opts.Mask) > 0 && !signin.PersonOf(r.Context()).Role.May(signin.Admin):
 		return &problem{
 			status: http.StatusForbidden, heading: heading,
 			text: "Values are masked, and a condition could find them out. Name a source that has none masked; for the others it takes the role admin.",

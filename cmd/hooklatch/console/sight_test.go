@@ -173,7 +173,13 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	for _, path := range append(shown[:4:4], exact[:2]...) {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
 	}
-	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body"}, log(), "once an hour")
+	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", "answers to effects of stripe"}, log(), "once an hour")
+	search := "?source=stripe&when=" + url.QueryEscape(`body.email.startsWith("ada@example.com")`)
+	for _, path := range []string{"/events" + search, "/api/events" + search, "/effects" + search} {
+		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
+	}
+	require.Regexp(t, `search: body\.email\.startsWith\(sha256:[0-9a-f]+\)`, strings.Join(log(), "\n"))
+	require.NotContains(t, strings.Join(log(), "\n"), "ada@example.com")
 	require.NotContains(t, b.as(signin.Operator, "/events/stripe/evt_1").Body.String(), "payload.read", "what was ordered is another thing")
 
 	_, err = b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.operator_log RENAME COLUMN target TO other`)

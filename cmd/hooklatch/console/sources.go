@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // shownSource is one with what came of it.
@@ -145,8 +146,8 @@ func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
 	}
 	if shown.Configured {
 		shown.Commands = []command{
-			{"send", "Have one sent, as its sender would sign it", "hooklatch send " + quoted(name)},
-			{"provider", "All that is known of its provider", "hooklatch providers " + quoted(shown.Of.Provider)},
+			{"send", "Have one sent, as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
+			{"provider", "All that is known of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
 		}
 	}
 	return c.render(w, http.StatusOK, "source", shown)

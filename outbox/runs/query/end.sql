@@ -3,6 +3,7 @@ UPDATE hooklatch.replay_runs
 SET
     state = :state,
     error = :error,
+    filter = :filter,
     since = now(),
     worker = NULL,
     leased_until = '-infinity'

@@ -4,6 +4,7 @@ SET
     state = :to,
     since = now(),
     error = '',
+    filter = COALESCE(:filter, filter),
     worker = NULL,
     leased_until = '-infinity',
     enqueued_at = now()
