@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
@@ -59,7 +58,11 @@ interrupted, the same command goes on.`,
 				return err
 			}
 			sources := slices.Collect(maps.Keys(cfg.Sources))
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			return c.withDatabase(cmd.Context(), func(d database) error {
+				o := d.outbox
+				if err := c.tellServer(cmd.Context(), d); err != nil {
+					return err
+				}
 				switch {
 				case f.promoted:
 					return c.repairPromoted(cmd.Context(), o.Repair(), f)
@@ -77,6 +80,21 @@ interrupted, the same command goes on.`,
 	f.by.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
+}
+
+// tellServer says which server is spoken of, and whether processes are there: after a
+// failover the former primary answers too.
+func (c *cli) tellServer(ctx context.Context, d database) error {
+	state, err := d.outbox.Repair().State(ctx)
+	if err != nil {
+		return err
+	}
+	at := d.pool.Config().ConnConfig
+	fmt.Fprintf(c.stderr, "this is %s:%d/%s, %s; processes seen on it in the last minute: %d\n", at.Host, at.Port, at.Database, state.Here, state.Processes)
+	if state.Processes == 0 {
+		fmt.Fprintln(c.stderr, "if processes run, they are on another server, and it is that one that has to be spoken of")
+	}
+	return nil
 }
 
 // repairView is what --json prints of a repair of jobs.

@@ -32,6 +32,8 @@ type State struct {
 	ChangedAt  time.Time `json:"changed_at,omitzero"`
 	RestoredTo time.Time `json:"restored_to,omitzero"` // the last time anybody said so
 	RestoredAt time.Time `json:"restored_at,omitzero"` // when it was said
+	// Processes are those that were seen on this server in the last minute.
+	Processes int `json:"processes"`
 }
 
 // State asks the server. Its cost is that of a look-up.
@@ -40,7 +42,7 @@ func (r *Repairer) State(ctx context.Context) (State, error) {
 	var changed, to, at *time.Time
 	err := r.opts.DB.Statement("state_of_server", func(db pipeline.ByIndex) error {
 		return r.sql.State.QueryRow(ctx, db).Scan(&s.Known.SystemID, &s.Known.Timeline, &s.Here.SystemID, &s.Here.Timeline,
-			&s.Withheld, &s.Epoch, &changed, &to, &at)
+			&s.Withheld, &s.Epoch, &changed, &to, &at, &s.Processes)
 	})
 	if err != nil {
 		return State{}, fmt.Errorf("ask which server this is: %w", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -39,6 +40,8 @@ type PoolOptions struct {
 	// another client after each transaction, such as PgBouncer with pool_mode
 	// transaction: nothing is prepared by name, and no setting outlives a transaction.
 	Pooled bool
+	// Servers are those that the process has worked on. Nil: it does not matter.
+	Servers *Servers
 	// Login is a connection string with the user and the password of a connection that
 	// begins now, where they change. Nil: those of URL.
 	Login func() secret.Value
@@ -76,6 +79,9 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 			return nil
 		}
 	}
+	if opts.Servers != nil {
+		cfg.ConnConfig.ValidateConnect = both(cfg.ConnConfig.ValidateConnect, opts.Servers.validate)
+	}
 	switch {
 	case !opts.Pooled:
 		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
@@ -91,6 +97,18 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("make connection pool: %w", err)
 	}
 	return pool, nil
+}
+
+// both asks one after the other. The first may be nil.
+func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		if first != nil {
+			if err := first(ctx, conn); err != nil {
+				return err
+			}
+		}
+		return second(ctx, conn)
+	}
 }
 
 // loginOf is next where it leads to the same database as old, with another user or

@@ -40,3 +40,29 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	require.Equal(t, []string{"0", "read committed", "off", "5MB"}, settings(app.PoolOptions{}))
 	require.Equal(t, []string{"3s", "serializable", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
 }
+
+// A primary of before a failover is not connected to again, and the next host is.
+func TestAPrimaryOfThePastIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	onTimeline := func(n int) {
+		_, err := pool.Exec(t.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION hooklatch.this_server(OUT system_id bigint, OUT timeline integer)
+			LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'SELECT 1::bigint, %d'`, n))
+		require.NoError(t, err)
+	}
+	known := app.NewServers("")
+	connect := func() error {
+		made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(pgtest.URL(t, pool)), MaxConns: 1, Servers: known})
+		require.NoError(t, err)
+		defer made.Close()
+		return made.Ping(t.Context())
+	}
+	onTimeline(1)
+	require.NoError(t, connect())
+	onTimeline(3)
+	require.NoError(t, connect())
+	onTimeline(2)
+	require.ErrorContains(t, connect(), "the server is on timeline 2, and this process has worked on timeline 3 of the same system")
+	onTimeline(4)
+	require.NoError(t, connect())
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
 )
 
@@ -40,12 +41,13 @@ func (a *App) openPools(ctx context.Context) error {
 		return err
 	}
 	given := a.opts.Config.Database
+	known := NewServers(schema.Name(given.Schema))
 	open := func(url secret.Value, conns int, login func() secret.Value, pooled bool) *pgxpool.Pool {
 		if err != nil {
 			return nil
 		}
 		var pool *pgxpool.Pool
-		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login, Pooled: pooled}); err != nil {
+		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login, Pooled: pooled, Servers: known}); err != nil {
 			return nil
 		}
 		a.teardown.AddMinor("connections", poolTimeout, unbounded(pool.Close))

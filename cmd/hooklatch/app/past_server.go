@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Servers are those that a process has worked on. After a failover the former primary may
+// come back and take connections again: what it acknowledged would be gone when it follows
+// the new one. Its timeline is below one that this process has seen, and it is refused, so
+// that the next host of the URL is tried.
+type Servers struct {
+	question string
+
+	mu       sync.Mutex
+	timeline map[string]int64 // the highest of each system
+}
+
+// NewServers knows none yet.
+func NewServers(name schema.Name) *Servers {
+	return &Servers{
+		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),
+		timeline: make(map[string]int64),
+	}
+}
+
+// validate is for pgconn.Config.ValidateConnect. Where the server does not say what it is,
+// as before the first migration, it is taken.
+func (s *Servers) validate(ctx context.Context, conn *pgconn.PgConn) error {
+	results, err := conn.Exec(ctx, s.question).ReadAll()
+	if err != nil || len(results) != 1 || len(results[0].Rows) != 1 {
+		return nil
+	}
+	row := results[0].Rows[0]
+	timeline, err := strconv.ParseInt(string(row[1]), 10, 64)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if newest := s.timeline[string(row[0])]; timeline < newest {
+		return fmt.Errorf("the server is on timeline %d, and this process has worked on timeline %d of the same system: it was the primary before a failover", timeline, newest)
+	}
+	s.timeline[string(row[0])] = timeline
+	return nil
+}
