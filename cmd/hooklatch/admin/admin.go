@@ -167,7 +167,7 @@ type entry struct {
 // entries are those of the listener, beside the probes, which are for everybody.
 func (a *Admin) entries() (list []entry) {
 	if a.opts.Metrics != nil {
-		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Viewer}, a.opts.Metrics})
+		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Metrics}, a.opts.Metrics})
 	}
 	return list
 }

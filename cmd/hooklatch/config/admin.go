@@ -56,7 +56,7 @@ const defaultMaxRun = 10_000
 type AdminToken struct {
 	// Whose it is, as records name them. It follows the rule of names of sources.
 	Name string `yaml:"name"`
-	// What it lets do: viewer reads, operator retries, cancels, parks, pauses and
+	// What it lets do: metrics reads /metrics only, viewer reads, operator retries, cancels, parks, pauses and
 	// verifies again, admin does everything.
 	Role string `yaml:"role"`
 	// The token itself, of 16 bytes at least.
@@ -145,7 +145,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 		c.URL("river_ui", a.RiverUI)
 	}
 	c.AtLeast("max_run", a.MaxRun, 1)
-	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()...)
+	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()[1:]...) // the first sees no page
 	d.faults("admin", c.Err())
 	a.checkTokens(d)
 	a.checkAuth(d)

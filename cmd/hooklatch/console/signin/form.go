@@ -88,7 +88,7 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 		asked.Status, asked.Wrong = http.StatusTooManyRequests, "Too many wrong tokens came from this address. Try again later."
 		g.show(w, r, asked)
 	case right:
-		g.begin(w, r, token.bearer(asked.Name), token.Name, token.Secret.Reveal(), asked.Next)
+		g.begin(w, r, g.tokens.Load().bearer(token, asked.Name), token.Name, token.Secret.Reveal(), asked.Next)
 	}
 }
 

@@ -236,7 +236,7 @@ func (g *Guard) judge(r *http.Request) (Person, verdict) {
 		return Person{}, wrong // no guess, and costs its address nothing
 	}
 	known, found := g.try(r, token)
-	return known.bearer(name), found
+	return g.tokens.Load().bearer(known, name), found
 }
 
 // try looks whose token one is. Wrong tokens are throttled by the address they come from.

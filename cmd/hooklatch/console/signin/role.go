@@ -9,13 +9,14 @@ type Role string
 
 // The roles, each of which may all that those before it may.
 const (
+	Metrics  Role = "metrics"  // reads /metrics and nothing else
 	Viewer   Role = "viewer"   // reads
 	Operator Role = "operator" // does what concerns one thing, or a bounded number of them
 	Admin    Role = "admin"    // everything
 )
 
 // Roles are all of them, the weakest first.
-func Roles() []Role { return []Role{Viewer, Operator, Admin} }
+func Roles() []Role { return []Role{Metrics, Viewer, Operator, Admin} }
 
 // May reports whether r includes what is needed.
 func (r Role) May(needed Role) bool {

@@ -12,13 +12,15 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	BeginLogin statement.Of[beginLogin]
-	DropLogins statement.Of[dropLogins]
-	EndLogin   statement.Of[ofLogin]
-	EndLogins  statement.Of[ofPerson]
-	FindLogin  statement.Of[findLogin]
-	NoteRead   statement.Of[noteRead]
-	TouchLogin statement.Of[touchLogin]
+	BeginLogin  statement.Of[beginLogin]
+	DropLogins  statement.Of[dropLogins]
+	EndLogin    statement.Of[ofLogin]
+	EndLogins   statement.Of[ofPerson]
+	EndLoginsOf statement.Of[ofName]
+	FindLogin   statement.Of[findLogin]
+	ListLogins  statement.Of[listLogins]
+	NoteRead    statement.Of[noteRead]
+	TouchLogin  statement.Of[touchLogin]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -30,6 +32,10 @@ func loadStatements(name schema.Name) (statements, error) {
 // What statements take.
 
 type ofLogin struct{ Hash []byte }
+
+type ofName struct{ Name string }
+
+type listLogins struct{ IdleSeconds, LongestSeconds float64 }
 
 type ofPerson struct {
 	Name  string

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -60,11 +61,14 @@ func (list credentials) find(given string) (found Token, ok bool) {
 }
 
 // bearer is the person who carries a token, with the name that the person gives where the
-// token has none.
-func (t Token) bearer(given string) Person {
+// token has none. That cannot be the name of another token.
+func (list credentials) bearer(t Token, given string) Person {
 	name := t.Name
 	if name == "" {
 		name = nameOf(given)
+		if slices.ContainsFunc(list, func(other credential) bool { return strings.EqualFold(other.Name, name) }) {
+			name = Nameless
+		}
 	}
 	return Person{Name: name, Role: t.Role, Way: WayToken}
 }
