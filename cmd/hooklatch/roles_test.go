@@ -123,14 +123,29 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	} {
 		require.True(t, worker.counts(t, 0, nothing), nothing)
 	}
-	for _, statement := range []string{
-		`SELECT hooklatch.drop_day('deliveries', (now() AT TIME ZONE 'UTC')::date)`,
-		`SELECT hooklatch.drop_day('processed_events', '2020-01-01')`,
-		`DROP TABLE hooklatch.effects`,
-		`INSERT INTO hooklatch.processed_events SELECT * FROM hooklatch.processed_events`,
+	strangers, err := pgxpool.New(t.Context(), gateway.config.Database.URL.Reveal())
+	require.NoError(t, err)
+	t.Cleanup(strangers.Close)
+	for who, of := range map[*pgxpool.Pool][]string{
+		own: {
+			`SELECT hooklatch.drop_day('deliveries', (now() AT TIME ZONE 'UTC')::date)`,
+			`SELECT hooklatch.drop_day('processed_events', '2020-01-01')`,
+			`DROP TABLE hooklatch.effects`,
+			`INSERT INTO hooklatch.processed_events SELECT * FROM hooklatch.processed_events`,
+		},
+		strangers: {
+			`SELECT body FROM hooklatch.deliveries`,
+			`SELECT request_body FROM hooklatch.effects`, `SELECT request_headers FROM hooklatch.effects`, `SELECT request_url FROM hooklatch.effects`,
+			`SELECT response_excerpt FROM hooklatch.effects`, `SELECT response_excerpt FROM hooklatch.all_attempts`, `SELECT * FROM hooklatch.attempts`,
+			`SELECT * FROM hooklatch.operator_log`, `SELECT * FROM hooklatch.event_replays`,
+			`UPDATE hooklatch.effects SET state = 'cancelled'`, `DELETE FROM hooklatch.processed_events`, `UPDATE hooklatch.destinations SET operator_paused = true`,
+			`SELECT hooklatch.drop_day('deliveries', '2020-01-01')`, `INSERT INTO hooklatch.operator_log DEFAULT VALUES`,
+		},
 	} {
-		_, err := own.Exec(t.Context(), statement)
-		require.Error(t, err, statement)
+		for _, statement := range of {
+			_, err := who.Exec(t.Context(), statement)
+			require.Error(t, err, statement)
+		}
 	}
 	for _, spoken := range []func() error{
 		func() error { _, err := o.Repair().FollowPromotion(t.Context()); return err },
@@ -154,7 +169,7 @@ func TestAReaderSeesNoPayload(t *testing.T) {
 	reader, err := pgxpool.New(t.Context(), withRole(t, pool, "hooklatch_reader"))
 	require.NoError(t, err)
 	t.Cleanup(reader.Close)
-	for _, seen := range []string{"processed_events", "all_links", "all_attempts", "effect_transitions", "operator_log", "installation", "this_server()"} {
+	for _, seen := range []string{"processed_events", "all_links", "effect_transitions", "operator_log", "installation", "this_server()"} {
 		_, err := reader.Exec(t.Context(), "SELECT * FROM hooklatch."+seen)
 		require.NoError(t, err)
 	}
@@ -166,7 +181,8 @@ func TestAReaderSeesNoPayload(t *testing.T) {
 	require.NoError(t, err)
 	_, err = book.List(t.Context())
 	require.NoError(t, err)
-	for _, refused := range []string{"SELECT body FROM hooklatch.deliveries", "SELECT request_body FROM hooklatch.effects", "DELETE FROM hooklatch.destinations"} {
+	for _, refused := range []string{"SELECT body FROM hooklatch.deliveries", "SELECT request_body FROM hooklatch.effects", "SELECT response_excerpt FROM hooklatch.effects",
+		"SELECT response_excerpt FROM hooklatch.all_attempts", "DELETE FROM hooklatch.destinations"} {
 		_, err := reader.Exec(t.Context(), refused)
 		require.ErrorContains(t, err, "permission denied", refused)
 	}

@@ -58,7 +58,7 @@ func (overviewPage) LeadsTo(a alert.Alert) string {
 		return "/events?state=skipped&source=" + subject
 	case "events_late":
 		return "/events?state=received&source=" + subject
-	case "refusals":
+	case "refusals", "known_sender_refused":
 		return "/quarantine?source=" + subject
 	case "source_silent":
 		return sourcePath(a.Subject)

@@ -44,6 +44,7 @@ type waitingQuestions struct {
 	Effects        statement.Bound
 	Events         statement.Of[workerSeconds]
 	FailedEvents   statement.Bound
+	PausedQueues   statement.Bound
 	Refused        statement.Bound
 	Worker         statement.Bound
 }

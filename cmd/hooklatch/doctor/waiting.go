@@ -35,6 +35,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 	w.setAside()
 	w.failedEvents()
 	w.refused()
+	w.pausedQueues()
 	w.destinations()
 	w.abandoned(name)
 	w.events()

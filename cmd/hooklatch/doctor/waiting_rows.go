@@ -147,6 +147,17 @@ func (w *waiting) abandoned(name schema.Name) {
 	}
 }
 
+// pausedQueues finds what somebody paused in River itself: that is no pause of a
+// destination, whose first attempts are made without its queue.
+func (w *waiting) pausedQueues() {
+	var queue string
+	var since time.Time
+	w.ask(w.sql.PausedQueues, []any{&queue, &since}, func() {
+		w.add("paused_queue", 0, since, fmt.Sprintf("queue %q has been paused in River %s: its jobs wait, but first attempts of effects go on", queue, w.since(since)),
+			"resume it in River UI; to hold a destination, run: hooklatch destinations pause NAME")
+	})
+}
+
 // destinations finds effects that wait, and what holds their destination.
 func (w *waiting) destinations() {
 	var name, pausedBy, pauseReason, breakerReason string
