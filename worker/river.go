@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
@@ -91,7 +90,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		config.Middleware = append(config.Middleware, &fetchedPlace{})
 		config.Test.Time = processClock{}
 	}
-	client, err := river.NewClient(riverpgxv5.New(w.pool), config)
+	client, err := river.NewClient(newDriver(w.pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("configure River: %w", err)
 	}

@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// relistenAfter is how long a listener waits before it connects again.
+const relistenAfter = 2 * time.Second
+
+// driver is River's, with a listener that connects again by itself.
+type driver struct{ *riverpgxv5.Driver }
+
+func newDriver(pool *pgxpool.Pool) driver { return driver{riverpgxv5.New(pool)} }
+
+// GetListener implements riverdriver.Driver.
+func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver.Listener {
+	return &listener{Listener: d.Driver.GetListener(params), topics: make(map[string]bool)}
+}
+
+// listener loses its connection without telling River, which would wait twice as long each
+// time, for up to a minute, and never less again in the life of the process: an order of
+// effects goes by the poll meanwhile. Its methods fail with their context only, and it
+// connects while it waits. What is told while nobody listens is found by the poll, as ever.
+type listener struct {
+	riverdriver.Listener
+
+	mu     sync.Mutex // guards what follows; the calls to Listener are River's one at a time
+	topics map[string]bool
+	broken bool // there is no connection, or none that listens to all topics
+}
+
+// Connect implements riverdriver.Listener.
+func (l *listener) Connect(ctx context.Context) error {
+	return l.attempt(ctx, func() error { return l.Listener.Connect(ctx) })
+}
+
+// Close implements riverdriver.Listener.
+func (l *listener) Close(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = false
+	clear(l.topics)
+	return l.Listener.Close(ctx)
+}
+
+// Listen implements riverdriver.Listener.
+func (l *listener) Listen(ctx context.Context, topic string) error {
+	l.mu.Lock()
+	l.topics[topic] = true
+	l.mu.Unlock()
+	return l.attempt(ctx, func() error { return l.Listener.Listen(ctx, topic) })
+}
+
+// Unlisten implements riverdriver.Listener.
+func (l *listener) Unlisten(ctx context.Context, topic string) error {
+	l.mu.Lock()
+	delete(l.topics, topic)
+	l.mu.Unlock()
+	return l.attempt(ctx, func() error { return l.Listener.Unlisten(ctx, topic) })
+}
+
+// Ping implements riverdriver.Listener.
+func (l *listener) Ping(ctx context.Context) error {
+	return l.attempt(ctx, func() error { return l.Listener.Ping(ctx) })
+}
+
+// attempt does something with a connection that is whole. If that fails, it is broken.
+func (l *listener) attempt(ctx context.Context, do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken {
+		return nil
+	}
+	err := do()
+	l.broken = err != nil
+	if ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// WaitForNotification implements riverdriver.Listener.
+func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	for {
+		if err := l.mend(ctx); err != nil {
+			return nil, err
+		}
+		n, err := l.Listener.WaitForNotification(ctx)
+		if err == nil || ctx.Err() != nil {
+			return n, err
+		}
+		l.mu.Lock()
+		l.broken = true
+		l.mu.Unlock()
+	}
+}
+
+// mend connects anew and listens to the same topics.
+func (l *listener) mend(ctx context.Context) error {
+	for again := false; ; again = true {
+		l.mu.Lock()
+		whole := !l.broken || l.reconnect(ctx)
+		l.mu.Unlock()
+		if whole {
+			return nil
+		}
+		wait := time.Duration(0)
+		if again {
+			wait = relistenAfter
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// reconnect reports whether it has a connection that listens to all topics.
+func (l *listener) reconnect(ctx context.Context) bool {
+	_ = l.Listener.Close(ctx) // it is broken
+	err := l.Listener.Connect(ctx)
+	for topic := range l.topics {
+		if err == nil {
+			err = l.Listener.Listen(ctx, topic)
+		}
+	}
+	l.broken = err != nil
+	return !l.broken
+}
