@@ -12,7 +12,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // maxLimit bounds what a list shows.
@@ -32,10 +31,11 @@ func checkLimit(limit int) error {
 // list are the flags that lists of events and of effects have in common.
 type list struct {
 	span
+	payloadFlags
 
-	when, cursor string
-	limit        int
-	follow       bool
+	cursor string
+	limit  int
+	follow bool
 }
 
 // register declares them; came is "received" or "made".
@@ -43,7 +43,7 @@ func (l *list) register(cmd *cobra.Command, came string) {
 	flags := cmd.Flags()
 	flags.StringVar(&l.since, "since", "", "only those "+came+" at this `time` or later, like 2026-11-21 or 36h")
 	flags.StringVar(&l.until, "until", "", "only those "+came+" before this `time`")
-	flags.StringVar(&l.when, "when", "", "only those for whose event this CEL `expression` is true, as in a route")
+	l.payloadFlags.register(cmd, "only ")
 	flags.StringVar(&l.cursor, "cursor", "", "go on from this `place`, which an earlier list named")
 	flags.BoolVar(&l.follow, "follow", false, "wait for new ones, and print them as they come")
 	limitFlag(cmd, &l.limit)
@@ -54,20 +54,6 @@ func (l *list) check() error {
 		return misused("--follow is about what comes: --cursor, --since and --until are not for it")
 	}
 	return checkLimit(l.limit)
-}
-
-// match is what --when says; nil without it.
-func (l *list) match() (*browse.Match, error) { return matching(l.when) }
-
-func matching(when string) (*browse.Match, error) {
-	if when == "" {
-		return nil, nil
-	}
-	by, err := route.CompileCondition(when)
-	if err != nil {
-		return nil, misused("--when: %s", err)
-	}
-	return &browse.Match{By: by, Text: route.DemandedText(when)}, nil
 }
 
 // asking returns the next page of a list.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,20 +12,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // eraseSelection are the flags that select events to erase.
 type eraseSelection struct {
 	eventSelection
+	payloadFlags
 
-	state, when string
+	state string
 }
 
 func (s *eraseSelection) register(cmd *cobra.Command) {
 	s.eventSelection.register(cmd, "erase ")
+	s.payloadFlags.register(cmd, "erase ")
 	cmd.Flags().StringVar(&s.state, "state", "", "erase those in this `state`: received, dispatched, skipped, failed, held or dropped")
-	cmd.Flags().StringVar(&s.when, "when", "", "erase those for which this CEL `expression` is true, as in a route")
 }
 
 func (s *eraseSelection) empty() bool { return *s == eraseSelection{} }
@@ -32,7 +33,7 @@ func (s *eraseSelection) empty() bool { return *s == eraseSelection{} }
 func (s *eraseSelection) selection(now time.Time) (erasure.Selection, error) {
 	selected := erasure.Selection{Source: identity.Source(s.source), Type: s.eventType}
 	if s.empty() {
-		return selected, misused("name an event, or select events with --source, --type, --state, --since, --until and --when")
+		return selected, misused("name an event, or select events with --source, --type, --state, --since, --until, --when and --contains")
 	}
 	var err error
 	if selected.Outcome, err = oneOf("state", s.state, eventOutcomes); err != nil {
@@ -41,12 +42,8 @@ func (s *eraseSelection) selection(now time.Time) (erasure.Selection, error) {
 	if selected.From, selected.Until, err = s.times(now); err != nil {
 		return selected, err
 	}
-	if s.when != "" {
-		if selected.Match, err = route.CompileCondition(s.when); err != nil {
-			return selected, misused("--when: %s", err)
-		}
-	}
-	return selected, nil
+	selected.Match, err = s.matches()
+	return selected, err
 }
 
 // order is the selection as the operator log keeps it: what it looked for is hashed,
@@ -57,6 +54,11 @@ func (s *eraseSelection) order(cancel bool, selected erasure.Selection, requestI
 	for _, literal := range literals {
 		order.Searched = append(order.Searched, textOf(literal))
 	}
+	contains := ""
+	if s.contains != "" {
+		order.Searched = append(order.Searched, s.contains)
+		contains, _ = condition.Concealed(strconv.Quote(s.contains), requestID)
+	}
 	order.Filter = struct {
 		Source string     `json:"source,omitempty"`
 		Type   string     `json:"type,omitempty"`
@@ -64,7 +66,9 @@ func (s *eraseSelection) order(cancel bool, selected erasure.Selection, requestI
 		Since  *time.Time `json:"since,omitempty"`
 		Until  *time.Time `json:"until,omitempty"`
 		When   string     `json:"when,omitempty"`
-	}{s.source, s.eventType, s.state, known(selected.From), known(selected.Until), when}
+
+		Contains string `json:"contains,omitempty"`
+	}{s.source, s.eventType, s.state, known(selected.From), known(selected.Until), when, contains}
 	return order
 }
 
@@ -108,6 +112,7 @@ UTC, or a while ago like 36h.`,
 		Example: "  " + c.name + ` events erase stripe evt_123 --yes --reason "request 17 of the data protection officer"
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"' --cancel --yes >> erased.txt
+  ` + c.name + ` events erase --contains ada@example.com
   ` + c.name + ` events erase --again erased.txt --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

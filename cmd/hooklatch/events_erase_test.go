@@ -100,3 +100,36 @@ func TestSourcesRedactWhatTheySay(t *testing.T) {
 	require.Equal(t, `{"zen": "x","sender": "redacted"}`, must(t, s.args("events", "show", "github", "id-1", "--raw")...))
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "it is not as it came, and is not replayed")
 }
+
+// A text is looked for in every field, whichever the sender, by lists, exports and
+// erasures. The log has a hash of it.
+func TestEventsAreSelectedByATextInThem(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	for source, id := range map[string]string{"stripe": "evt_1", "github": "id-1"} {
+		must(t, s.args("send", source, "--id", id)...)
+		s.waitDone(t, source, id)
+	}
+	_, err := s.pool.Exec(t.Context(), `
+		WITH settled AS (
+			UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' RETURNING delivery_id, received_at
+		)
+		UPDATE hooklatch.deliveries AS d SET received_at = settled.received_at FROM settled WHERE d.delivery_id = settled.delivery_id`)
+	require.NoError(t, err)
+	_, err = s.pool.Exec(t.Context(), `UPDATE hooklatch.deliveries SET body = convert_to('{"id":"id-1","deep":[{"to":"jenny.rosen\u0040example.com"}]}', 'UTF8')
+		WHERE delivery_id = (SELECT delivery_id FROM hooklatch.processed_events WHERE event_id = 'id-1')`)
+	require.NoError(t, err)
+	for _, command := range []string{"list", "export"} {
+		found := must(t, s.args("events", command, "--contains", "jenny.rosen@example.com")...)
+		require.Contains(t, found, "evt_1", command)
+		require.Contains(t, found, "id-1", command)
+		found = must(t, s.args("events", command, "--contains", "jenny.rosen@example.com", "--when", `event.source == "github"`)...)
+		require.NotContains(t, found, "evt_1", command)
+		require.NotContains(t, must(t, s.args("events", command, "--contains", "nobody@example.com")...), "evt_1", command)
+	}
+	require.Equal(t, "erased stripe/evt_1\n", must(t, s.args("events", "erase", "--source", "stripe", "--contains", "jenny.rosen@example.com", "--yes")...))
+	var filter string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT filter::text FROM hooklatch.operator_log WHERE target = 'stripe/evt_1'`).Scan(&filter))
+	require.Regexp(t, `"contains": "sha256:[0-9a-f]{16}"`, filter)
+	require.NotContains(t, filter, "jenny")
+}

@@ -20,10 +20,11 @@ import (
 type export struct {
 	span
 	eventFlags
+	payloadFlags
 
-	when, cursor string
-	limit        int
-	payload      bool
+	cursor  string
+	limit   int
+	payload bool
 }
 
 // exported is what a line of an export adds to its event.
@@ -54,7 +55,7 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 			if e.limit < 0 {
 				return misused("--limit %d: it must be positive, or 0 for all", e.limit)
 			}
-			match, err := matching(e.when)
+			match, err := e.match()
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 	e.eventFlags.register(cmd)
 	cmd.Flags().StringVar(&e.since, "since", "", "only those received at this `time` or later")
 	cmd.Flags().StringVar(&e.until, "until", "", "only those received before this `time`")
-	cmd.Flags().StringVar(&e.when, "when", "", "only those for which this CEL `expression` is true, as in a route")
+	e.payloadFlags.register(cmd, "only ")
 	cmd.Flags().StringVar(&e.cursor, "cursor", "", "go on behind this `place`: the cursor of the last line of an earlier export")
 	cmd.Flags().IntVar(&e.limit, "limit", 0, "how many at most (default all)")
 	cmd.Flags().BoolVar(&e.payload, "payload", false, "write the payload of each event, too")

@@ -1,0 +1,49 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/url"
+	"strings"
+)
+
+// Contains reports whether a text stands in a body: in its bytes, in a name or value of
+// JSON however its characters are escaped, or in a name or value of a form.
+func Contains(contentType string, body []byte, text string) bool {
+	if bytes.Contains(body, []byte(text)) {
+		return true
+	}
+	switch KindOf(contentType, body) {
+	case JSON:
+		return bytes.IndexByte(body, '\\') >= 0 && inJSON(body, text)
+	case Form:
+		if media, _, err := mime.ParseMediaType(contentType); err == nil && media == "multipart/form-data" {
+			return false // its values stand as they are
+		}
+		for pair := range bytes.SplitSeq(body, []byte("&")) {
+			for part := range bytes.SplitSeq(pair, []byte("=")) {
+				if plain, err := url.QueryUnescape(string(part)); err == nil && strings.Contains(plain, text) {
+					return true
+				}
+			}
+		}
+	case Other:
+	}
+	return false
+}
+
+// inJSON looks at each name and text by itself.
+func inJSON(body []byte, text string) bool {
+	tokens := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	tokens.UseNumber()
+	for {
+		token, err := tokens.Token()
+		if err != nil {
+			return false
+		}
+		if s, ok := token.(string); ok && strings.Contains(s, text) {
+			return true
+		}
+	}
+}
