@@ -159,6 +159,10 @@ func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts inbox.ReplayOptions) error {
+	forecast, known, err := c.forecaster(o, opts.NewKeys).of(ctx, ref)
+	if err != nil {
+		return err
+	}
 	done, err := o.Inbox().Replay(ctx, ref, by, opts)
 	if err != nil {
 		return orNoSuchEvent(err, ref)
@@ -168,7 +172,11 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 			Action: ledger.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s is dispatched again, generation %d; %s tried again\n", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
+	fmt.Fprintf(c.stdout, "%s is dispatched again, generation %d; %s tried again", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
+	if known {
+		fmt.Fprintf(c.stdout, ", %s made by the routes of today", counted(forecast.fresh, "new one"))
+	}
+	_, err = fmt.Fprintln(c.stdout)
 	return err
 }
 

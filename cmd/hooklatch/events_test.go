@@ -45,7 +45,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
-	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped\n){3}\nreplay them with the same command and --yes\n$`,
+	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped +2 new effects made, 0 tried again\n){3}\nreplay them with the same command and --yes\n$`,
 		must(t, s.args("events", "replay", "--state", "skipped")...))
 	require.Contains(t, must(t, s.args("events", "list", "--since", "1h")...), "evt_3")
 	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--since", "2126-01-01")...))
@@ -73,8 +73,12 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	}
 	require.Len(t, later.receiver.Seen(), 3)
 
+	// What is done stays, and new keys make it anew: the preview says so.
+	require.Regexp(t, `stripe/evt_1 .* 0 new effects made, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe")...))
+	require.Regexp(t, `stripe/evt_1 .* 2 new effects made, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe", "--new-keys")...))
 	// One by one, with new keys.
-	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--new-keys")...), "stripe/evt_1 is dispatched again, generation 3")
+	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--new-keys")...),
+		"stripe/evt_1 is dispatched again, generation 3; 0 effects tried again, 2 new ones made by the routes of today\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 4 }, patience, tick)
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), later.args("events", "replay", "stripe", "evt_none")...))

@@ -52,7 +52,7 @@ func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 		m.order.Name, m.order.PerSecond = m.label, m.rate
 		switch {
 		case !m.yes:
-			return m.preview(ctx, r)
+			return m.preview(ctx, o, r)
 		case m.detach:
 			return m.leave(ctx, r)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -31,13 +32,19 @@ func (m manyOrder) count(ctx context.Context, r *runs.Runs) (runs.Preview, error
 	}
 }
 
-func (m manyOrder) preview(ctx context.Context, r *runs.Runs) error {
+func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) error {
 	v, err := m.count(ctx, r)
 	if err != nil {
 		return err
 	}
+	var forecasts []string
+	if v.Order.OfEvents() {
+		if forecasts, err = m.forecasts(ctx, o, v); err != nil {
+			return err
+		}
+	}
 	if m.asJSON {
-		return printJSON(m.stdout, m.viewOfPreview(v))
+		return printJSON(m.stdout, m.viewOfPreview(v, forecasts))
 	}
 	fmt.Fprintf(m.stdout, "%s selected\n", counted(int(v.Selected), thing(v.Order)))
 	m.printLeftOut(v.Order, v.Counts)
@@ -45,7 +52,7 @@ func (m manyOrder) preview(ctx context.Context, r *runs.Runs) error {
 		return nil
 	}
 	fmt.Fprintln(m.stdout)
-	if err := m.printSample(v); err != nil {
+	if err := m.printSample(v, forecasts); err != nil {
 		return err
 	}
 	if more := v.Selected - int64(len(v.Sample)); more > 0 {
@@ -59,11 +66,26 @@ func (m manyOrder) preview(ctx context.Context, r *runs.Runs) error {
 	return err
 }
 
-func (m manyOrder) printSample(v runs.Preview) error {
+// forecasts say what a replay of each event that is shown would do.
+func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
+	f, all := m.forecaster(o, v.Order.Events.NewKeys), make([]string, len(v.Sample))
+	for i, e := range v.Sample {
+		forecast, known, err := f.of(ctx, e.Event)
+		if err != nil {
+			return nil, err
+		}
+		if all[i] = "-"; known {
+			all[i] = forecast.String()
+		}
+	}
+	return all, nil
+}
+
+func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 	if v.Order.OfEvents() {
-		t := newTable(m.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
-		for _, e := range v.Sample {
-			t.row(shown(e.At), e.Event.String(), e.EventType, e.State)
+		t := newTable(m.stdout, "RECEIVED", "EVENT", "TYPE", "STATE", "A REPLAY")
+		for i, e := range v.Sample {
+			t.row(shown(e.At), e.Event.String(), e.EventType, e.State, forecasts[i])
 		}
 		return t.flush()
 	}

@@ -52,16 +52,18 @@ type replayView struct {
 	Stopped    bool          `json:"stopped"`
 	Command    string        `json:"command,omitempty"` // does the rest of it
 	Sample     []string      `json:"sample,omitempty"`
+	Forecast   []string      `json:"forecast,omitempty"` // what a replay of each in the sample does
 }
 
 // viewOfPreview is what was counted.
-func (m manyOrder) viewOfPreview(v runs.Preview) any {
+func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 	if v.Order.OfEvents() {
 		view := replayOf(v)
 		view.Preview = true
 		for _, e := range v.Sample {
 			view.Sample = append(view.Sample, e.Event.String())
 		}
+		view.Forecast = forecasts
 		return view
 	}
 	view := effectsOf(v)

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// forecaster says what a replay would do, by the routes of the configuration at hand.
+type forecaster struct {
+	outbox  *outbox.Outbox
+	table   *route.Table // nil: there is no configuration here
+	newKeys bool
+}
+
+func (c *cli) forecaster(o *outbox.Outbox, newKeys bool) forecaster {
+	f := forecaster{outbox: o, newKeys: newKeys}
+	if cfg, err := c.loadConfig(); err == nil {
+		f.table, _ = app.Routes(cfg) // check says what is wrong with it
+	}
+	return f
+}
+
+// forecast are the effects that a replay of one event makes, and those that it tries
+// again. What succeeded stays, and what is not finished goes on.
+type forecast struct{ fresh, again int }
+
+// of looks at an event before it is replayed. False: it cannot be told.
+func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bool, error) {
+	e, err := f.outbox.Inbox().Event(ctx, ref)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && (f.table == nil || e.Body == nil) {
+		return forecast{}, false, nil
+	}
+	if err != nil {
+		return forecast{}, false, err
+	}
+	planned, err := f.table.Plan(ctx, e)
+	if err != nil {
+		return forecast{}, false, nil //nolint:nilerr // an evaluation took too long here
+	}
+	made, err := f.outbox.Ledger().EffectsOfEvent(ctx, ref)
+	if err != nil {
+		return forecast{}, false, err
+	}
+	var came forecast
+	for _, p := range planned {
+		if !f.newKeys {
+			// Another event may have made it under the same key.
+			_, err := f.outbox.Ledger().Effect(ctx, p.IdempotencyKey())
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, ledger.ErrNotFound) {
+				return forecast{}, false, err
+			}
+		}
+		came.fresh++
+	}
+	for _, m := range made {
+		if m.State.Finished() && m.State != ledger.EffectDone {
+			came.again++
+		}
+	}
+	return came, true, nil
+}
+
+func (f forecast) String() string {
+	return fmt.Sprintf("%s made, %d tried again", counted(f.fresh, "new effect"), f.again)
+}
