@@ -5,6 +5,7 @@ package sender
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -85,24 +86,71 @@ func sampleStripe(eventType, id string, now time.Time) *provider.Request {
 	eventType = cmp.Or(eventType, "invoice.paid")
 	id = cmp.Or(id, proof.FreshID("evt_"))
 	suffix := strings.TrimPrefix(id, "evt_")
-	kind := eventType[:max(0, strings.LastIndexByte(eventType, '.'))]
-	data := proof.Object{"id": "obj_" + suffix, "object": kind, "created": now.Unix(), "livemode": false, "metadata": proof.Object{}}
-	switch kind {
-	case "invoice":
-		data = proof.Object{
-			"id": "in_" + suffix, "object": "invoice", "amount_due": 4200, "amount_paid": 4200, "amount_remaining": 0,
-			"currency": "usd", "customer": "cus_" + suffix, "customer_email": "jenny.rosen@example.com",
-			"customer_name": "Jenny Rosen", "number": "HL-0001", "status": "paid", "created": now.Unix(), "livemode": false,
-			"metadata": proof.Object{},
-		}
-	case "customer":
-		data["id"], data["email"], data["name"] = "cus_"+suffix, "jenny.rosen@example.com", "Jenny Rosen"
-	case "charge", "payment_intent":
-		data["amount"], data["currency"], data["status"] = 4200, "usd", "succeeded"
-	}
 	return proof.SampleJSON(proof.Object{
 		"id": id, "object": "event", "api_version": "2026-10-29", "created": now.Unix(), "type": eventType,
 		"livemode": false, "pending_webhooks": 1, "request": proof.Object{"id": "req_" + suffix, "idempotency_key": nil},
-		"data": proof.Object{"object": data},
+		"data": proof.Object{"object": stripeObject(eventType, suffix, now)},
 	})
+}
+
+// stripeObject is what an event of a type is about, in the state in which it is then: a
+// route that is tried with it meets what it will meet.
+func stripeObject(eventType, suffix string, now time.Time) proof.Object {
+	at := max(0, strings.LastIndexByte(eventType, '.'))
+	kind, verb := eventType[:at], strings.TrimPrefix(eventType[at:], ".")
+	const amount = 4200
+	paid, customer := 0, "cus_"+suffix
+	object := proof.Object{"object": kind, "created": now.Unix(), "livemode": false, "metadata": proof.Object{}}
+	add := func(more proof.Object) proof.Object {
+		maps.Copy(object, more)
+		return object
+	}
+	// status is that of the verb, or the first one.
+	status := func(usual string, of map[string]string) string { return cmp.Or(of[verb], usual) }
+	switch kind {
+	case "invoice":
+		is := status("open", map[string]string{"paid": "paid", "payment_succeeded": "paid", "created": "draft", "upcoming": "draft", "voided": "void", "marked_uncollectible": "uncollectible"})
+		if is == "paid" {
+			paid = amount
+		}
+		return add(proof.Object{
+			"id": "in_" + suffix, "amount_due": amount, "amount_paid": paid, "amount_remaining": amount - paid, "attempted": verb == "payment_failed" || is == "paid",
+			"currency": "usd", "customer": customer, "customer_email": "jenny.rosen@example.com", "customer_name": "Jenny Rosen",
+			"number": "HL-0001", "status": is,
+		})
+	case "customer":
+		return add(proof.Object{"id": customer, "email": "jenny.rosen@example.com", "name": "Jenny Rosen"})
+	case "customer.subscription":
+		return add(proof.Object{
+			"id": "sub_" + suffix, "object": "subscription", "customer": customer, "cancel_at_period_end": false,
+			"status": status("active", map[string]string{"deleted": "canceled", "paused": "paused", "trial_will_end": "trialing"}),
+			"items": proof.Object{"object": "list", "data": []any{proof.Object{
+				"id": "si_" + suffix, "object": "subscription_item", "quantity": 1,
+				"price": proof.Object{"id": "price_" + suffix, "object": "price", "unit_amount": amount, "currency": "usd", "recurring": proof.Object{"interval": "month"}},
+			}}},
+		})
+	case "charge":
+		refunded := 0
+		if verb == "refunded" {
+			refunded = amount
+		}
+		is := status("succeeded", map[string]string{"failed": "failed", "pending": "pending"})
+		return add(proof.Object{
+			"id": "ch_" + suffix, "amount": amount, "amount_refunded": refunded, "refunded": refunded > 0, "paid": is == "succeeded",
+			"currency": "usd", "customer": customer, "payment_intent": "pi_" + suffix, "status": is,
+		})
+	case "payment_intent":
+		is := status("requires_payment_method", map[string]string{"succeeded": "succeeded", "canceled": "canceled", "processing": "processing", "requires_action": "requires_action"})
+		if is == "succeeded" {
+			paid = amount
+		}
+		return add(proof.Object{"id": "pi_" + suffix, "amount": amount, "amount_received": paid, "currency": "usd", "customer": customer, "status": is})
+	case "checkout.session":
+		is := status("complete", map[string]string{"expired": "expired"})
+		return add(proof.Object{
+			"id": "cs_" + suffix, "amount_total": amount, "currency": "usd", "customer": customer, "mode": "payment", "status": is,
+			"payment_status": map[bool]string{true: "paid", false: "unpaid"}[is == "complete" && verb != "async_payment_failed"],
+		})
+	}
+	return add(proof.Object{"id": "obj_" + suffix})
 }
