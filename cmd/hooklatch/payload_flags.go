@@ -24,7 +24,7 @@ func (f *payloadFlags) register(cmd *cobra.Command, doing string) {
 }
 
 // matches is what they say of an event; nil without them.
-func (f payloadFlags) matches() (func(*inbox.Event) (bool, error), error) {
+func (f *payloadFlags) matches() (func(*inbox.Event) (bool, error), error) {
 	if f.contains != "" && !utf8.ValidString(f.contains) {
 		return nil, misused("--contains: the text is not UTF-8")
 	}
@@ -47,7 +47,7 @@ func (f payloadFlags) matches() (func(*inbox.Event) (bool, error), error) {
 }
 
 // match is the same for a list, with the text that the database looks for first.
-func (f payloadFlags) match() (*browse.Match, error) {
+func (f *payloadFlags) match() (*browse.Match, error) {
 	by, err := f.matches()
 	if by == nil || err != nil {
 		return nil, err

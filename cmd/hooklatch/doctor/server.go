@@ -134,7 +134,7 @@ func (f facts) clock(ours time.Time) Finding {
 	if difference.Abs() > maxClockDifference {
 		return Finding{
 			Level: Warning, Check: "clock",
-			Message: fmt.Sprintf("the clock of the database differs from this machine's by %s: signed times are compared with this one, leases with the other", difference.Round(time.Millisecond)),
+			Message: fmt.Sprintf("the clock of the database differs from this machine's by %s: retries are late by as much, and signed times are compared with this one, leases with the other", difference.Round(time.Millisecond)),
 			Fix:     "keep both on time with NTP",
 		}
 	}

@@ -24,6 +24,7 @@ func LeftOut() map[string]string {
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",
 		"alarm":                  "the effects it makes are like those of an application",
 		"alert.mute":             noEffect,
+		"logins.end":             noEffect,
 		"can_commit":             noEffect,
 		"can_store":              noEffect,
 		"keep_sender_keys":       noEffect,

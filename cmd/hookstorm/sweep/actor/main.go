@@ -18,6 +18,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -94,7 +95,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a := &actor{runs: many, alerts: alerts, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
+	logins, err := signin.NewLogins(pool, "")
+	if err != nil {
+		return err
+	}
+	a := &actor{runs: many, alerts: alerts, logins: logins, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
 	group, acting := errgroup.WithContext(ctx)
 	switch os.Getenv(roleVariable) {
 	case doubt:

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -46,6 +47,7 @@ type actor struct {
 	quarantine *quarantine.Quarantine
 	runs       *runs.Runs
 	alerts     *alarm.Book
+	logins     *signin.Logins
 	witness    *witness.Witness
 }
 
@@ -53,7 +55,7 @@ type actor struct {
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
-			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute, a.check,
+			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute, a.signOut, a.check,
 		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
@@ -202,6 +204,15 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 // mute keeps an alert from being told that nobody would be told of anyway.
 func (a *actor) mute(ctx context.Context, _ int) error {
 	_ = a.alerts.Mute(ctx, "source_silent", time.Minute, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+	return nil
+}
+
+// signOut signs somebody out who has signed in for that.
+func (a *actor) signOut(ctx context.Context, _ int) error {
+	if _, err := a.pool.Exec(ctx, `INSERT INTO hooklatch.console_logins (hash, name, role, way, basis)
+		VALUES (gen_random_uuid()::text::bytea, 'somebody', 'viewer', 'token', '')`); err == nil {
+		_, _ = a.logins.EndOf(ctx, a.box.Ledger(), "somebody", ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+	}
 	return nil
 }
 
