@@ -70,7 +70,7 @@ func (r *eraseRun) printErased(ref identity.EventRef, erased erasure.Erased) {
 			safetext.Shown(ref.String()), counted(erased.Others, "event"))
 	}
 	if erased.Unsearched {
-		fmt.Fprintf(r.stderr, "%s: it came more often than its times are kept: a copy in an early delivery of several events goes with the body of that\n", safetext.Shown(ref.String()))
+		fmt.Fprintf(r.stderr, "%s: it came again: if that was beside new events, their delivery has a copy, which goes with the last of them\n", safetext.Shown(ref.String()))
 	}
 	for _, k := range erased.Kept {
 		fmt.Fprintf(r.stderr, "%s: stays and has in it what was erased: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))

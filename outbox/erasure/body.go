@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,55 +27,6 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 		return true, nil
 	}
 	return false, e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
-}
-
-// around is how far the noted time of a duplicate may be from that of the delivery it came
-// in, and maxNear how many events are looked at around it.
-const (
-	around  = 10 * time.Second
-	maxNear = 20_000
-)
-
-// eraseCopies takes the event out of the bodies of other deliveries, which brought it again
-// beside new events. It reports whether there may be copies that it did not look for: only
-// the times of the last duplicates are known.
-func (e *Eraser) eraseCopies(ctx context.Context, tx pgx.Tx, event lockedEvent) (unknown bool, err error) {
-	if event.item == "" || event.duplicates == 0 {
-		return false, nil
-	}
-	seen := map[deliveryOf]bool{event.delivery(): true}
-	for _, at := range event.duplicateTimes {
-		rows, err := e.sql.Copies.With(copies{Source: event.ref.Source, At: at.Add(-around), Until: at.Add(around), Limit: maxNear}).Query(ctx, tx)
-		if err != nil {
-			return false, fmt.Errorf("find copies: %w", err)
-		}
-		type found struct {
-			firstOfDelivery
-
-			item string
-		}
-		near, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
-			err = row.Scan(&f.DeliveryID, &f.ReceivedAt, &f.AcceptSeq, &f.item)
-			return f, err
-		})
-		if err != nil {
-			return false, fmt.Errorf("find copies: %w", err)
-		}
-		for _, f := range near {
-			if seen[f.deliveryOf] {
-				continue
-			}
-			seen[f.deliveryOf] = true
-			_, body, err := e.storedDelivery(ctx, tx, f.deliveryOf)
-			if err == nil && len(body) > 0 {
-				err = e.eraseStrays(ctx, tx, f.firstOfDelivery, f.item, body)
-			}
-			if err != nil {
-				return false, err
-			}
-		}
-	}
-	return event.duplicates > int64(len(event.duplicateTimes)), nil
 }
 
 // eraseStrays takes out of a body what stands where its events do and belongs to none of

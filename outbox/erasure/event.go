@@ -35,8 +35,8 @@ type Erased struct {
 	// Remains: what Others keep has its own part in it, which cannot be told from theirs.
 	// It goes with the last of them.
 	Remains bool
-	// Unsearched: the event came again so often, in deliveries of several events, that the
-	// earliest of these are not known any more. A copy in one of them goes with its body.
+	// Unsearched: the event came again, perhaps beside new events, whose delivery has a copy
+	// of it then. The copy goes with the body of that.
 	Unsearched bool
 	// Kept are ids and keys that stay although they have in them what was erased.
 	Kept []Kept
@@ -124,9 +124,7 @@ func (e *Eraser) eraseEvent(ctx context.Context, ref identity.EventRef, by ledge
 				return ledger.Consequence{}, err
 			}
 		}
-		if came.Unsearched, err = e.eraseCopies(ctx, tx, event); err != nil {
-			return ledger.Consequence{}, err
-		}
+		came.Unsearched = event.item != "" && event.duplicates > 0
 		erased, of = came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}
 		return ledger.Consequence{Result: came.String(), Affected: 1}, nil
 	})
@@ -146,7 +144,7 @@ func (r Erased) String() string {
 		text += " with the whole body"
 	}
 	if r.Unsearched {
-		text += ", copies in its first repetitions were not looked for"
+		text += ", copies in deliveries that repeated it were not looked for"
 	}
 	if r.Again {
 		text += ", again"

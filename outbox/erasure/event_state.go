@@ -28,7 +28,6 @@ type lockedEvent struct {
 	processedAt          *time.Time
 	now                  time.Time // of the transaction, by the database's clock
 	duplicates           int64
-	duplicateTimes       []time.Time // of the last of them
 }
 
 func (l lockedEvent) delivery() deliveryOf {
@@ -38,7 +37,7 @@ func (l lockedEvent) delivery() deliveryOf {
 func (e *Eraser) lock(ctx context.Context, tx pgx.Tx, ref identity.EventRef) (lockedEvent, error) {
 	l := lockedEvent{ref: ref}
 	err := e.sql.LockEvent.With(ref).QueryRow(ctx, tx).
-		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now, &l.duplicates, &l.duplicateTimes)
+		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now, &l.duplicates)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return l, ledger.ErrNotFound
 	}

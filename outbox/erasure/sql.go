@@ -19,7 +19,6 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	Copies          statement.Of[copies]
 	BlotDelivery    statement.Of[blotDelivery]
 	EmptyDelivery   statement.Of[emptyDelivery]
 	EraseEffect     statement.Of[eraseEffect]
@@ -61,12 +60,6 @@ type firstOfDelivery struct {
 	deliveryOf
 
 	AcceptSeq int64
-}
-
-type copies struct {
-	Source    identity.Source
-	At, Until time.Time
-	Limit     int
 }
 
 type emptyDelivery struct {
