@@ -159,15 +159,19 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	defer pool.Close()
-	found, err := doctor.Server(ctx, pool, doctor.ServerOptions{Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff()})
+	between, err := doctor.Pooler(ctx, pool)
+	var found []doctor.Finding
+	if err == nil && between.Level != doctor.Problem {
+		found, err = doctor.Server(ctx, pool, doctor.ServerOptions{Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff()})
+	}
 	if err != nil {
 		c.add(doctor.Problem, "database", err.Error(), "start it, or correct address and password in --database-url, DATABASE_URL or database.url")
 		return
 	}
 	at := pool.Config().ConnConfig
 	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
-	c.findings = append(c.findings, found...)
-	if slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == doctor.CheckPooler && f.Level == doctor.Problem }) {
+	c.findings = append(append(c.findings, between), found...)
+	if between.Level == doctor.Problem {
 		return
 	}
 	if name := schema.Name(cfg.Database.Schema); c.schema(ctx, pool, name) {

@@ -25,7 +25,13 @@ const (
 // metrics is what the process exports; empty when it does not answer.
 func (g *process) metrics(t *testing.T) string {
 	t.Helper()
-	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "readyz") + "metrics")
+	return g.page(t, "metrics")
+}
+
+// page is what the admin listener shows. Empty: the process does not answer.
+func (g *process) page(t *testing.T, path string) string {
+	t.Helper()
+	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "readyz") + path)
 	if err != nil {
 		return ""
 	}

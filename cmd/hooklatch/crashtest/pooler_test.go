@@ -80,6 +80,9 @@ routes:
 	deliver("after")
 	done(2)
 	require.NotContains(t, g.log.String(), "prepared statement")
+	overview := g.page(t, "")
+	require.Contains(t, overview, "Overview")
+	require.NotContains(t, overview, "pooler", "the console has nothing against it")
 	g.stop(t)
 }
 
