@@ -90,7 +90,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		config.Middleware = append(config.Middleware, &fetchedPlace{})
 		config.Test.Time = processClock{}
 	}
-	client, err := river.NewClient(newDriver(w.pool), config)
+	client, err := river.NewClient(newDriver(w.pool, w.opts.Logger), config)
 	if err != nil {
 		return nil, fmt.Errorf("configure River: %w", err)
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,13 +15,19 @@ import (
 const relistenAfter = 2 * time.Second
 
 // driver is River's, with a listener that connects again by itself.
-type driver struct{ *riverpgxv5.Driver }
+type driver struct {
+	*riverpgxv5.Driver
 
-func newDriver(pool *pgxpool.Pool) driver { return driver{riverpgxv5.New(pool)} }
+	logger *slog.Logger
+}
+
+func newDriver(pool *pgxpool.Pool, logger *slog.Logger) driver {
+	return driver{riverpgxv5.New(pool), logger}
+}
 
 // GetListener implements riverdriver.Driver.
 func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver.Listener {
-	return &listener{Listener: d.Driver.GetListener(params), topics: make(map[string]bool)}
+	return &listener{Listener: d.Driver.GetListener(params), logger: d.logger, topics: make(map[string]bool)}
 }
 
 // listener loses its connection without telling River, which would wait twice as long each
@@ -30,6 +37,7 @@ func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver
 type listener struct {
 	riverdriver.Listener
 
+	logger *slog.Logger
 	mu     sync.Mutex // guards what follows; the calls to Listener are River's one at a time
 	topics map[string]bool
 	broken bool // there is no connection, or none that listens to all topics
@@ -78,11 +86,21 @@ func (l *listener) attempt(ctx context.Context, do func() error) error {
 		return nil
 	}
 	err := do()
-	l.broken = err != nil
+	if err != nil {
+		l.lost(ctx, err)
+	}
 	if ctx.Err() == nil {
 		return nil
 	}
 	return err
+}
+
+// lost notes that there is no connection. With mu held.
+func (l *listener) lost(ctx context.Context, err error) {
+	if !l.broken && ctx.Err() == nil {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "no notification is heard: work is found by the poll until it is", errAttr(err))
+	}
+	l.broken = true
 }
 
 // WaitForNotification implements riverdriver.Listener.
@@ -96,7 +114,7 @@ func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notifi
 			return n, err
 		}
 		l.mu.Lock()
-		l.broken = true
+		l.lost(ctx, err)
 		l.mu.Unlock()
 	}
 }
@@ -131,6 +149,10 @@ func (l *listener) reconnect(ctx context.Context) bool {
 			err = l.Listener.Listen(ctx, topic)
 		}
 	}
-	l.broken = err != nil
-	return !l.broken
+	if err != nil {
+		return false
+	}
+	l.broken = false
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "notifications are heard again")
+	return true
 }

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
@@ -18,7 +20,8 @@ import (
 func TestAListenerConnectsAgain(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	l := newDriver(pool).GetListener(&riverdriver.GetListenenerParams{Schema: string(schema.Default)})
+	var log syncBuffer
+	l := newDriver(pool, slog.New(slog.NewTextHandler(&log, nil))).GetListener(&riverdriver.GetListenenerParams{Schema: string(schema.Default)})
 	require.NoError(t, l.Connect(t.Context()))
 	t.Cleanup(func() { require.NoError(t, l.Close(t.Context())) })
 	require.NoError(t, l.Listen(t.Context(), "one"))
@@ -56,4 +59,6 @@ func TestAListenerConnectsAgain(t *testing.T) {
 			}
 		}, time.Minute, 10*time.Millisecond)
 	}
+	require.Equal(t, 11, bytes.Count(log.bytes(), []byte("no notification is heard")), "once for each time that it was lost")
+	require.Equal(t, 11, bytes.Count(log.bytes(), []byte("notifications are heard again")))
 }
