@@ -26,35 +26,39 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 	if event.item == "" || len(payload.Places(contentType, body, event.item, []string{""})) == 0 {
 		return true, nil
 	}
-	return false, e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
+	return e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
 }
 
 // eraseStrays takes out of a body what stands where its events do and belongs to none of
-// them, or to one that was erased.
-func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) error {
+// them, or to one that was erased. It reports whether item is a part of another event too,
+// and stays.
+func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
 	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("find the events of the delivery: %w", err)
+		return false, fmt.Errorf("find the events of the delivery: %w", err)
 	}
 	items, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return fmt.Errorf("find the events of the delivery: %w", err)
+		return false, fmt.Errorf("find the events of the delivery: %w", err)
 	}
 	var kept []jsonpointer.Place
 	for _, of := range items {
 		if of == "" {
-			return nil // the whole body is an event
+			return true, nil // the whole body is an event
 		}
 		kept = append(kept, jsonpointer.Places(body, of)...)
 	}
+	isKept := func(p jsonpointer.Place) bool {
+		return slices.ContainsFunc(kept, func(k jsonpointer.Place) bool { return p.Start < k.End && k.Start < p.End })
+	}
+	shared = slices.ContainsFunc(jsonpointer.Places(body, item), isKept)
 	strays := slices.DeleteFunc(jsonpointer.Siblings(body, item), func(p jsonpointer.Place) bool {
-		return string(body[p.Start:p.End]) == "null" ||
-			slices.ContainsFunc(kept, func(k jsonpointer.Place) bool { return p.Start < k.End && k.Start < p.End })
+		return string(body[p.Start:p.End]) == "null" || isKept(p)
 	})
 	if len(strays) == 0 {
-		return nil
+		return shared, nil
 	}
-	return e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
+	return shared, e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
 }
 
 // storedDelivery is the body of a delivery, nil when it is no longer kept. Of an event that

@@ -206,3 +206,13 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 		})
 	}
 }
+
+// A part that two events share goes with the last of them, and the erasure says so.
+func TestAPartOfTwoEventsStaysForTheOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.bring(t, `[{"email":"jane@example.com"}]`, "jane", "/0", "joe", "/0")
+	b.dispatch(t, "jane")
+	require.True(t, b.erase(t, "jane").Remains)
+	require.JSONEq(t, `{"email":"jane@example.com"}`, string(b.event(t, "joe").Payload()))
+}

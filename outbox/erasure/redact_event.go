@@ -75,7 +75,7 @@ func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, p
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
 	if err == nil && len(body) > 0 && event.item != "" { // copies, which no event of theirs leads to
-		if err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
+		if _, err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
 			contentType, body, err = e.storedDelivery(ctx, tx, of)
 		}
 	}
