@@ -34,7 +34,7 @@ type forecast struct{ fresh, again int }
 // of looks at an event before it is replayed. False: it cannot be told.
 func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bool, error) {
 	e, err := f.outbox.Inbox().Event(ctx, ref)
-	if errors.Is(err, ledger.ErrNotFound) || err == nil && (f.table == nil || e.Body == nil) {
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && (f.table == nil || e.Body == nil || f.table.LeavesToHandlers(ref.Source)) {
 		return forecast{}, false, nil
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
@@ -33,12 +34,17 @@ func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	return explained
 }
 
+// LeavesToHandlers reports whether Go handlers take the events of a source, and no route.
+func (t *Table) LeavesToHandlers(source identity.Source) bool {
+	return slices.Contains(t.handled, string(source))
+}
+
 // allows says of an event that a route wants whether it may have it.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():
 		return false, "the event is erased, and is never dispatched again"
-	case slices.Contains(t.handled, string(e.Source)):
+	case t.LeavesToHandlers(e.Source):
 		return false, fmt.Sprintf("Go handlers take the events of %s: it has handlers: true", e.Source)
 	}
 	return true, why
