@@ -49,8 +49,8 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	}
 }
 
-// What check says of effects that nobody sends any more does what it says: whether they
-// were refused, may have been applied, or could not be rendered.
+// The commands that check prints for stopped effects work: for refused effects, for effects
+// in doubt and for effects that could not be rendered.
 func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool

@@ -28,8 +28,8 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// boundedBodies bounds the body of every request, whoever asks and whatever reads it. A
-// handler may have a lower bound of its own.
+// boundedBodies limits the body of every request. A handler may have a lower limit of its
+// own.
 func boundedBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)

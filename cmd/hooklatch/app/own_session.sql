@@ -1,5 +1,5 @@
--- What a role or a database sets for its sessions and none of our transactions sets for
--- itself. An idle_session_timeout ends the connection that listens, again and again. At
+-- Overrides session settings of the role or the database that our transactions do not set
+-- themselves. An idle_session_timeout ends the connection that listens, again and again. At
 -- isolation levels above read committed the queue's own statements fail with 40001. A
 -- setting that this server does not have is left out.
 SELECT set_config(s.name, wanted.value, false)

@@ -12,9 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What a role or a database sets for its sessions, and a connection that waits or a
-// statement of the queue would suffer from, is set aside. What people set for their own
-// statements stays.
+// Session settings of a role or a database that would break the listener or the queue's own
+// statements are overridden. Other settings stay.
 func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -56,8 +56,8 @@ const defaultMaxRun = 10_000
 type AdminToken struct {
 	// Whose it is, as records name them. It follows the rule of names of sources.
 	Name string `yaml:"name"`
-	// What it lets do: metrics reads /metrics only, viewer reads, operator retries, cancels, parks, pauses and
-	// verifies again, admin does everything.
+	// The role of the token: metrics reads /metrics only, viewer reads, operator
+	// retries, cancels, parks, pauses and verifies again, admin does everything.
 	Role string `yaml:"role"`
 	// The token itself, of 16 bytes at least.
 	Token secret.Value `yaml:"token,omitempty"`

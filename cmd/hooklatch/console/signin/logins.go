@@ -52,8 +52,8 @@ type login struct {
 }
 
 // basisOf binds a login to who it is of, and to what it relies on, so that it is over when
-// that changes. There is a secret in what it relies on: whoever may write the table makes no
-// login. The key is the cookie: whoever reads the table cannot try guesses of a token on it.
+// that changes. What it relies on contains a secret, so write access to the table does not create
+// a login. The key is the cookie, so read access does not allow guesses at a token.
 func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {

@@ -54,5 +54,5 @@ func (p *Proxy) is(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.Trusted, func(trusted netip.Prefix) bool { return trusted.Contains(addr.Unmap()) })
 }
 
-// IsProxy reports whether an address is that of the proxy which says who asks.
+// IsProxy reports whether an address belongs to the proxy that authenticates people.
 func (g *Guard) IsProxy(addr netip.Addr) bool { return g.opts.Proxy != nil && g.opts.Proxy.is(addr) }
