@@ -70,20 +70,25 @@ type goPackage struct {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles", "./...")
-	cmd.Dir = ".."
-	out, err := cmd.Output()
-	require.NoError(t, err)
 	var packages []goPackage
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p goPackage
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return packages
-		} else {
+	for _, module := range []string{"..", "../cmd/hookstorm"} {
+		// With -find nothing of what they import has to be there.
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-find", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+		cmd.Dir = module
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+			var p goPackage
+			err := decoder.Decode(&p)
+			if errors.Is(err, io.EOF) {
+				break
+			}
 			require.NoError(t, err)
+			packages = append(packages, p)
 		}
-		packages = append(packages, p)
 	}
+	slices.SortFunc(packages, func(a, b goPackage) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+	return packages
 }
 
 // introduction is how the comments of packages and commands begin.

@@ -128,9 +128,6 @@ var layers = []layer{
 		module + "/cmd/hooklatch/app": sameWords,
 		"github.com/spf13/cobra":      sameWords,
 	}},
-	{packages: "cmd/hookstorm/model", must: map[string]string{
-		"github.com/jackc/pgx": "the model is a specification: it runs none of the code it speaks of",
-	}},
 	{packages: "cmd", must: map[string]string{
 		"testing":                               "a binary that links testing has its flags and its init",
 		"github.com/stretchr/testify":           "test helpers stay out of programs",

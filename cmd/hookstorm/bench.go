@@ -30,13 +30,13 @@ Scenarios:
 ` + scenarioList(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if opts.Module, err = moduleRoot(); err != nil {
+			if opts.Module, err = repositoryRoot(); err != nil {
 				return err
 			}
 			if opts.Self, err = os.Executable(); err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
-			opts.Out, opts.Command = s.stderr, "go run ./cmd/hookstorm "+commandLine(cmd)
+			opts.Out, opts.Command = s.stderr, "go -C cmd/hookstorm run . "+commandLine(cmd)
 			measured, err := bench.Run(cmd.Context(), opts)
 			if measured == nil {
 				return err
@@ -71,7 +71,7 @@ Scenarios:
 	flags.StringVar(&opts.Previous, "previous", "", "`commit` that the scenario years measures this tree beside")
 	flags.StringVar(&json, "json", "", "`file` to write the report to, as JSON")
 	flags.StringVar(&svg, "svg", "", "`file` to write a picture to")
-	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: docs/performance.md")
+	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: ../../docs/performance.md from the directory of hookstorm")
 	cmd.AddCommand(newBenchServer(s), newBenchMerge(s))
 	return cmd
 }
@@ -110,7 +110,7 @@ func newBenchMerge(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&svg, "svg", "", "`file` to write a picture to")
-	cmd.Flags().StringVar(&publish, "publish", "", "`page` whose figures are to be those of these runs: docs/performance.md")
+	cmd.Flags().StringVar(&publish, "publish", "", "`page` whose figures are to be those of these runs: ../../docs/performance.md from the directory of hookstorm")
 	return cmd
 }
 

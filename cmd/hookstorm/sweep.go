@@ -26,7 +26,7 @@ is, under traffic: at its first, its second and a later passage. Then it heals
 everything and holds every operation against the guarantees.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if opts.Root, err = moduleRoot(); err != nil {
+			if opts.Root, err = repositoryRoot(); err != nil {
 				return err
 			}
 			kept := opts.Dir != ""

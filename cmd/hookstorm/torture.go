@@ -30,7 +30,7 @@ break. Then it heals everything, waits until nothing is left to do, and holds ev
 operation against the guarantees. The last line says how many violations there were.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			module, err := moduleRoot()
+			module, err := repositoryRoot()
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ operation against the guarantees. The last line says how many violations there w
 					return fmt.Errorf("say what is left out: %w", err)
 				}
 			}
-			opts.Command = "go run ./cmd/hookstorm " + commandLine(cmd)
+			opts.Command = "go -C cmd/hookstorm run . " + commandLine(cmd)
 			result, err := torture.Run(cmd.Context(), opts)
 			if err != nil {
 				return err
@@ -97,19 +97,20 @@ func ownSettings(path string) (own scenario.Own, err error) {
 	return own, nil
 }
 
-// moduleRoot is the directory of go.mod above us: programs are built from it.
-func moduleRoot() (string, error) {
+// repositoryRoot is the directory above us that has Hooklatch in it: programs are built
+// from it.
+func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the source tree: %w", err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "cmd", "hooklatch", "main.go")); err == nil {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("there is no go.mod here or above: run hookstorm in a checkout of Hooklatch, whose programs it builds")
+			return "", errors.New("neither this directory nor one above it has cmd/hooklatch: run hookstorm in a checkout of Hooklatch, whose programs it builds")
 		}
 		dir = parent
 	}

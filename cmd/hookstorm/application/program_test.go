@@ -29,7 +29,7 @@ import (
 // build builds a command of ours.
 func build(t *testing.T, name string) string {
 	t.Helper()
-	path, err := programs.Build(t.Context(), programs.BuildOptions{Dir: "../../..", Out: filepath.Join(t.TempDir(), name), Package: "./cmd/" + name})
+	path, err := programs.Build(t.Context(), programs.BuildOptions{Dir: "../../..", Out: filepath.Join(t.TempDir(), name), Package: "cmd/" + name})
 	require.NoError(t, err)
 	return path
 }

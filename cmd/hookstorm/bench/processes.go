@@ -43,7 +43,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 		return nil
 	}
 	b.binaries.hookstorm, err = programs.Build(ctx, programs.BuildOptions{
-		Dir: b.opts.Module, Out: filepath.Join(b.dir, "hookstorm"), Package: "./cmd/hookstorm",
+		Dir: b.opts.Module, Out: filepath.Join(b.dir, "hookstorm"), Package: "cmd/hookstorm",
 	})
 	return err
 }

@@ -46,7 +46,7 @@ func Build(ctx context.Context, root, dir string) (Options, error) {
 		name string
 	}{{&opts.Hooklatch, "hooklatch"}, {&opts.Hookstorm, "hookstorm"}} {
 		path, err := programs.Build(ctx, programs.BuildOptions{
-			Dir: root, Out: filepath.Join(dir, b.name), Package: "./cmd/" + b.name, Tags: []string{"failpoint", "planted"},
+			Dir: root, Out: filepath.Join(dir, b.name), Package: "cmd/" + b.name, Tags: []string{"failpoint", "planted"},
 		})
 		if err != nil {
 			return Options{}, err

@@ -16,11 +16,12 @@ const buildTimeout = 10 * time.Minute
 
 // BuildOptions say what to build.
 type BuildOptions struct {
-	// Dir is the root of the module: the tree of now, or a Worktree. Required.
+	// Dir is the root of the repository: the tree of now, or a Worktree. Required.
 	Dir string
 	// Out is the file to write. Required.
 	Out string
-	// Package is what to build. Defaults to ./cmd/hooklatch.
+	// Package is the directory of what to build, from Dir. Hooklatch and hookstorm are
+	// modules of their own. Defaults to cmd/hooklatch.
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
@@ -32,7 +33,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 		return "", errors.New("build options: Dir and Out are required")
 	}
 	if opts.Package == "" {
-		opts.Package = "./cmd/hooklatch"
+		opts.Package = "cmd/hooklatch"
 	}
 	out, err := filepath.Abs(opts.Out)
 	if err != nil {
@@ -41,8 +42,8 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	// Versions are named by Commit; stamping would fail outside of a repository.
-	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ","), opts.Package}
-	if _, err := output(ctx, opts.Dir, "go", args...); err != nil {
+	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ","), "."}
+	if _, err := output(ctx, filepath.Join(opts.Dir, opts.Package), "go", args...); err != nil {
 		return "", fmt.Errorf("build %s: %w", opts.Package, err)
 	}
 	return out, nil

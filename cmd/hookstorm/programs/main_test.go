@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// root is that of the module.
+// root is that of the repository.
 const root = "../../.."
 
 // notes are what a history says of processes.

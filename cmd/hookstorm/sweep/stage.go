@@ -77,7 +77,7 @@ func (s *stage) setUp(ctx context.Context) error {
 		return err
 	}
 	if s.actor, err = programs.Build(ctx, programs.BuildOptions{
-		Dir: s.opts.Root, Out: filepath.Join(s.opts.Dir, "actor"), Package: "./cmd/hookstorm/sweep/actor", Tags: []string{"failpoint"},
+		Dir: s.opts.Root, Out: filepath.Join(s.opts.Dir, "actor"), Package: "cmd/hookstorm/sweep/actor", Tags: []string{"failpoint"},
 	}); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *stage) describe(ctx context.Context) *history.Run {
 	}
 	run := &history.Run{
 		Seed: s.opts.Seed, Commit: commit, Settings: "sweep", Policies: make(map[string]string),
-		Command: fmt.Sprintf("go run ./cmd/hookstorm sweep --seed %d", s.opts.Seed),
+		Command: fmt.Sprintf("go -C cmd/hookstorm run . sweep --seed %d", s.opts.Seed),
 	}
 	for _, d := range destinations() {
 		run.Policies[d.Name] = string(d.Policy)

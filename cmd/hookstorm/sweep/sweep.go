@@ -25,7 +25,7 @@ import (
 
 // Options configure a sweep.
 type Options struct {
-	// Root is the root of the module, which the processes are built of. Required.
+	// Root is the root of the repository, which the processes are built of. Required.
 	Root string
 	// Dir is an empty directory for binaries, configurations, logs and the history.
 	// Required.

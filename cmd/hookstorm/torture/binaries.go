@@ -51,13 +51,13 @@ func (w *world) build(ctx context.Context) error {
 		return binary{name: name, label: name + " " + commit, path: path}, err
 	}
 	for name, tags := range map[string][]string{buildCurrent: nil, buildFailpoint: {"failpoint"}} {
-		b, err := add(name, w.opts.Module, w.commit, "./cmd/hooklatch", tags...)
+		b, err := add(name, w.opts.Module, w.commit, "cmd/hooklatch", tags...)
 		if err != nil {
 			return err
 		}
 		w.binaries.hooklatch = append(w.binaries.hooklatch, b)
 	}
-	if w.binaries.hookstorm, err = add(buildCurrent, w.opts.Module, w.commit, "./cmd/hookstorm"); err != nil {
+	if w.binaries.hookstorm, err = add(buildCurrent, w.opts.Module, w.commit, "cmd/hookstorm"); err != nil {
 		return err
 	}
 	if w.opts.Previous == "" {
@@ -68,7 +68,7 @@ func (w *world) build(ctx context.Context) error {
 		return err
 	}
 	w.teardown.add("tree of the previous version", func(context.Context) error { return remove() })
-	b, err := add(buildPrevious, dir, w.opts.Previous, "./cmd/hooklatch")
+	b, err := add(buildPrevious, dir, w.opts.Previous, "cmd/hooklatch")
 	if err != nil {
 		return err
 	}

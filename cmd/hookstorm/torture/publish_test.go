@@ -15,7 +15,7 @@ import (
 func published(seed int64, acked int64, faults ...torture.FaultCount) torture.Published {
 	return torture.Published{
 		Result: torture.Result{Acked: acked, Commit: "0123456789abcdef", Faults: faults},
-		Run:    history.Run{Seed: seed, Command: "go run ./cmd/hookstorm torture"},
+		Run:    history.Run{Seed: seed, Command: "go -C cmd/hookstorm run . torture"},
 	}
 }
 
@@ -37,7 +37,7 @@ func TestTotalsReplaceThoseOfThePage(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "**150 deliveries acknowledged, 6 faults of 2 kinds, 0 violations.**", "simulated ones do not count")
-	require.Contains(t, string(text), "| 2 | 50 | 3 of 2 kinds | 0 | 0123456789ab | `go run ./cmd/hookstorm torture` |")
+	require.Contains(t, string(text), "| 2 | 50 | 3 of 2 kinds | 0 | 0123456789ab | `go -C cmd/hookstorm run . torture` |")
 	require.NotContains(t, string(text), "old")
 	require.Contains(t, string(text), "The end.")
 }

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a package of this module must not depend on, and why. What the product must not
+// depend on is held in the product's own module, which does not know this one.
+func TestNothingDependsOnWhatItMustNot(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []struct{ of, forbidden, reason string }{
+		{"./model", "github.com/jackc/pgx", "the model is a specification: it runs none of the code it speaks of"},
+		{".", "testing", "a binary that links testing has its flags and its init"},
+		{".", "github.com/stretchr/testify", "test helpers stay out of programs"},
+		{".", "github.com/hooklatch/hooklatch/schema/pgtest", "test helpers stay out of programs"},
+	} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", rule.of).Output()
+		require.NoError(t, err)
+		for dep := range strings.Lines(string(out)) {
+			dep = strings.TrimSpace(dep)
+			require.False(t, dep == rule.forbidden || strings.HasPrefix(dep, rule.forbidden+"/"), "%s depends on %s: %s", rule.of, dep, rule.reason)
+		}
+	}
+}
