@@ -54,6 +54,8 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 
 	require.Equal(t, 1, b.jobs(t, same), "the next in line was woken")
 	b.settle(t, b.granted(t, same, lease), ledger.Settlement{Verdict: ledger.VerdictDone}) // ties are decided by arrival
+	late := b.version(t, "evt_late", noon.Add(-time.Second))
+	require.Equal(t, same.IdempotencyKey(), b.claim(t, late, lease).Effect.SupersededBy, "of equal times the last that arrived is the newest")
 	last := b.version(t, "evt_last", noon.Add(time.Hour))
 	b.granted(t, last, lease)
 }

@@ -183,15 +183,57 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
 	// While one is at it, another does nothing.
-	b.manyFailed(t, 10, "crm")
+	b.manyFailed(t, 2*batchSize, "crm")
 	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
 	require.NoError(t, err)
-	b.workOff(t, r, run.ID, func(runs.Run) {
-		meanwhile := b.workOff(t, r, run.ID, nil)
+	run = b.workOff(t, r, run.ID, func(at runs.Run) {
+		meanwhile := b.workOff(t, r, run.ID, func(runs.Run) { t.Error("two worked at it at once") })
 		if meanwhile.State == runs.Running {
 			require.True(t, meanwhile.Worked)
+			require.Equal(t, at.Changed, meanwhile.Changed)
 		}
 	})
+	require.Equal(t, runs.Counts{Selected: 2 * batchSize, Changed: 2 * batchSize}, run.Counts)
+}
+
+// A worker whose run was taken by another changes nothing more, even if that one has
+// not begun yet.
+func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.manyFailed(t, 3*batchSize, "app")
+	run, err := r.Begin(t.Context(), retryAt("app"), ann)
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, func(runs.Run) {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET worker = gen_random_uuid()`)
+		require.NoError(t, err)
+	})
+	require.Equal(t, runs.Running, run.State)
+	require.Equal(t, batchSize, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending'`))
+}
+
+// What is judged while a worker waits for its turn is counted by whoever goes on, and
+// once: the place that was written down lies before it.
+func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.runsOf(t)
+	b.skipped(t, "stripe", 10)
+	order := runs.Order{Action: ledger.ActionReplayEvent, PerSecond: 0.001, Events: runs.EventSelection{Source: "stripe", When: "odd"}}
+	run, err := r.Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	ctx, cut := context.WithCancel(t.Context())
+	steps := 0
+	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(runs.Run) {
+		if steps++; steps == 2 { // the event after evt_003, which fails the condition, waits for its turn
+			cut()
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, runs.Counts{Selected: 1, Changed: 1}, run.Counts)
+	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
+	require.Equal(t, runs.Counts{Selected: 4, Changed: 4, Unclear: 1}, b.workOff(t, r, run.ID, nil).Counts)
 }
 
 // A run whose process was killed gets another job.

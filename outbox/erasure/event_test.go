@@ -168,6 +168,42 @@ func TestADispatchThatIsUnderWayWritesNothing(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
+// A replay that is not committed yet reopens the event: an erasure waits for it, and
+// refuses what it finds then.
+func TestAnErasureWaitsForAReplay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Jane"}`)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = b.Inbox().ReplayTx(t.Context(), tx, ref("evt_1"), ann, inbox.ReplayOptions{})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Erasure().Event(t.Context(), ref("evt_1"), ann, erasure.Order{})
+		ended <- err
+	}()
+	require.Eventually(t, func() bool {
+		return b.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == 1
+	}, 2*time.Minute, time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.ErrorContains(t, <-ended, "not finished: the event is received")
+	require.JSONEq(t, `{"name":"Jane"}`, string(b.event(t, "evt_1").Body))
+}
+
+// The function is the last guard: a role may call it that this program does not run as.
+func TestNoUnfinishedEffectIsErased(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"evt_1": ""})
+	for _, id := range b.dispatch(t, "evt_1", "k1") {
+		_, err := b.pool.Exec(t.Context(), `SELECT hooklatch.erase_effect($1, $2, $3, 'erased')`, id.Scope, id.Key, id.Generation)
+		require.ErrorContains(t, err, "is not there, or not finished")
+		b.settle(t, b.claim(t, id), ledger.VerdictDone)
+		b.exec(t, `SELECT hooklatch.erase_effect($1, $2, $3, 'erased')`, id.Scope, id.Key, id.Generation)
+	}
+}
+
 // What an earlier event made is not the later one's.
 func TestEffectsOfAnEarlierEventStay(t *testing.T) {
 	t.Parallel()

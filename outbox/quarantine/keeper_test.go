@@ -265,6 +265,40 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE action = 'quarantine.retry'`))
 }
 
+// What is still refused, and what came after a person looked, stays: nobody else has it.
+func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, body := range []string{"right", "wrong", "right too"} {
+		b.refuse("stripe", from(1), []byte(body))
+	}
+	b.refuse("github", from(1), []byte("right"))
+	b.flush(t)
+	for name, f := range map[string]quarantine.Filter{"of all time": {Source: "stripe"}, "until tomorrow": {Source: "stripe", Until: time.Now().Add(24 * time.Hour)}} {
+		shares, err := b.Count(t.Context(), f)
+		require.NoError(t, err)
+		b.refuse("stripe", from(1), []byte("right, "+name))
+		b.flush(t)
+		came, err := b.Retry(t.Context(), f.UntilNow(shares), ledger.Operator{Who: "alice", Via: "cli"}, func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+			if string(d.Body) == "wrong" {
+				return quarantine.Verdict{Refused: "wrong_signature"}, nil
+			}
+			return quarantine.Verdict{New: true}, nil
+		})
+		require.NoError(t, err)
+		require.EqualValues(t, shares[0].Count-1, came.Accepted, name)
+		require.Equal(t, map[string]int64{"wrong_signature": 1}, came.Refused, name)
+		left, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
+		require.NoError(t, err)
+		var bodies []string
+		for _, d := range left {
+			bodies = append(bodies, string(d.Body))
+		}
+		require.ElementsMatch(t, []string{"wrong", "right", "right, " + name}, bodies)
+	}
+	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so nothing is meant")
+}
+
 func ids(of []quarantine.Delivery) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, d := range of {

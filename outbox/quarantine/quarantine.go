@@ -77,11 +77,13 @@ type Share struct {
 
 // UntilNow leaves out what arrives after it was counted.
 func (f Filter) UntilNow(counted []Share) Filter {
+	var last time.Time
 	for _, s := range counted {
-		if after := s.Last.Add(time.Microsecond); after.After(f.Until) {
-			f.Until = after
+		if s.Last.After(last) {
+			last = s.Last
 		}
 	}
+	f.Until = last.Add(time.Microsecond)
 	return f
 }
 

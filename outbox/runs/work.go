@@ -143,7 +143,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 		if repeated && at == place {
 			return nil // the try before was committed: changed is what it made it
 		}
-		if at != s.run.place {
+		if at != s.run.place { // nobody else moves it while the run is ours; to be sure costs nothing
 			return errTaken
 		}
 		changed, reopened, rest = 0, 0, 0
