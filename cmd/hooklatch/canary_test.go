@@ -26,8 +26,9 @@ var canaries = strings.NewReplacer(
 	"sources:\n", "alerts: {to: [{destination: letters, recipient: b@example.com}], heartbeat: \"http://127.0.0.1:1/"+canary+"-heartbeat\"}\n\nsources:\n"+
 		"  meta: {provider: meta, secrets: "+canary+"-meta, verify_token: "+canary+"-verify}\n",
 	"destinations:\n", "destinations:\n  letters: {smtp: {host: 127.0.0.1, from: a@example.com, username: ada, password: "+canary+"-smtp}}\n"+
-		"  basic: {http: {url: \"http://127.0.0.1:1/\", basic: {user: ada, password: "+canary+"-basic}}}\n",
-	"routes:\n", "routes:\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
+		"  basic: {http: {url: \"http://127.0.0.1:1/\", basic: {user: ada, password: "+canary+"-basic}}}\n"+
+		"  chat: {http: {secret_url: \"http://127.0.0.1:1/"+canary+"-url\"}}\n",
+	"routes:\n", "routes:\n  - {name: told, from: stripe, to: chat}\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
 )
 
 // No secret is in logs, traces, metrics, errors, tables or pages (I12).
@@ -104,7 +105,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		outputs = append(outputs, told)
 	}
 	outputs = append(outputs, s.signIn(t, canary+"-grafana"), s.signIn(t, canary))
-	outputs = append(outputs, s.crawl(t)...)
+	outputs = append(outputs, s.crawl(t, s.config.Admin.Token.Reveal())...)
 	for _, query := range []string{
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.effects AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.all_attempts AS t`,

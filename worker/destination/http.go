@@ -41,6 +41,7 @@ const (
 type HTTP struct {
 	name              string
 	url               *url.URL
+	shownURL          string // stands in the ledger for url
 	method            string
 	headers           map[string]string // canonical names
 	secretHeaders     map[string]string // canonical names
@@ -74,7 +75,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
-	target, err := parseTarget(o.URL)
+	target, err := parseTarget(o.target())
 	if err != nil {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
@@ -91,7 +92,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
 	h := &HTTP{
-		name: o.Name, url: target, method: o.Method,
+		name: o.Name, url: target, shownURL: o.ShownURL(), method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		retryOn: o.RetryOn,
@@ -153,7 +154,10 @@ func secretHeaders(o HTTPOptions) map[string]string {
 
 // secretsOf are the texts that must not appear in an answer that is kept.
 func secretsOf(o HTTPOptions) []string {
-	secrets := []string{o.Bearer.Reveal()}
+	secrets := []string{o.Bearer.Reveal(), o.SecretURL.Reveal()}
+	if u, err := parseTarget(o.SecretURL.Reveal()); err == nil {
+		secrets = append(secrets, u.RequestURI(), u.RawQuery)
+	}
 	if o.Basic != nil {
 		secrets = append(secrets, o.Basic.Password.Reveal())
 	}

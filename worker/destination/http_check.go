@@ -22,11 +22,7 @@ func Methods() []string { return slices.Clone(methods) }
 // is option.Faults.
 func (o HTTPOptions) Validate() error {
 	var c option.Check
-	if o.URL == "" {
-		c.Missing("url", "has no url")
-	} else {
-		c.URL("url", o.URL)
-	}
+	o.checkURL(&c)
 	c.OneOf("method", "method", o.Method, methods...)
 	o.checkCredentials(&c)
 	c.Within("sign", o.Sign.validate())
@@ -45,6 +41,24 @@ func (o HTTPOptions) Validate() error {
 		c.Failf("user_agent", nil, "has a character that no header may have, such as a line break")
 	}
 	return c.Err()
+}
+
+// checkURL wants one URL. Nothing it reports repeats a secret one.
+func (o HTTPOptions) checkURL(c *option.Check) {
+	switch {
+	case o.URL == "" && o.SecretURL.IsZero():
+		c.Missing("url", "has no url; give url, secret_url or url_file")
+	case o.SecretURL.IsZero():
+		c.URL("url", o.URL)
+	case o.URL != "":
+		c.Failf("secret_url", nil, "at most one of url and secret_url may be given")
+	default:
+		if u, err := parseTarget(o.SecretURL.Reveal()); err != nil {
+			c.Failf("secret_url", nil, "is not a URL that requests can go to: %s", err)
+		} else if isOrigin(u) {
+			c.Failf("secret_url", nil, "is an origin alone, which is shown: what is secret is a path or a query; otherwise give url")
+		}
+	}
 }
 
 // checkCredentials wants one login at most, in texts that headers can carry.

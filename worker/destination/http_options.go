@@ -32,8 +32,13 @@ type HTTPOptions struct {
 	Name string `yaml:"-"`
 	// Where requests go that bring no URL of their own; http or https, without
 	// user and password. It is kept in the ledger: what it contains is not
-	// treated as a secret. Required.
+	// treated as a secret. Exactly one of url and secret_url is given.
 	URL string `yaml:"url,omitempty"`
+	// The same of a URL that is a secret itself, as that of an incoming webhook of
+	// Slack, Microsoft Teams or Discord. The ledger, and whatever shows requests, has
+	// only its origin, like https://hooks.slack.com; an effect that is tried again
+	// goes to the URL that is configured by then.
+	SecretURL secret.Value `yaml:"secret_url,omitempty"`
 	// Method of requests that bring none: POST, PUT, PATCH, DELETE or GET.
 	// Defaults to POST.
 	Method string `yaml:"method,omitempty"`
@@ -99,6 +104,22 @@ type Basic struct {
 	User string `yaml:"user,omitempty"`
 	// Password of the user.
 	Password secret.Value `yaml:"password,omitempty"`
+}
+
+// target is the URL that requests go to which bring none.
+func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
+
+// ShownURL is where requests go that bring no URL of their own, as it may be stored and
+// shown: of a secret URL its origin. It is empty where there is none that can be read.
+func (o HTTPOptions) ShownURL() string {
+	u, err := parseTarget(o.target())
+	switch {
+	case err != nil:
+		return ""
+	case o.SecretURL.IsZero():
+		return u.String()
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // WithDefaults returns a copy in which what was left out has its default.

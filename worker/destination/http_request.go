@@ -42,7 +42,7 @@ func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	for name, value := range h.headers {
 		headers[name] = []string{value}
 	}
-	return ledger.Request{Method: h.method, URL: h.url.String(), Headers: headers}
+	return ledger.Request{Method: h.method, URL: h.shownURL, Headers: headers}
 }
 
 // completed is the request of an effect as its first claim completed it. An
@@ -98,7 +98,7 @@ func setByDestination(canonical string) error {
 // keeps the request as it is.
 func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
-	target, err := parseTarget(r.URL)
+	target, err := h.target(r.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +121,15 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 		req.ContentLength = int64(len(r.Body))
 	}
 	return req, nil
+}
+
+// target is where a request goes: its URL in the ledger stands for the one that is
+// configured, which may be a secret.
+func (h *HTTP) target(stored string) (*url.URL, error) {
+	if stored == h.shownURL {
+		stored = h.url.String()
+	}
+	return parseTarget(stored)
 }
 
 func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, target *url.URL) (http.Header, error) {

@@ -127,7 +127,7 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
 		} else if d.SQL != nil {
 			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
-		} else if u, err := url.Parse(d.HTTP.URL); err == nil {
+		} else if u, err := url.Parse(d.HTTP.ShownURL()); err == nil {
 			u.User, u.RawQuery, u.Fragment = nil, "", ""
 			one.Target = u.String()
 		}

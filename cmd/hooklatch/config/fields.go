@@ -52,6 +52,9 @@ func fileKey(path string) string {
 	if around, isValue := strings.CutSuffix(path, "value"); isValue && (around == "" || strings.HasSuffix(around, ".")) {
 		return around + "file"
 	}
+	if around, isURL := strings.CutSuffix(path, "secret_url"); isURL && (around == "" || strings.HasSuffix(around, ".")) {
+		return around + "url_file"
+	}
 	return path + "_file"
 }
 

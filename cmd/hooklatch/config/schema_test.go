@@ -71,7 +71,7 @@ func anyVariable(name string) (string, bool) {
 		return value, true
 	}
 	if strings.HasSuffix(name, "_URL") {
-		return "https://app.example.com", true
+		return "https://app.example.com/hooks", true
 	}
 	return "whsec_d2hhdGV2ZXIgaXQgaXMgYXMgbG9uZyBhcyBuZWVkZWQ=", true
 }

@@ -78,7 +78,7 @@ var requirements = map[string]object{
 	}},
 	"Secret":       {"anyOf": []object{{"required": []string{"value"}}, {"required": []string{"file"}}}, "not": object{"required": []string{"value", "file"}}},
 	"Destination":  {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
-	"HTTPOptions":  {"required": []string{"url"}},
+	"HTTPOptions":  {"oneOf": []object{{"required": []string{"url"}}, {"required": []string{"secret_url"}}, {"required": []string{"url_file"}}}},
 	"EmailOptions": {"required": []string{"host", "from"}},
 	"SQLOptions":   {"required": []string{"statements"}},
 	"Refetch":      {"required": []string{"url"}},

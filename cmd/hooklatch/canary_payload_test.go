@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// private is in every value of an event but its id and its type.
+const private = "canary2payload"
+
+// failures are routes that fail on the values of an event, in each way that there is.
+const failures = `routes:
+  - {name: condition, from: stripe, types: [order.made], when: int(body.name) > 0, to: echo}
+  - {name: no-key, from: stripe, types: [order.made], key: body.name.missing, to: echo}
+  - {name: no-order, from: stripe, types: [order.made], order_by: int(body.name), to: echo}
+  - {name: no-version, from: stripe, types: [order.made], latest_by: 'body[body.name]', to: echo}
+  - {name: expression, from: stripe, types: [order.made], to: echo, http: {body: '{"at": timestamp(body.name)}'}}
+  - {name: header, from: stripe, types: [order.made], to: echo, http: {headers: {X-Name: 'body.name + "\n"'}}}
+  - {name: method, from: stripe, types: [order.made], to: echo, http: {url: '"ftp://" + body.name'}}
+  - {name: template, from: stripe, types: [order.made], to: mail, email: {recipient: '"a@example.com"', subject: '{{ .body.name.missing }}', text: x}}
+  - {name: format, from: stripe, types: [order.made], to: mail, email: {recipient: '"a@example.com"', subject: '{{ printf "%d" .body.name }}', text: x}}
+  - {name: recipient, from: stripe, types: [order.made], to: mail, email: {recipient: body.name, subject: x, text: x}}
+  - {name: nowhere, from: stripe, types: [order.made], to: echo, http: {url: '"https://" + body.name + ".invalid/"'}}
+  - {name: refused, from: stripe, types: [order.made], to: echo}
+  - {name: unread, from: stripe, types: [order.made], to: echo, refetch: {url: '"ECHO/" + body.name'}, http: {body: current.name}}
+  - {name: cast, from: stripe, types: [order.made], to: books, sql: {statement: cast, params: [body.name]}}
+  - {name: twice, from: stripe, types: [order.made], to: books, sql: {statement: insert, params: [body.name]}}
+  - {name: raised, from: stripe, types: [order.made], to: books, sql: {statement: raise, params: [body.name]}}
+  - {name: nobody, from: stripe, types: [order.made], to: letters, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
+`
+
+// Who may not see payloads sees no value of one, whatever went wrong with it: in no page,
+// answer of the API, metric, log, check or alert.
+func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 100)
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/alert" {
+			told <- string(body)
+			return
+		}
+		w.Header().Set("X-Echo", private)
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`{"name": ` + private))
+			return
+		}
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = w.Write(append([]byte("I do not know "+private+": "), body...))
+	}))
+	t.Cleanup(echo.Close)
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `
+		CREATE TABLE public.names (name text PRIMARY KEY);
+		INSERT INTO public.names VALUES ('`+private+`');
+		CREATE FUNCTION public.complain(name text) RETURNS void LANGUAGE plpgsql AS $$
+		BEGIN
+			RAISE EXCEPTION 'nobody is called %', name USING DETAIL = name, HINT = name;
+		END $$`)
+	require.NoError(t, err)
+	const viewer = "viewer-token-of-vera"
+	s := newSystem(t, systemOptions{pool: pool, yaml: func(settings *devSettings) string {
+		text, err := settings.yaml()
+		require.NoError(t, err)
+		return strings.NewReplacer(
+			"admin:\n", "admin:\n  token: token-of-the-test\n  tokens: [{name: vera, role: viewer, token: "+viewer+"}]\n  auth: {payloads: operator}\n",
+			"sources:\n", "alerts: {to: [{destination: ops}], for: 1ms}\n\nsources:\n",
+			"destinations:\n", "destinations:\n  echo: {http: {url: \""+echo.URL+"\"}, retry_on: [], breaker: {off: true}, retry: {max_attempts: 1}}\n"+
+				"  ops: {http: {url: \""+echo.URL+"/alert\"}}\n  letters: {smtp: {host: 127.0.0.1, port: 1, from: a@example.com, tls: none}, retry: {max_attempts: 1}}\n"+
+				"  books: {sql: {statements: {cast: \"SELECT $1::text::integer\", insert: \"INSERT INTO public.names VALUES ($1)\", raise: \"SELECT public.complain($1)\"}}, retry: {max_attempts: 1}}\n",
+			"routes:\n", strings.ReplaceAll(failures, "ECHO", echo.URL),
+		).Replace(text)
+	}})
+	text, err := json.Marshal(map[string]any{"id": "evt_1", "type": "order.made", "object": "event", "name": private, "data": map[string]any{"object": map[string]any{"id": private, "mail": private + "@example.com"}}})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "event.json")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	must(t, s.args("send", "stripe", file, "--header", "X-Name="+private)...)
+	require.Eventually(t, func() bool {
+		return s.counts(t, strings.Count(failures, "- {name"), `SELECT count(*) FROM hooklatch.effects WHERE state IN ('parked', 'failed')`)
+	}, patience, tick)
+	// A delivery that is refused, and an order about many.
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(private))
+	require.NoError(t, err)
+	r.Header.Set("Stripe-Signature", "t=1,v1=00")
+	r.Header.Set("X-Name", private)
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.Eventually(t, func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
+	must(t, s.args("effects", "retry", "--state", "failed", "--when", "body.name == '"+private+"'", "--yes")...)
+
+	outputs := s.crawl(t, viewer)
+	paths := []string{"/metrics", "/readyz", "/api/openapi.json", "/events/stripe/evt_1/raw", "/events?when=body.name.size()>0"}
+	var keys []string
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT array_agg(idempotency_key) FROM hooklatch.effects`).Scan(&keys))
+	for _, key := range keys {
+		paths = append(paths, "/effects/"+key+"/body", "/effects/"+key+"/curl")
+	}
+	for _, path := range paths {
+		_, _, page := s.askWith(t, viewer, http.MethodGet, path, "")
+		outputs = append(outputs, page)
+	}
+	require.Eventually(t, func() bool { return len(told) > 0 }, patience, tick, "nobody was told of what is parked")
+	for len(told) > 0 {
+		outputs = append(outputs, <-told)
+	}
+	for _, args := range [][]string{{"check"}, {"check", "--json"}, {"status"}, {"status", "--json"}} {
+		var c command
+		c.run(t.Context(), s.args(args...)...)
+		outputs = append(outputs, c.stdout.String()+c.stderr.String())
+	}
+	require.NoError(t, s.app.Stop(t.Context()))
+	for _, output := range append(outputs, s.logs.String()) {
+		if at := strings.Index(output, private); at >= 0 {
+			require.Fail(t, "a payload got out", output[max(0, at-300):min(len(output), at+300)])
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package destination
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Whoever knows the URL of such a destination can post there, so that it is in nothing
+// that is stored or shown.
+func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
+	t.Parallel()
+	var called []string
+	origin := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		called = append(called, r.RequestURI)
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("no webhook at " + r.RequestURI))
+	})
+	o := HTTPOptions{SecretURL: secret.New(origin + "/services/T0/canary?sig=canary")}
+	h := newTestHTTP(t, o)
+	require.Equal(t, origin, h.FirstRequest(nil).URL)
+	require.Equal(t, origin, o.ShownURL())
+
+	e := testEffect()
+	for _, stored := range []string{"", origin} { // as it is before the first claim, and after
+		e.Request.URL = stored
+		out := h.Send(t.Context(), e)
+		require.Equal(t, ledger.VerdictTurnedAway, out.Verdict)
+		require.Equal(t, "no webhook at <secret>", out.Excerpt)
+		require.NotContains(t, out.Err.Error(), "canary")
+	}
+	e.Request.URL = origin + "/elsewhere"
+	h.Send(t.Context(), e)
+	require.Equal(t, []string{"/services/T0/canary?sig=canary", "/services/T0/canary?sig=canary", "/elsewhere"}, called)
+
+	h = newTestHTTP(t, HTTPOptions{SecretURL: secret.New("http://127.0.0.1:1/canary")})
+	e.Request.URL = ""
+	out := h.Send(t.Context(), e)
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
+	require.NotContains(t, out.Err.Error(), "canary")
+}
+
+func TestSecretURLsAreChecked(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"https://hooks.example.com/canary":       "",
+		"https://hooks.example.com/?key=canary":  "",
+		"https://hooks.example.com":              "is an origin alone",
+		"https://hooks.example.com/":             "is an origin alone",
+		"canary":                                 "url has another scheme than http and https",
+		"ftp://hooks.example.com/canary":         "url has another scheme than http and https",
+		"https://ann:canary@hooks.example.com/x": "url contains a user or password",
+		"https://hooks.example.com/%zzcanary":    "url is not valid",
+	} {
+		err := HTTPOptions{SecretURL: secret.New(given)}.WithDefaults().Validate()
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want, given)
+		require.True(t, strings.HasPrefix(err.Error(), "secret_url: "), err)
+		require.NotContains(t, err.Error(), "canary")
+	}
+	require.ErrorContains(t, HTTPOptions{URL: "https://a.example", SecretURL: secret.New("https://b.example/x")}.WithDefaults().Validate(), "at most one of url and secret_url")
+	require.ErrorContains(t, HTTPOptions{}.WithDefaults().Validate(), "has no url; give url, secret_url or url_file")
+}
