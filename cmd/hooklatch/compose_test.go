@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,10 +14,13 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
 const repository = "../.."
@@ -32,6 +37,8 @@ type composeService struct {
 	Ports       []string          `yaml:"ports"`
 	Volumes     []string          `yaml:"volumes"`
 	Healthcheck any               `yaml:"healthcheck"`
+	CapDrop     []string          `yaml:"cap_drop"`
+	SecurityOpt []string          `yaml:"security_opt"`
 	DependsOn   map[string]struct {
 		Condition string `yaml:"condition"`
 	} `yaml:"depends_on"`
@@ -116,6 +123,8 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 		if name != "migrate" {
 			require.NotNil(t, service.Healthcheck, "service %s", name)
 		}
+		require.Equal(t, []string{"ALL"}, service.CapDrop, "service %s", name)
+		require.Equal(t, []string{"no-new-privileges:true"}, service.SecurityOpt, "service %s", name)
 	}
 	require.Empty(t, compose.Services["postgres"].Ports)
 	ui := compose.Services["riverui"]
@@ -125,6 +134,43 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 	for _, name := range []string{"gateway", "worker", "riverui"} {
 		require.Equal(t, "service_completed_successfully", compose.Services[name].DependsOn["migrate"].Condition, name)
 	}
+}
+
+// The script of the image makes what the services connect as: a role that owns its
+// database, and is no superuser.
+func TestComposeConnectsAsNoSuperuser(t *testing.T) {
+	t.Parallel()
+	psql, err := exec.LookPath("psql")
+	if err != nil {
+		t.Skip("there is no psql")
+	}
+	server, err := embedded.Start(t.Context(), embedded.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.Background())) })
+	compose := readCompose(t)
+	superuser, err := url.Parse(server.URL("postgres"))
+	require.NoError(t, err)
+	password, _ := superuser.User.Password()
+	command := exec.CommandContext(t.Context(), "sh", filepath.Join(repository, "docs/examples/compose/database.sh"))
+	command.Env = append(os.Environ(), "PATH="+filepath.Dir(psql)+":"+os.Getenv("PATH"), "POSTGRES_USER="+superuser.User.Username(),
+		"PGHOST="+superuser.Hostname(), "PGPORT="+superuser.Port(), "PGDATABASE=postgres", "PGPASSWORD="+password,
+		"HOOKLATCH_PASSWORD="+interpolate(compose.Services["postgres"].Environment["HOOKLATCH_PASSWORD"]))
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	given, err := url.Parse(interpolate(compose.Services["gateway"].Environment["DATABASE_URL"]))
+	require.NoError(t, err)
+	given.Host = superuser.Host
+	pool, err := pgxpool.New(t.Context(), given.String())
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
+	require.NoError(t, err)
+	_, err = migrator.Up(t.Context())
+	require.NoError(t, err)
+	var privileged bool
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT rolsuper OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user`).Scan(&privileged))
+	require.False(t, privileged)
 }
 
 // An image whose tag moves is another one tomorrow.
