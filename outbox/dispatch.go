@@ -80,10 +80,13 @@ func causeOf(e *inbox.Event) *ledger.Cause {
 }
 
 func (d Dispatch) outcome() inbox.Outcome {
-	if len(d.Effects) == 0 && !d.Handled {
-		return inbox.Skipped
+	switch {
+	case len(d.Effects) > 0 || d.Handled:
+		return inbox.Dispatched
+	case d.Event.OnlyRoute != "": // what the others made of it stands
+		return d.Event.Before
 	}
-	return inbox.Dispatched
+	return inbox.Skipped
 }
 
 func (d Dispatch) validate() error {

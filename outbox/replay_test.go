@@ -53,6 +53,69 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
+// One route is repaired, and its receiver is to have the events of three days anew: what
+// the other routes made stays, now and at every later replay.
+func TestReplayOfOneRoute(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ref := identity.EventRef{Source: "stripe", EventID: "evt_1"}
+	by := func(e *inbox.Event, route string) ledger.NewEffect {
+		effect := planned(e, "evt_1")
+		effect.Route, effect.Scope = route, identity.ScopeOfRoute(e.Source, route)
+		return effect
+	}
+	e := b.accepted(t, "stripe", "evt_1")
+	mail, erp := by(e, "mail").EffectID, by(e, "erp").EffectID
+	_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{by(e, "mail"), by(e, "erp")}})
+	require.NoError(t, err)
+	b.settle(t, b.granted(t, mail, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
+	b.settle(t, b.granted(t, erp, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
+
+	replay := func(opts inbox.ReplayOptions) (inbox.Replayed, *inbox.Event) {
+		t.Helper()
+		r, err := b.Replay(t.Context(), ref, ann, opts)
+		require.NoError(t, err)
+		e, err := b.Event(t.Context(), ref)
+		require.NoError(t, err)
+		return r, e
+	}
+	r, e := replay(inbox.ReplayOptions{Route: "erp", NewKeys: true})
+	require.Zero(t, r.Reopened)
+	require.Equal(t, "erp", e.OnlyRoute)
+	anew := by(e, "erp").EffectID
+	d, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{by(e, "erp")}})
+	require.NoError(t, err)
+	require.Equal(t, []identity.EffectID{anew}, d.Created)
+	require.NotEqual(t, erp, anew)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, mail).State)
+
+	e, err = b.Event(t.Context(), ref)
+	require.NoError(t, err)
+	require.Empty(t, e.OnlyRoute, "it waits for nothing")
+	b.settle(t, b.granted(t, anew, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
+
+	// Under the old keys, what failed of the route is tried again, and nothing else.
+	r, e = replay(inbox.ReplayOptions{Route: "erp"})
+	require.Equal(t, 1, r.Reopened)
+	require.Equal(t, ledger.EffectPending, b.effect(t, anew).State)
+	require.Equal(t, ledger.EffectFailed, b.effect(t, mail).State)
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e})
+	require.NoError(t, err)
+	require.Equal(t, inbox.Dispatched, d.Outcome, "the route may no longer take it: what the others made stands")
+
+	// All routes again: their keys are those of before.
+	r, e = replay(inbox.ReplayOptions{})
+	require.Equal(t, 1, r.Reopened)
+	require.Empty(t, e.OnlyRoute)
+	d, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{by(e, "mail"), by(e, "erp")}})
+	require.NoError(t, err)
+	require.Empty(t, d.Created)
+	require.ElementsMatch(t, []identity.EffectID{mail, erp}, d.Suppressed)
+	replays, err := b.EventReplays(t.Context(), ref)
+	require.NoError(t, err)
+	require.Equal(t, []string{"erp", "erp", ""}, []string{replays[0].Route, replays[1].Route, replays[2].Route})
+}
+
 // Whatever shares its batch, an effect that could not be rendered sends what a
 // replay of an event of its own says.
 func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {

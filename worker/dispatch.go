@@ -172,7 +172,8 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
 		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
 	}
-	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 {
+	// A replay of one route is none of what handlers did.
+	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 && event.OnlyRoute == "" {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
 	if run.first() && !d.keepsJobs {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,21 +25,22 @@ var replayStates = []inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed
 type replaySelection struct {
 	eventSelection
 
-	state, when string
+	state, when, only string
 }
 
 func (s *replaySelection) register(cmd *cobra.Command) {
 	s.eventSelection.register(cmd, "replay ")
 	cmd.Flags().StringVar(&s.state, "state", "", "replay those in this `state`: dispatched, skipped or failed")
 	cmd.Flags().StringVar(&s.when, "when", "", "replay those for which this CEL `expression` is true, as in a route")
+	cmd.Flags().StringVar(&s.only, "route", "", "dispatch this `route` alone; what others made of the events stays")
 }
 
 func (s *replaySelection) empty() bool { return *s == replaySelection{} }
 
 func (s *replaySelection) selection(now time.Time) (runs.EventSelection, error) {
-	e := runs.EventSelection{Source: identity.Source(s.source), Type: s.eventType, When: s.when}
+	e := runs.EventSelection{Source: identity.Source(s.source), Type: s.eventType, When: s.when, Route: s.only}
 	if s.empty() {
-		return e, misused("name an event, or select events with --state, --source, --type, --since, --until and --when")
+		return e, misused("name an event, or select events with --state, --route, --source, --type, --since, --until and --when")
 	}
 	var err error
 	if e.State, err = oneOf("state", s.state, replayStates); err != nil {
@@ -66,7 +68,8 @@ func (c *cli) newEventsReplay() *cobra.Command {
 		Long: `Dispatch one event once more, or all that the flags select, by the configuration
 of today. Effects that succeeded stay; those that did not are tried again under
 their old key. With --new-keys new effects are made under new keys, which
-receivers apply again. Every replay is recorded.
+receivers apply again. With --route it is one route alone that is dispatched: what
+others made of the events stays as it is. Every replay is recorded.
 
 A selection is only counted and shown until --yes is given. Then it is a run, which
 this command works off in the order the events were accepted; what is accepted
@@ -80,23 +83,24 @@ like 36h.`,
 		Example: "  " + c.name + ` events replay stripe evt_123
   ` + c.name + ` events replay --state skipped --since 36h
   ` + c.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
+  ` + c.name + ` events replay --route erp-invoice --since 72h --new-keys
   ` + c.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				ref, err := eventRef(args)
-				if !selected.empty() || how.rate != 0 || how.detach || how.label != "" {
+				if selected != (replaySelection{only: selected.only}) || how.rate != 0 || how.detach || how.label != "" {
 					err = misused("an event and a selection by flags exclude each other")
 				}
-				if err != nil {
+				if err = cmp.Or(err, c.ofRoute(&runs.EventSelection{Route: selected.only})); err != nil {
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.replayOne(cmd.Context(), o, ref, by.operator(), inbox.ReplayOptions{NewKeys: newKeys})
+					return c.replayOne(cmd.Context(), o, ref, by.operator(), inbox.ReplayOptions{NewKeys: newKeys, Route: selected.only})
 				})
 			}
 			events, err := selected.selection(time.Now())
-			if err := cmp.Or(err, checkRate(how.rate, "events")); err != nil {
+			if err := cmp.Or(err, checkRate(how.rate, "events"), c.ofRoute(&events)); err != nil {
 				return err
 			}
 			events.NewKeys = newKeys
@@ -111,6 +115,30 @@ like 36h.`,
 	how.register(cmd, "events")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	return cmd
+}
+
+// ofRoute wants the route of a selection to be one of the configuration, where there is
+// one here, and selects what the route itself says of its events.
+func (c *cli) ofRoute(events *runs.EventSelection) error {
+	if events.Route == "" {
+		return nil
+	}
+	cfg, err := c.loadForDatabase()
+	if err != nil || len(cfg.Routes) == 0 {
+		return err
+	}
+	i := slices.IndexFunc(cfg.Routes, func(r route.Route) bool { return r.Name == events.Route })
+	if i < 0 {
+		return misused("--route %q is no route of the configuration", events.Route)
+	}
+	r := cfg.Routes[i]
+	if len(r.From) == 1 && r.From[0] != "*" {
+		events.Source = cmp.Or(events.Source, identity.Source(r.From[0]))
+	}
+	if len(r.Types) == 1 {
+		events.Type = cmp.Or(events.Type, r.Types[0])
+	}
+	return nil
 }
 
 // span is what --since and --until say.
@@ -159,7 +187,7 @@ func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 }
 
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts inbox.ReplayOptions) error {
-	forecast, known, err := c.forecaster(o, opts.NewKeys).of(ctx, ref)
+	forecast, known, err := c.forecaster(o, opts.NewKeys, opts.Route).of(ctx, ref)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,20 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--new-keys")...),
 		"stripe/evt_1 is dispatched again, generation 3; 0 effects tried again, 2 new ones made by the routes of today\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 4 }, patience, tick)
+	later.waitDone(t, "stripe", "evt_1")
+
+	// One route alone.
+	require.Regexp(t, `stripe/evt_1 .* 1 new effect made, 0 tried again\n`, must(t, later.args("events", "replay", "--route", "everything", "--new-keys")...))
+	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--route", "everything", "--new-keys")...),
+		"generation 4; 0 effects tried again, 1 new one made by the routes of today\n")
+	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 5 }, patience, tick)
+	require.Contains(t, must(t, later.args("events", "show", "stripe/evt_1")...), "generation 4, with new keys, route everything alone")
+	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, later.args("events", "replay", "--route", "everything", "--new-keys", "--yes")...))
+	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 8 }, patience, tick)
 	var c command
+	require.Equal(t, exitMisused, c.run(t.Context(), later.args("events", "replay", "--route", "everyhing")...))
+	require.Contains(t, c.stderr.String(), `--route "everyhing" is no route of the configuration`)
+	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), later.args("events", "replay", "stripe", "evt_none")...))
 	require.Contains(t, c.stderr.String(), "there is no event stripe/evt_none")
 }

@@ -68,7 +68,7 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 
 // forecasts say what a replay of each event that is shown would do.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
-	f, all := m.forecaster(o, v.Order.Events.NewKeys), make([]string, len(v.Sample))
+	f, all := m.forecaster(o, v.Order.Events.NewKeys, v.Order.Events.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {
 		forecast, known, err := f.of(ctx, e.Event)
 		if err != nil {

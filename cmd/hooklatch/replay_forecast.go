@@ -17,10 +17,11 @@ type forecaster struct {
 	outbox  *outbox.Outbox
 	table   *route.Table // nil: there is no configuration here
 	newKeys bool
+	only    string // the one route that is replayed
 }
 
-func (c *cli) forecaster(o *outbox.Outbox, newKeys bool) forecaster {
-	f := forecaster{outbox: o, newKeys: newKeys}
+func (c *cli) forecaster(o *outbox.Outbox, newKeys bool, only string) forecaster {
+	f := forecaster{outbox: o, newKeys: newKeys, only: only}
 	if cfg, err := c.loadConfig(); err == nil {
 		f.table, _ = app.Routes(cfg) // check says what is wrong with it
 	}
@@ -40,6 +41,7 @@ func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bo
 	if err != nil {
 		return forecast{}, false, err
 	}
+	e.OnlyRoute = f.only
 	planned, err := f.table.Plan(ctx, e)
 	if err != nil {
 		return forecast{}, false, nil //nolint:nilerr // an evaluation took too long here
@@ -63,7 +65,7 @@ func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bo
 		came.fresh++
 	}
 	for _, m := range made {
-		if m.State.Finished() && m.State != ledger.EffectDone {
+		if m.State.Finished() && m.State != ledger.EffectDone && (f.only == "" || m.Scope == identity.ScopeOfRoute(ref.Source, f.only)) {
 			came.again++
 		}
 	}

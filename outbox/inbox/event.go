@@ -28,8 +28,12 @@ type Event struct {
 
 	Outcome    Outcome `json:"state"`
 	Generation int     `json:"generation"` // fence of the dispatch; a replay adds one
-	// EffectGeneration is the generation of the event's effects.
-	EffectGeneration int       `json:"-"`
+	// EffectGeneration is the generation of the effects that a dispatch makes.
+	EffectGeneration int `json:"-"`
+	// OnlyRoute is the one route that is dispatched, and Before what the event was when a
+	// person ordered that: what else was made of it stays. Empty: all routes are.
+	OnlyRoute string    `json:"-"`
+	Before    Outcome   `json:"-"`
 	ProcessedAt      time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
 	ConfigHash       string    `json:"config_hash,omitzero"`
 	Error            string    `json:"error,omitzero"`

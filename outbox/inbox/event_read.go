@@ -132,7 +132,8 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	var e Event
 	var occurredAt, processedAt, lastDuplicateAt, erasedAt, redactedAt *time.Time
 	var headers []byte
-	var contentType *string
+	var contentType, onlyRoute, before *string
+	var newKeys *bool
 	if err := row.Scan(append([]any{
 		&e.Source, &e.EventID, &e.Provider, &e.Type, &e.APIVersion, &occurredAt, &e.ReceivedAt,
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
@@ -140,6 +141,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers, &e.DuplicateTimes,
 		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason, &erasedAt, &redactedAt,
 		&headers, &contentType, &e.Body,
+		&onlyRoute, &newKeys, &before,
 	}, added...)...); err != nil {
 		return nil, err
 	}
@@ -151,6 +153,9 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	e.OccurredAt, e.ProcessedAt, e.LastDuplicateAt = column.OrZero(occurredAt), column.OrZero(processedAt), column.OrZero(lastDuplicateAt)
 	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
+	if e.OnlyRoute, e.Before = column.OrZero(onlyRoute), Outcome(column.OrZero(before)); column.OrZero(newKeys) {
+		e.EffectGeneration = e.Generation // new keys are those of the one route
+	}
 	return &e, nil
 }
 

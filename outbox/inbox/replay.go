@@ -21,6 +21,9 @@ type ReplayOptions struct {
 	// Without it the old effects stand: those that did not succeed are tried
 	// again under their old key.
 	NewKeys bool
+	// Route is the one route that is dispatched again: what other routes made of the event
+	// stays as it is. Empty: all that take the event.
+	Route string
 	// Run is the run that replays the event. 0: a person named it.
 	Run int64
 }
@@ -56,7 +59,7 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
-	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, RequestedBy: by.Who, Reason: column.Reason(by.Reason), RunID: column.NumberOrNull(opts.Run)}
+	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, Route: opts.Route, RequestedBy: by.Who, Reason: column.Reason(by.Reason), RunID: column.NumberOrNull(opts.Run)}
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -69,7 +72,7 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 		return r, err
 	}
 	if !opts.NewKeys {
-		r.Reopened, err = i.ledger.ReopenTx(ctx, tx, ref, column.Done("replayed", by.Who, by.Reason))
+		r.Reopened, err = i.ledger.ReopenTx(ctx, tx, ref, opts.Route, column.Done("replayed", by.Who, by.Reason))
 	}
 	return r, err
 }
@@ -78,6 +81,7 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 type EventReplay struct {
 	Generation int       `json:"generation"` // it began
 	NewKeys    bool      `json:"new_keys"`
+	Route      string    `json:"route,omitzero"` // the one that was dispatched again. Empty: all
 	Run        int64     `json:"run,omitzero"` // that replayed it. 0: a person named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
@@ -98,7 +102,7 @@ func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]Even
 	replays, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (EventReplay, error) {
 		var r EventReplay
 		var previousAt *time.Time
-		err := row.Scan(&r.Generation, &r.NewKeys, &r.Run, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
+		err := row.Scan(&r.Generation, &r.NewKeys, &r.Route, &r.Run, &r.By, &r.Reason, &r.At, &r.PreviousOutcome, &r.PreviousError, &previousAt)
 		r.PreviousAt = column.OrZero(previousAt)
 		return r, err
 	})

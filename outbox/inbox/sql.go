@@ -48,6 +48,7 @@ type replayEvent struct {
 	identity.EventRef
 
 	NewKeys     bool
+	Route       string
 	RequestedBy string
 	Reason      string
 	RunID       *int64

@@ -174,9 +174,17 @@ func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, wh
 	return len(reopened), l.startReopened(ctx, tx, reopened)
 }
 
-// ReopenTx opens what did not succeed of an event again.
-func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, why string) (int, error) {
-	rows, err := l.sql.KeysOfEvent.With(ref).Query(ctx, tx)
+// keysOfEvent are the effects of an event. Without a Route they are those of all.
+type keysOfEvent struct {
+	identity.EventRef
+
+	Route string
+}
+
+// ReopenTx opens what did not succeed of an event again: of one of its routes alone,
+// unless route is empty.
+func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, route, why string) (int, error) {
+	rows, err := l.sql.KeysOfEvent.With(keysOfEvent{EventRef: ref, Route: route}).Query(ctx, tx)
 	if err != nil {
 		return 0, fmt.Errorf("find effects of event: %w", err)
 	}

@@ -29,7 +29,7 @@ type statements struct {
 	EffectsOfEvent      statement.Of[identity.EventRef]
 	EffectsWithoutJob   statement.Of[withoutJob]
 	FixRequest          statement.Of[fixRequest]
-	KeysOfEvent         statement.Of[identity.EventRef]
+	KeysOfEvent         statement.Of[keysOfEvent]
 	KnownLinks          statement.Of[knownLinks]
 	LimitStatements     statement.Of[limitStatements]
 	LockEffect          statement.Of[identity.EffectID]

@@ -58,7 +58,7 @@ func (s *shift) events(ctx context.Context, match func(*inbox.Event) (bool, erro
 	if err != nil {
 		return err
 	}
-	opts := inbox.ReplayOptions{NewKeys: s.run.Events.NewKeys, Run: s.ID}
+	opts := inbox.ReplayOptions{NewKeys: s.run.Events.NewKeys, Route: s.run.Events.Route, Run: s.ID}
 	last := s.run.Events.Last
 	return s.opts.Inbox.EachReplayable(ctx, s.run.filter(match), after, last, func(c inbox.Candidate) error {
 		if !c.Yes {

@@ -48,6 +48,8 @@ type EventSelection struct {
 	Last int64
 	// NewKeys makes new effects under new keys, which receivers apply again.
 	NewKeys bool
+	// Route is the one route that is dispatched again. Empty: all that take the events.
+	Route string
 }
 
 // OfEvents tells whether the order is about events.
@@ -89,6 +91,7 @@ type eventsRecord struct {
 	When    string          `json:"when,omitempty"`
 	Last    int64           `json:"last"`
 	NewKeys bool            `json:"new_keys,omitempty"`
+	Route   string          `json:"route,omitempty"`
 }
 
 // Record is the selection as a run and the operator log keep it, and as programs are shown
@@ -100,7 +103,7 @@ func (o Order) Record() (json.RawMessage, error) {
 	e := o.Events
 	text, err := plainjson.Marshal(eventsRecord{
 		Source: identity.Source(safetext.Storable(string(e.Source))), Type: safetext.Storable(e.Type), State: e.State,
-		From: e.From, Until: e.Until, When: safetext.Storable(e.When), Last: e.Last, NewKeys: e.NewKeys,
+		From: e.From, Until: e.Until, When: safetext.Storable(e.When), Last: e.Last, NewKeys: e.NewKeys, Route: safetext.Storable(e.Route),
 	})
 	if err != nil { // a year beyond 9999
 		return nil, fmt.Errorf("record the selection: %w", err)
@@ -145,6 +148,7 @@ func (o Order) Words() string {
 	what := "effects"
 	if o.OfEvents() {
 		what = "events"
+		add("route", o.Events.Route)
 		add("state", string(o.Events.State))
 		add("source", string(o.Events.Source))
 		add("type", o.Events.Type)

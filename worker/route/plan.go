@@ -25,7 +25,8 @@ const maxReason = 2048
 const hashedKeyPrefix = "sha256:"
 
 // Plan decides which effects an event has. It does no I/O and gives the same
-// answer for the same event and routes. What cannot be evaluated for this event
+// answer for the same event and routes. An event whose replay is of one route has that of
+// this route alone. What cannot be evaluated for this event
 // is an effect that is parked with the reason, never a route that silently does
 // not match; no other effect waits behind it. The one error is that an
 // evaluation took too long, or was interrupted: then nothing is decided.
@@ -33,7 +34,7 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	scope := t.scope(ctx, e)
 	var effects []ledger.NewEffect
 	for _, r := range t.routes {
-		if !r.wants(string(e.Source), e.Type) {
+		if !r.wants(string(e.Source), e.Type) || e.OnlyRoute != "" && e.OnlyRoute != r.Name {
 			continue
 		}
 		effect, wanted, err := r.plan(scope)

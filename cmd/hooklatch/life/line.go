@@ -59,6 +59,9 @@ func replayLine(r inbox.EventReplay) string {
 	if r.NewKeys {
 		line += ", with new keys"
 	}
+	if r.Route != "" {
+		line += ", route " + safetext.Shown(r.Route) + " alone"
+	}
 	return line + ReasonSuffix(safetext.Shown(r.Reason))
 }
 

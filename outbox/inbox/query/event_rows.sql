@@ -2,7 +2,8 @@
 -- say.
 SELECT
     {{event_columns}},
-    NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body
+    NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body,
+    NULL::text AS route, NULL::boolean AS new_keys, NULL::text AS previous_outcome
 FROM :asked AS a (source text, event_id text)
 CROSS JOIN LATERAL (
     SELECT *

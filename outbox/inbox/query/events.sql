@@ -3,6 +3,7 @@
 SELECT
     {{event_columns}},
     d.headers, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body,
+    r.route, r.new_keys, r.previous_outcome,
     COALESCE(octet_length(d.body) > 65536, false) AS body_apart
 FROM :asked AS a (source text, event_id text)
 CROSS JOIN LATERAL (
@@ -15,3 +16,6 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
     {{delivery_of}}
 ) AS d ON true
+LEFT JOIN LATERAL (
+    {{route_of_replay}}
+) AS r ON true

@@ -18,7 +18,7 @@ WITH before AS (
     SET
         outcome = 'received',
         generation = p.generation + 1,
-        effect_generation = CASE WHEN :new_keys THEN p.generation + 1 ELSE p.effect_generation END,
+        effect_generation = CASE WHEN :new_keys AND :route = '' THEN p.generation + 1 ELSE p.effect_generation END,
         processed_at = NULL,
         error = ''
     FROM before
@@ -29,9 +29,9 @@ WITH before AS (
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error
 ), recorded AS (
     INSERT INTO hooklatch.event_replays (
-        source, event_id, generation, new_keys, requested_by, reason, previous_outcome, previous_at, previous_error, run_id
+        source, event_id, generation, new_keys, route, requested_by, reason, previous_outcome, previous_at, previous_error, run_id
     )
-    SELECT source, event_id, generation, :new_keys, :requested_by, :reason, previous_outcome, previous_at, previous_error, :run_id
+    SELECT source, event_id, generation, :new_keys, :route, :requested_by, :reason, previous_outcome, previous_at, previous_error, :run_id
     FROM replayed
 )
 SELECT event_type, queue, traceparent, generation

@@ -42,7 +42,7 @@ WITH asked AS (
     -- body is not among the columns: the updates below would read it whole.
     CROSS JOIN LATERAL (
         SELECT
-            e.destination, e.policy, e.source, e.event_id, e.accept_seq, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until,
+            e.destination, e.route, e.policy, e.source, e.event_id, e.accept_seq, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until,
             e.next_attempt_at, e.created_at, e.last_attempt_at, e.reopened_at, e.refused_since, e.maybe_applied_since
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope

@@ -1,8 +1,9 @@
--- The keys of the effects of an event, and when they were made.
+-- The keys of the effects of an event, of one of its routes alone where one is given, and
+-- when they were made.
 SELECT e.idempotency_key, e.created_at
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
-    SELECT e.idempotency_key, e.created_at
+    SELECT e.idempotency_key, e.created_at, e.route
     FROM hooklatch.effects AS e
     WHERE e.scope = l.scope
         AND e.key = l.key
@@ -11,3 +12,4 @@ CROSS JOIN LATERAL (
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id
+    AND (:route = '' OR e.route = :route)

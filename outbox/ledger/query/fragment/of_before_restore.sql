@@ -13,6 +13,7 @@ EXISTS (
                 WHERE r.source = e.source
                     AND r.event_id = e.event_id
                     AND r.requested_at > i.restored_at
+                    AND r.route IN ('', e.route)
             )
         ))
 )
