@@ -92,7 +92,7 @@ like 36h.`,
 				if selected != (replaySelection{only: selected.only}) || how.rate != 0 || how.detach || how.label != "" {
 					err = misused("an event and a selection by flags exclude each other")
 				}
-				if err = cmp.Or(err, c.ofRoute(&runs.EventSelection{Route: selected.only})); err != nil {
+				if err := cmp.Or(err, c.ofRoute(&runs.EventSelection{Route: selected.only})); err != nil {
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {

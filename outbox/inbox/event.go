@@ -32,11 +32,11 @@ type Event struct {
 	EffectGeneration int `json:"-"`
 	// OnlyRoute is the one route that is dispatched, and Before what the event was when a
 	// person ordered that: what else was made of it stays. Empty: all routes are.
-	OnlyRoute string    `json:"-"`
-	Before    Outcome   `json:"-"`
-	ProcessedAt      time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
-	ConfigHash       string    `json:"config_hash,omitzero"`
-	Error            string    `json:"error,omitzero"`
+	OnlyRoute   string    `json:"-"`
+	Before      Outcome   `json:"-"`
+	ProcessedAt time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
+	ConfigHash  string    `json:"config_hash,omitzero"`
+	Error       string    `json:"error,omitzero"`
 
 	Duplicates      int64     `json:"duplicates"`
 	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without a duplicate

@@ -82,7 +82,7 @@ type EventReplay struct {
 	Generation int       `json:"generation"` // it began
 	NewKeys    bool      `json:"new_keys"`
 	Route      string    `json:"route,omitzero"` // the one that was dispatched again. Empty: all
-	Run        int64     `json:"run,omitzero"` // that replayed it. 0: a person named the event
+	Run        int64     `json:"run,omitzero"`   // that replayed it. 0: a person named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
 	At         time.Time `json:"at"`

@@ -286,7 +286,7 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 			return quarantine.Verdict{New: true}, nil
 		})
 		require.NoError(t, err)
-		require.EqualValues(t, shares[0].Count-1, came.Accepted, name)
+		require.Equal(t, shares[0].Count-1, came.Accepted, name)
 		require.Equal(t, map[string]int64{"wrong_signature": 1}, came.Refused, name)
 		left, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
 		require.NoError(t, err)

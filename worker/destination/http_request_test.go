@@ -217,7 +217,7 @@ func TestNewHTTPSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*HTTPOptions){
 		`http destination: Name is required`:                                                                                                                        func(o *HTTPOptions) { o.Name = "" },
-		`http destination "app": has no url; give url, secret_url or url_file`:                                                                                                                        func(o *HTTPOptions) { o.URL = "" },
+		`http destination "app": has no url; give url, secret_url or url_file`:                                                                                      func(o *HTTPOptions) { o.URL = "" },
 		`http destination "app": url: has a user or password; give them in fields of their own`:                                                                     func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
 		`http destination "app": host "127.1" is not a valid address`:                                                                                               func(o *HTTPOptions) { o.URL = "http://127.1/" },
 		`http destination "app": method: "HEAD" is not a method; allowed: POST, PUT, PATCH, DELETE, GET`:                                                            func(o *HTTPOptions) { o.Method = "HEAD" },
