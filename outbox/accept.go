@@ -212,6 +212,9 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 			o.remember(o.recent.Life(), a.Delivery, acceptances[i])
 		}
 	}
+	if err := o.noteCopies(ctx, tx, batch, acceptances); err != nil {
+		return nil, err
+	}
 	return acceptances, nil
 }
 

@@ -29,6 +29,7 @@ type statements struct {
 	KnownEvents         statement.Of[knownEvents]
 	MakePartitions      statement.Of[makePartitions]
 	MoveContentGuards   statement.Of[moveContentGuards]
+	NoteCopies          statement.Of[noteCopies]
 	NoteDuplicates      statement.Of[noteDuplicates]
 	NoteRetries         statement.Of[noteRetries]
 	ReplayGuard         statement.Of[replayGuard]

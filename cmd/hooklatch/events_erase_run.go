@@ -69,9 +69,6 @@ func (r *eraseRun) printErased(ref identity.EventRef, erased erasure.Erased) {
 		fmt.Fprintf(r.stderr, "%s: its bytes stay until the other %s of its delivery erased too: nothing tells them apart\n",
 			safetext.Shown(ref.String()), counted(erased.Others, "event"))
 	}
-	if erased.Unsearched {
-		fmt.Fprintf(r.stderr, "%s: it came again: if that was beside new events, their delivery has a copy, which goes with the last of them\n", safetext.Shown(ref.String()))
-	}
 	for _, k := range erased.Kept {
 		fmt.Fprintf(r.stderr, "%s: stays and has in it what was erased: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))
 	}

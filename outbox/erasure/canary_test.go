@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 //go:embed testdata/columns.txt
@@ -162,6 +165,41 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	}
 	came := b.accept(t, body, map[string]string{"canary": "/0"})
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
+}
+
+// Nor has it anything of an event that stood in several parts and deliveries, was refused
+// besides, and was looked for by a run and by the erasure itself.
+func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const canary = "canary@example.com"
+	const jane, joe, jim = `{"email":"` + canary + `"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
+	b.bring(t, `[`+jane+`,`+jane+`,`+joe+`]`, "jane", "/0", "jane", "/1", "joe", "/2")
+	b.bring(t, `{"events":[`+jim+`,`+jane+`]}`, "jim", "/events/0", "jane", "/events/1")
+	b.bring(t, `[`+jane+`]`, "jane", "/0") // not stored
+	b.refused(t, "shop", `[`+jane+`,`+jane+`,`+joe+`]`)
+	b.refused(t, "shop", `{"events":[`+jim+`,`+jane+`]}`)
+	for _, id := range []string{"jane", "joe", "jim"} {
+		for _, effect := range b.dispatch(t, id, id) {
+			b.settle(t, b.claim(t, effect), ledger.VerdictDone)
+		}
+	}
+	all, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) {
+		return func(*inbox.Event) (bool, error) { return false, nil }, nil
+	})
+	require.NoError(t, err)
+	run, err := all.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{When: `body.email == "` + canary + `"`}}, ann)
+	require.NoError(t, err)
+	_, err = all.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	require.True(t, contains(b.dump(t), canary))
+
+	_, err = b.Erasure().Event(t.Context(), ref("jane"), ann, erasure.Order{Filter: map[string]string{"source": "shop"}, Searched: []string{canary}})
+	require.NoError(t, err)
+	b.exec(t, `VACUUM`)
+	require.False(t, contains(b.dump(t), canary))
+	require.JSONEq(t, `[null,null,`+joe+`]`, string(b.event(t, "joe").Body))
+	require.JSONEq(t, `{"events":[`+jim+`,null]}`, string(b.event(t, "jim").Body))
 }
 
 // legacy makes rows as programs of before wrote them, and of what nobody does here.

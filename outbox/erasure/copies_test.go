@@ -144,9 +144,8 @@ func (b *bundle) bring(t *testing.T, body string, events ...string) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// Events come twice in a delivery, and again in one of new events. No row leads to such a
-// copy: an erasure reaches it in the event's own delivery, and says that there may be others;
-// a redaction reaches it wherever it is. Both leave what is an event's.
+// Events come twice in a delivery, and again in one of new events: erasure and redaction
+// reach such a copy wherever it is, and leave what is another event's.
 func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	t.Parallel()
 	const jane, joe, jim = `{"email":"jane@example.com"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
@@ -162,19 +161,24 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 			t.Helper()
 			b.bring(t, `[`+jane+`]`, "jane", "/0")
 			b.bring(t, `[`+jane+`,`+joe+`]`, "jane", "/0", "joe", "/1")
-		}, []string{`[` + jane + `,` + joe + `]`}},
+		}, []string{`[null,` + joe + `]`}},
 		"again and again": {func(t *testing.T, b *bundle) {
 			t.Helper()
 			b.bring(t, `{"value":[`+jane+`,`+jim+`]}`, "jane", "/value/0", "jim", "/value/1")
 			b.bring(t, `{"value":[`+joe+`,`+jane+`]}`, "joe", "/value/0", "jane", "/value/1")
 			b.bring(t, `{"value":[`+jane+`,`+jane+`]}`, "jane", "/value/0", "jane", "/value/1")
-		}, []string{`{"value":[null,` + jim + `]}`, `{"value":[` + joe + `,` + jane + `]}`}},
+		}, []string{`{"value":[null,` + jim + `]}`, `{"value":[` + joe + `,null]}`}},
 		"in lists of lists": {func(t *testing.T, b *bundle) {
 			t.Helper()
 			b.bring(t, `[`+jane+`]`, "jane", "/0")
 			b.bring(t, `{"entry":[{"changes":[`+jane+`]},{"changes":[`+joe+`,`+jane+`]}]}`,
 				"jane", "/entry/0/changes/0", "joe", "/entry/1/changes/0", "jane", "/entry/1/changes/1")
-		}, []string{`{"entry":[{"changes":[` + jane + `]},{"changes":[` + joe + `,` + jane + `]}]}`}},
+		}, []string{`{"entry":[{"changes":[null]},{"changes":[` + joe + `,null]}]}`}},
+		"beside a new one of the same part": {func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.bring(t, `[`+jane+`]`, "jane", "/0")
+			b.bring(t, `[`+jane+`,`+joe+`]`, "jane", "/0", "jim", "/0", "joe", "/1")
+		}, []string{`[` + jane + `,` + joe + `]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,9 +35,6 @@ type Erased struct {
 	// Remains: what Others keep has its own part in it, which cannot be told from theirs.
 	// It goes with the last of them.
 	Remains bool
-	// Unsearched: the event came again, perhaps beside new events, whose delivery has a copy
-	// of it then. The copy goes with the body of that.
-	Unsearched bool
 	// Kept are ids and keys that stay although they have in them what was erased.
 	Kept []Kept
 }
@@ -124,7 +121,9 @@ func (e *Eraser) eraseEvent(ctx context.Context, ref identity.EventRef, by ledge
 				return ledger.Consequence{}, err
 			}
 		}
-		came.Unsearched = event.item != "" && event.duplicates > 0
+		if err := e.eraseCopies(ctx, tx, ref); err != nil {
+			return ledger.Consequence{}, err
+		}
 		erased, of = came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}
 		return ledger.Consequence{Result: came.String(), Affected: 1}, nil
 	})
@@ -142,9 +141,6 @@ func (r Erased) String() string {
 	}
 	if r.Remains {
 		text += " with the whole body"
-	}
-	if r.Unsearched {
-		text += ", copies in deliveries that repeated it were not looked for"
 	}
 	if r.Again {
 		text += ", again"

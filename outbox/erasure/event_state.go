@@ -27,7 +27,6 @@ type lockedEvent struct {
 	erasedAt, redactedAt *time.Time
 	processedAt          *time.Time
 	now                  time.Time // of the transaction, by the database's clock
-	duplicates           int64
 }
 
 func (l lockedEvent) delivery() deliveryOf {
@@ -37,7 +36,7 @@ func (l lockedEvent) delivery() deliveryOf {
 func (e *Eraser) lock(ctx context.Context, tx pgx.Tx, ref identity.EventRef) (lockedEvent, error) {
 	l := lockedEvent{ref: ref}
 	err := e.sql.LockEvent.With(ref).QueryRow(ctx, tx).
-		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now, &l.duplicates)
+		Scan(&l.acceptSeq, &l.deliveryID, &l.receivedAt, &l.item, &l.outcome, &l.erasedAt, &l.redactedAt, &l.processedAt, &l.now)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return l, ledger.ErrNotFound
 	}

@@ -20,6 +20,7 @@ var queries embed.FS
 // statements are the texts of query/*.sql.
 type statements struct {
 	BlotDelivery    statement.Of[blotDelivery]
+	CopiesOfEvent   statement.Of[identity.EventRef]
 	EmptyDelivery   statement.Of[emptyDelivery]
 	EraseEffect     statement.Of[eraseEffect]
 	EraseEvent      statement.Of[eraseEvent]

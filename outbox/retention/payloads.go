@@ -42,7 +42,14 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 			return err
 		}
 	}
-	return r.recheckDeliveries(ctx, t)
+	if err := r.recheckDeliveries(ctx, t); err != nil {
+		return err
+	}
+	notes := &task{before: t.oldest} // of the days that are gone, what is no longer kept
+	if t.oldest.IsZero() {
+		notes.before = t.before.Truncate(Day)
+	}
+	return r.deleteOld(ctx, notes, "delete_copies", r.sql.DeleteCopies)
 }
 
 // dropPayloadsOf drops some days. When one of them cannot be detached, those before it

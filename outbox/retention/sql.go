@@ -29,6 +29,7 @@ type statements struct {
 	CountVersions        statement.Of[before]
 	Days                 statement.Of[days]
 	DeleteContents       statement.Of[olderThan]
+	DeleteCopies         statement.Of[olderThan]
 	DeleteEffects        statement.Of[deleteEffects]
 	DeleteEvents         statement.Of[deleteEvents]
 	DeleteGuards         statement.Of[guardsAged]

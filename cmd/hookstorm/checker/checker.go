@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // Options say what a run must at least have done to prove anything.
@@ -92,6 +93,7 @@ type judge struct {
 
 func newJudge(f *facts, totals Totals, opts Options) *judge {
 	j := &judge{facts: f, opts: opts, totals: totals, byKey: make(map[string]*effect, len(f.effects)), erased: make(map[string]bool), ordersOf: make(map[string][]*order)}
+	gone := make(map[identity.EventRef]bool) // events that were erased or redacted
 	for _, e := range f.effects {
 		if e.row != nil {
 			j.byKey[e.row.IdempotencyKey] = e
@@ -104,6 +106,12 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 		}
 		if e.row != nil && e.row.ErasedAt+e.row.RedactedAt != 0 {
 			j.erased[e.row.DeliveryID] = true
+			gone[e.ref] = true
+		}
+	}
+	for _, c := range f.copies {
+		if gone[identity.EventRef{Source: identity.Source(c.Source), EventID: identity.EventID(c.EventID)}] {
+			j.erased[c.DeliveryID] = true
 		}
 	}
 	for _, o := range f.orders {

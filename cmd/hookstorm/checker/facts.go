@@ -22,6 +22,7 @@ type facts struct {
 	destinations map[string]destinationRow
 	objects      map[object]objectRow
 	windows      []windowRow
+	copies       []copyRow
 	books        map[string]int // rows of torture.books, by event id
 	application  map[string]int // rows of torture.orders_of_application, by key
 	rows         map[string]int // of each table

@@ -114,6 +114,11 @@ type (
 		EventID      string `json:"event_id"`
 		AcceptanceID string `json:"acceptance_id"`
 	}
+	copyRow struct {
+		Source     string `json:"source"`
+		EventID    string `json:"event_id"`
+		DeliveryID string `json:"delivery_id"`
+	}
 	destinationRow struct {
 		Name           string `json:"name"`
 		Kind           string `json:"kind"`
@@ -272,6 +277,12 @@ func (f *facts) smallRow(r *history.Record) error {
 			return err
 		}
 		f.windows = append(f.windows, row)
+	case tableCopies:
+		var row copyRow
+		if err := json.Unmarshal(r.Columns, &row); err != nil {
+			return err
+		}
+		f.copies = append(f.copies, row)
 	case tableDestinations:
 		var row destinationRow
 		if err := json.Unmarshal(r.Columns, &row); err != nil {

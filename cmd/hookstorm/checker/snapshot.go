@@ -31,6 +31,7 @@ type statements struct {
 	OperatorLog                statement.Bound
 	ObjectVersions             statement.Bound
 	ContentGuards              statement.Bound
+	DeliveryCopies             statement.Bound
 	Destinations               statement.Bound
 	RiverJob                   statement.Bound
 	TortureBooks               statement.Bound
@@ -51,6 +52,7 @@ const (
 	tableOperatorLog  = "operator_log"
 	tableObjects      = "object_versions"
 	tableWindows      = "content_guards"
+	tableCopies       = "delivery_copies"
 	tableDestinations = "destinations"
 	tableJobs         = "river_job"
 	tableBooks        = "torture.books"
@@ -80,7 +82,7 @@ func Snapshot(ctx context.Context, pool *pgxpool.Pool, name schema.Name, w *hist
 		}{
 			{tableEvents, s.ProcessedEvents}, {tableDeliveries, s.Deliveries}, {tableReplays, s.EventReplays},
 			{tableEffects, s.Effects}, {tableLinks, s.EffectEvents}, {tableAttempts, s.EffectAttempts}, {tableTransitions, s.EffectTransitions},
-			{tableOperatorLog, s.OperatorLog}, {tableObjects, s.ObjectVersions}, {tableWindows, s.ContentGuards}, {tableDestinations, s.Destinations}, {tableJobs, s.RiverJob},
+			{tableOperatorLog, s.OperatorLog}, {tableObjects, s.ObjectVersions}, {tableWindows, s.ContentGuards}, {tableCopies, s.DeliveryCopies}, {tableDestinations, s.Destinations}, {tableJobs, s.RiverJob},
 			{tableBooks, s.TortureBooks}, {tableHandled, s.TortureHandled}, {tableApplication, s.TortureOrdersOfApplication},
 			{tableClock, s.DatabaseClock},
 		} {

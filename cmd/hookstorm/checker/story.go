@@ -151,7 +151,7 @@ func subjectsOfRow(r *history.Record) []string {
 	}
 	ref := row.Source + "/" + row.EventID
 	switch r.Table {
-	case tableEvents, tableReplays, tableHandled, tableWindows:
+	case tableEvents, tableReplays, tableHandled, tableWindows, tableCopies:
 		return []string{ref}
 	case tableDeliveries:
 		return []string{subjectOfDelivery(row.DeliveryID)}

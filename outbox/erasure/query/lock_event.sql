@@ -1,6 +1,6 @@
 -- What an erasure has to know of an event. Its dispatch, its replay and other erasures
 -- wait for the row.
-SELECT accept_seq, delivery_id, received_at, item, outcome, erased_at, redacted_at, processed_at, now(), duplicates
+SELECT accept_seq, delivery_id, received_at, item, outcome, erased_at, redacted_at, processed_at, now()
 FROM hooklatch.processed_events
 WHERE source = :source
     AND event_id = :event_id

@@ -1,0 +1,73 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+// copyRow is a part of a stored delivery that repeats an event.
+type copyRow struct {
+	identity.EventRef
+
+	DeliveryID uuid.UUID
+	Item       string
+}
+
+type noteCopies struct{ Copies []copyRow }
+
+// noteCopies notes the parts of deliveries that are stored for what is new in them, and
+// that repeat what is known: an erasure of that reaches them.
+func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acceptances []Acceptance) error {
+	var copies []copyRow
+	for i, a := range batch {
+		if len(a.Events) > 1 {
+			copies = append(copies, a.copies(acceptances[i])...)
+		}
+	}
+	if len(copies) == 0 {
+		return nil
+	}
+	if _, err := o.sql.NoteCopies.With(noteCopies{copies}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("note copies: %w", err)
+	}
+	return nil
+}
+
+// copies are the parts that repeat an event, unless they are of a new one as well.
+func (a arrival) copies(came Acceptance) []copyRow {
+	var fresh []string // items of the events that the delivery is stored for
+	for j, e := range came.Events {
+		if e.AcceptanceID == a.acceptanceIDs[j] {
+			fresh = append(fresh, a.Events[j].Item)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	var copies []copyRow
+	for j, e := range came.Events {
+		item := a.Events[j].Item
+		if e.Status != Duplicate || slices.ContainsFunc(fresh, func(of string) bool { return overlap(of, item) }) {
+			continue
+		}
+		ref := e.EventRef
+		if e.SameAs != "" {
+			ref.EventID = e.SameAs
+		}
+		copies = append(copies, copyRow{EventRef: ref, DeliveryID: a.deliveryID, Item: safetext.Storable(item)})
+	}
+	return copies
+}
+
+// overlap tells that one of two JSON Pointers leads to the other's place, or into it.
+func overlap(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}

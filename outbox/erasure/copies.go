@@ -1,0 +1,61 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+)
+
+// copyOf is a part of a delivery that repeats an event.
+type copyOf struct {
+	deliveryOf
+
+	item string
+}
+
+// blotTries is how often a copy is looked at whose body others change.
+const blotTries = 5
+
+// eraseCopies takes an event out of the deliveries that repeated it.
+func (e *Eraser) eraseCopies(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
+	rows, err := e.sql.CopiesOfEvent.With(ref).Query(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("find copies: %w", err)
+	}
+	copies, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c copyOf, err error) {
+		return c, row.Scan(&c.DeliveryID, &c.ReceivedAt, &c.item)
+	})
+	if err != nil {
+		return fmt.Errorf("find copies: %w", err)
+	}
+	for _, c := range copies {
+		err := errBodyChanged
+		for try := 0; try < blotTries && errors.Is(err, errBodyChanged); try++ {
+			err = e.eraseCopy(ctx, tx, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Eraser) eraseCopy(ctx context.Context, tx pgx.Tx, c copyOf) error {
+	_, body, err := e.storedDelivery(ctx, tx, c.deliveryOf)
+	if err != nil {
+		return err
+	}
+	places := slices.DeleteFunc(jsonpointer.Places(body, c.item), func(p jsonpointer.Place) bool {
+		return string(body[p.Start:p.End]) == "null" // it was erased before
+	})
+	if len(places) == 0 {
+		return nil
+	}
+	return e.blot(ctx, tx, c.deliveryOf, body, places, blotItem)
+}
