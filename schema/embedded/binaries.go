@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// oldest is the first major version with everything our schema uses (lz4).
-const oldest = 14
+// oldest is the first major version that the tests run on.
+const oldest = 15
 
 // binaries is a directory with postgres and initdb, which must stand together.
 type binaries struct {
