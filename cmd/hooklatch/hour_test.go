@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// withCommand are the findings that say which command to run.
+func (c checked) withCommand() []doctor.Finding {
+	return slices.DeleteFunc(slices.Clone(c.Findings), func(f doctor.Finding) bool { return !strings.Contains(f.Fix, "run: hooklatch ") })
+}
+
+// The first evening of a shop: a receiver refuses, another is down, a route has a typo, a
+// destination was paused and forgotten, a secret is wrong, and the database moves. Nothing
+// is done about it but what the program says.
+func TestTheHourOfANewUser(t *testing.T) {
+	t.Parallel()
+	var healed atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case healed.Load():
+		case r.URL.Path == "/bank":
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	configured := receiving(receiver.URL)
+
+	first := newSystem(t, systemOptions{yaml: configured("typo")})
+	for _, id := range []string{"evt_1", "evt_2"} {
+		for _, words := range printed(must(t, first.args("send", "stripe", "--id", id)...)) {
+			must(t, append(words, "--config", first.configPath)...)
+		}
+	}
+	require.Eventually(t, func() bool {
+		return first.counts(t, 6, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('failed', 'parked')`)
+	}, patience, tick)
+	must(t, first.args("destinations", "pause", "slack", "--reason", "it is wrong")...)
+	require.Eventually(t, func() bool {
+		return first.counts(t, 1, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'stripe'`)
+	}, patience, tick)
+	require.NoError(t, first.app.Stop(t.Context()))
+
+	lost := newSystem(t, systemOptions{pool: first.pool, yaml: configured("id"), change: func(cfg *config.Config) {
+		cfg.Sources["stripe"].Secrets[0].Value = secret.New("whsec_of-another-endpoint")
+	}})
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), lost.args("send", "stripe", "--id", "evt_3")...))
+	require.Eventually(t, func() bool { return lost.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
+	require.NoError(t, lost.app.Stop(t.Context()))
+
+	healed.Store(true)
+	right := newSystem(t, systemOptions{pool: first.pool, yaml: configured("id")})
+	followed := map[string]bool{}
+	for range 5 {
+		_, found := runCheck(t, right.args()...)
+		for _, f := range found.withCommand() {
+			followed[f.Check] = true
+			right.follow(t, f)
+		}
+	}
+	for _, check := range []string{"effects_failed", "effects_parked", "paused", "quarantine"} {
+		require.True(t, followed[check], "%s was no finding", check)
+	}
+	require.Eventually(t, func() bool { return right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) }, patience, tick)
+	require.True(t, right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects`), "each route once for each event")
+	_, found := runCheck(t, right.args()...)
+	require.Empty(t, found.withCommand())
+
+	_, err := right.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = 0`)
+	require.NoError(t, err)
+	_, found = runCheck(t, right.args()...)
+	require.Len(t, found.of("server"), 1)
+	words := []string{"repair"}
+	for range 3 { // what is missing is asked, then what is done about it
+		said := must(t, right.args(words...)...)
+		if next := printed(said); len(next) > 0 {
+			words = next[len(next)-1]
+		}
+	}
+	_, found = runCheck(t, right.args()...)
+	for _, f := range found.of("server") {
+		require.Equal(t, doctor.OK, f.Level, f.Message)
+	}
+}
