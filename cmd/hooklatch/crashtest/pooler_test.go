@@ -2,25 +2,19 @@ package crashtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hooklatch/hooklatch/internal/pgbouncer"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -45,7 +39,7 @@ routes:
   - {name: books, from: stripe, to: books, order_by: "'one'", types: ["invoice.paid"]}
 `, receiver.URL))
 	direct := pgtest.URL(t, pool)
-	pooled := startPgBouncer(t, direct)
+	pooled := pgbouncer.Start(t, direct)
 	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q, direct_url: %q", pooled, direct))
 	g.start(t)
 	deliver := func(round string) {
@@ -93,7 +87,7 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	pool := pgtest.New(t, pgtest.MaxConns(2))
 	g := newProcess(t, pool, "serve", forward)
 	direct := pgtest.URL(t, pool)
-	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q", startPgBouncer(t, direct)))
+	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q", pgbouncer.Start(t, direct)))
 	const wrong = "a pooler is in between that gives the server's connections away after each transaction"
 	path, err := binary()
 	require.NoError(t, err)
@@ -112,62 +106,4 @@ func (g *process) reconfigure(t *testing.T, before, after string) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), before)
 	require.NoError(t, os.WriteFile(g.config, bytes.Replace(text, []byte(before), []byte(after), 1), 0o600))
-}
-
-// startPgBouncer returns the URL of a pooler of transactions in front of a database. CI
-// must have the program.
-func startPgBouncer(t *testing.T, database string) string {
-	t.Helper()
-	path, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/pgbouncer") // not in everybody's PATH
-	}
-	if err != nil {
-		require.Empty(t, os.Getenv("CI"), "install Debian's package pgbouncer: %s", err)
-		t.Skip("pgbouncer is not installed: Debian has it in a package of that name")
-	}
-	at, err := pgxpool.ParseConfig(database)
-	require.NoError(t, err)
-	address := freeAddresses(t, 1)[0]
-	host, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // which another user cannot read
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755))
-	config := filepath.Join(dir, "pgbouncer.ini")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
-%s = host=%s port=%d user=%s password=%s
-[pgbouncer]
-listen_addr = %s
-listen_port = %s
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 8
-max_client_conn = 200
-`, at.ConnConfig.Database, at.ConnConfig.Host, at.ConnConfig.Port, at.ConnConfig.User, at.ConnConfig.Password, host, port), 0o644))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, config)
-	if os.Getuid() == 0 { // which it refuses
-		const nobody = 65534
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	}
-	log := new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = log, log
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("pgbouncer's log:\n%s", log)
-		}
-	})
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", address)
-		return err == nil && conn.Close() == nil
-	}, patience, 10*time.Millisecond, "pgbouncer does not listen")
-	return (&url.URL{
-		Scheme: "postgres", Host: net.JoinHostPort(host, port), Path: "/" + at.ConnConfig.Database,
-		User: url.UserPassword(at.ConnConfig.User, strconv.Itoa(1)), RawQuery: "sslmode=disable",
-	}).String()
 }
