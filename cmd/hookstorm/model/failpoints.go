@@ -37,6 +37,7 @@ func LeftOut() map[string]string {
 		"quarantine.retry":       "what it takes out of the quarantine was accepted before, like any delivery",
 		"register_destinations":  noEffect,
 		"delete_contents":        ended,
+		"delete_copies":          ended,
 		"delete_effects":         ended,
 		"delete_events":          ended,
 		"delete_guards":          ended,

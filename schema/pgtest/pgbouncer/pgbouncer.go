@@ -76,7 +76,7 @@ max_client_conn = 200
 		}
 	})
 	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", address)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		return err == nil && conn.Close() == nil
 	}, patience, 10*time.Millisecond, "pgbouncer does not listen")
 	return (&url.URL{
