@@ -114,6 +114,15 @@ func TestReplayOfOneRoute(t *testing.T) {
 	replays, err := b.EventReplays(t.Context(), ref)
 	require.NoError(t, err)
 	require.Equal(t, []string{"erp", "erp", ""}, []string{replays[0].Route, replays[1].Route, replays[2].Route})
+
+	// Of an event whose dispatch failed, every route is missing.
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'failed'`)
+	require.NoError(t, err)
+	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{Route: "erp"})
+	require.ErrorIs(t, err, inbox.ErrNotReplayable)
+	require.ErrorContains(t, err, "its dispatch failed for all of them")
+	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
+	require.NoError(t, err)
 }
 
 // Whatever shares its batch, an effect that could not be rendered sends what a

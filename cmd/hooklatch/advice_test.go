@@ -50,6 +50,23 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	}
 }
 
+// refusing is the URL of a receiver that refuses until it is healed, and at /bank breaks.
+func refusing(t *testing.T, healed *atomic.Bool) string {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case healed.Load():
+		case r.URL.Path == "/bank":
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	return receiver.URL
+}
+
 // receiving is a configuration with three routes to a receiver, one of which reads a field
 // of the event.
 func receiving(url string) func(field string) func(*devSettings) string {
@@ -78,18 +95,7 @@ routes:
 func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		switch {
-		case healed.Load():
-		case r.URL.Path == "/bank":
-			w.WriteHeader(http.StatusInternalServerError)
-		default:
-			w.WriteHeader(http.StatusBadRequest)
-		}
-	}))
-	t.Cleanup(receiver.Close)
-	configured := receiving(receiver.URL)
+	configured := receiving(refusing(t, &healed))
 	wrong := newSystem(t, systemOptions{yaml: configured("typo")})
 	must(t, wrong.args("send", "stripe", "--id", "evt_1")...)
 	const aside = `SELECT count(*) FROM hooklatch.effects WHERE state IN ('failed', 'parked')`

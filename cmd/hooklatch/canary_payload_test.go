@@ -39,7 +39,7 @@ const failures = `routes:
   - {name: nobody, from: stripe, types: [order.made], to: letters, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
 
-// Who may not see payloads sees no value of one, whatever went wrong with it: in no page,
+// A viewer without payloads sees no value of one, whatever went wrong with it: in no page,
 // answer of the API, metric, log, check or alert.
 func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	t.Parallel()

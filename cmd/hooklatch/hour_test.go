@@ -1,9 +1,6 @@
 package main
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,18 +24,7 @@ func (c checked) withCommand() []doctor.Finding {
 func TestTheHourOfANewUser(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		switch {
-		case healed.Load():
-		case r.URL.Path == "/bank":
-			w.WriteHeader(http.StatusInternalServerError)
-		default:
-			w.WriteHeader(http.StatusBadRequest)
-		}
-	}))
-	t.Cleanup(receiver.Close)
-	configured := receiving(receiver.URL)
+	configured := receiving(refusing(t, &healed))
 
 	first := newSystem(t, systemOptions{yaml: configured("typo")})
 	for _, id := range []string{"evt_1", "evt_2"} {

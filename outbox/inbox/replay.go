@@ -22,7 +22,8 @@ type ReplayOptions struct {
 	// again under their old key.
 	NewKeys bool
 	// Route is the one route that is dispatched again: what other routes made of the event
-	// stays as it is. Empty: all that take the event.
+	// stays as it is. An event whose dispatch failed is refused. Empty: all that take the
+	// event.
 	Route string
 	// Run is the run that replays the event. 0: a person named it.
 	Run int64
@@ -63,7 +64,7 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return r, i.whyNotReplayed(ctx, tx, ref)
+		return r, i.whyNotReplayed(ctx, tx, ref, opts)
 	}
 	if err != nil {
 		return r, err
@@ -112,7 +113,7 @@ func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]Even
 	return replays, nil
 }
 
-func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
+func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.EventRef, opts ReplayOptions) error {
 	e, err := i.event(ctx, tx, ref)
 	if err != nil {
 		return err
@@ -126,6 +127,9 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 	case Dropped:
 		return fmt.Errorf("%w: it was held as a suspected replay and dropped; it can still be released", ErrNotReplayable)
 	case Dispatched, Skipped, Failed:
+		if e.Outcome == Failed && opts.Route != "" {
+			return fmt.Errorf("%w by one route alone: its dispatch failed for all of them", ErrNotReplayable)
+		}
 		if e.Headers == nil {
 			return fmt.Errorf("%w: its delivery is past its time and was deleted", ErrNotReplayable)
 		}

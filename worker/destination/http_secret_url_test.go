@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Whoever knows the URL of such a destination can post there, so that it is in nothing
-// that is stored or shown.
+// A secret URL lets anyone who knows it post there, so nothing that is stored or shown
+// has it.
 func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	t.Parallel()
 	var called []string

@@ -1,5 +1,7 @@
 -- Opens the event for one more dispatch under a new generation, and records who
--- asked for it and what it replaces (I11). It must have something to dispatch.
+-- asked for it and what it replaces (I11). It must have something to dispatch. One route
+-- alone is not dispatched of an event whose dispatch failed: the others would be missing,
+-- and nothing would say so.
 WITH before AS (
     SELECT
         p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, p.outcome, p.processed_at, p.error,
@@ -8,6 +10,7 @@ WITH before AS (
     WHERE p.source = :source
         AND p.event_id = :event_id
         AND p.outcome IN ('dispatched', 'skipped', 'failed')
+        AND (p.outcome <> 'failed' OR :route = '')
         AND p.erased_at IS NULL
         AND p.redacted_at IS NULL
     FOR UPDATE
