@@ -115,12 +115,19 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"erp", "erp", ""}, []string{replays[0].Route, replays[1].Route, replays[2].Route})
 
-	// Of an event whose dispatch failed, every route is missing.
+	// An event whose dispatch failed lacks every route, so one alone is refused.
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'failed'`)
 	require.NoError(t, err)
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{Route: "erp"})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "its dispatch failed for all of them")
+	last, err := b.Newest(t.Context())
+	require.NoError(t, err)
+	for route, want := range map[string]int64{"": 1, "erp": 0} {
+		count, _, err := b.CountReplayable(t.Context(), inbox.ReplayFilter{Route: route}, 0, last)
+		require.NoError(t, err)
+		require.Equal(t, want, count, "what is counted is what is replayed, by route %q", route)
+	}
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 }

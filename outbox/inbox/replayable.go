@@ -24,10 +24,12 @@ const (
 // waits for its dispatch, or that a replay guard held, is never among them.
 type ReplayFilter struct {
 	Source identity.Source
-	Type   string    // or a pattern of package wildcard, like invoice.*
-	State  Outcome   // dispatched, skipped or failed
-	From   time.Time // received at or after
-	Until  time.Time // received before
+	Type   string  // or a pattern of package wildcard, like invoice.*
+	State  Outcome // dispatched, skipped or failed
+	// Route is the one route they are replayed by: see ReplayOptions.
+	Route string
+	From  time.Time // received at or after
+	Until time.Time // received before
 	// Match decides by what is in the event, its body included. An event for
 	// which it fails is left out.
 	Match func(*Event) (bool, error)
@@ -38,12 +40,13 @@ type replayable struct {
 	Source       identity.Source
 	TypeLike     string // see wildcard.Like
 	Outcome      Outcome
+	Route        string
 	Since, Until *time.Time
 }
 
 func (f ReplayFilter) replayable() replayable {
 	return replayable{
-		Source: f.Source, TypeLike: wildcard.Like(f.Type), Outcome: f.State, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
+		Source: f.Source, TypeLike: wildcard.Like(f.Type), Outcome: f.State, Route: f.Route, Since: column.TimeOrNull(f.From), Until: column.TimeOrNull(f.Until),
 	}
 }
 

@@ -213,5 +213,5 @@ func (r *Runs) fixed(ctx context.Context, o Order) (Order, func(*inbox.Event) (b
 // filter are the events of the order.
 func (o Order) filter(match func(*inbox.Event) (bool, error)) inbox.ReplayFilter {
 	e := o.Events
-	return inbox.ReplayFilter{Source: e.Source, Type: e.Type, State: e.State, From: e.From, Until: e.Until, Match: match}
+	return inbox.ReplayFilter{Source: e.Source, Type: e.Type, State: e.State, Route: e.Route, From: e.From, Until: e.Until, Match: match}
 }

@@ -1,6 +1,6 @@
 -- Opens the event for one more dispatch under a new generation, and records who
--- asked for it and what it replaces (I11). It must have something to dispatch. One route
--- alone is not dispatched of an event whose dispatch failed: the others would be missing,
+-- asked for it and what it replaces (I11). It must have something to dispatch. An event
+-- whose dispatch failed is not replayed by one route alone: the others would be missing,
 -- and nothing would say so.
 WITH before AS (
     SELECT
@@ -10,7 +10,7 @@ WITH before AS (
     WHERE p.source = :source
         AND p.event_id = :event_id
         AND p.outcome IN ('dispatched', 'skipped', 'failed')
-        AND (p.outcome <> 'failed' OR :route = '')
+        AND {{has_its_routes}}
         AND p.erased_at IS NULL
         AND p.redacted_at IS NULL
     FOR UPDATE
