@@ -128,7 +128,7 @@ func (c *Collector) run(ctx context.Context) {
 	for {
 		err := c.take(ctx, &turn)
 		if ctx.Err() != nil {
-			c.release(context.WithoutCancel(ctx), &turn)
+			c.release(context.WithoutCancel(ctx))
 			return
 		}
 		turn.tell(ctx, c.logger, err)
@@ -141,7 +141,6 @@ func (c *Collector) run(ctx context.Context) {
 
 // turn is what a process knows while it is the one.
 type turn struct {
-	held       bool
 	standing   *Standing
 	standingAt time.Time
 	rested     time.Time // until then it does not read again
@@ -153,11 +152,11 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	begun := time.Now()
-	tag, err := c.sql.TakeLease.With(takeLease{Holder: c.holder, LeaseSeconds: c.lease.Seconds()}).Exec(ctx, c.db)
+	held, err := c.lead(context.WithoutCancel(ctx))
 	if err != nil {
 		return fmt.Errorf("take the lease: %w", err)
 	}
-	if t.held = tag.RowsAffected() > 0; !t.held {
+	if !held {
 		*t = turn{failing: t.failing}
 		c.current.Store(nil)
 		return nil
@@ -182,12 +181,21 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// release lets another process take over without waiting for the end of the lease.
-func (c *Collector) release(ctx context.Context, t *turn) {
-	c.current.Store(nil)
-	if !t.held {
-		return
+// lead takes or prolongs the lease, and says whether this process has it. Stop does not
+// cut it off: the server might take the lease after release had given it back.
+func (c *Collector) lead(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	tag, err := c.sql.TakeLease.With(takeLease{Holder: c.holder, LeaseSeconds: c.lease.Seconds()}).Exec(ctx, c.db)
+	if err != nil {
+		return false, err
 	}
+	return tag.RowsAffected() > 0, nil
+}
+
+// release lets another process take over without waiting for the end of the lease.
+func (c *Collector) release(ctx context.Context) {
+	c.current.Store(nil)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // it ends by itself
