@@ -131,7 +131,7 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 // nothing, and waits for the standby all the same.
 func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
-	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
+	r := onReplicated(t)
 	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	r.away(t)
 	cancelled, done := r.cancelWaits(t)
