@@ -6,6 +6,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/rate"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -28,7 +29,7 @@ type DestinationOptions struct {
 	// Most attempts started in a second, minute or hour, in all processes
 	// together, which should agree on it, like 50/s. With a rate, no more run at
 	// once in one process than ten seconds' worth. Defaults to no limit.
-	Rate destination.Rate `yaml:"rate,omitempty"`
+	Rate rate.PerSecond `yaml:"rate,omitempty"`
 	// Attempts that may start at once after a pause, when there is a rate.
 	// Defaults to one second's worth, and at least 1.
 	Burst int `yaml:"burst,omitempty"`

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/rate"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
@@ -101,7 +102,7 @@ func startToWork(encoded string) error {
 		Pool: pool, Outbox: box, Logger: logger,
 		Destinations: []worker.DestinationOptions{{
 			Name: destinationName, Sender: &waitingSender{Sender: sender, setting: s, full: make(chan struct{})},
-			Policy: s.Policy, Concurrency: s.Concurrency, Rate: destination.Rate(s.Rate), Burst: s.Burst,
+			Policy: s.Policy, Concurrency: s.Concurrency, Rate: rate.PerSecond(s.Rate), Burst: s.Burst,
 		}},
 	})
 	if err != nil {

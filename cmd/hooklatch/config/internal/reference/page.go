@@ -14,9 +14,9 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/outbox/rate"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/size"
-	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // examples has every key there is.
@@ -136,7 +136,7 @@ func nameOf(t reflect.Type) string {
 		return "duration"
 	case reflect.TypeFor[size.Bytes]():
 		return "size"
-	case reflect.TypeFor[destination.Rate]():
+	case reflect.TypeFor[rate.PerSecond]():
 		return "rate"
 	case reflect.TypeFor[netip.Prefix]():
 		return "network"

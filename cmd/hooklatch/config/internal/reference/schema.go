@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/rate"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/size"
 	"github.com/hooklatch/hooklatch/worker"
@@ -134,7 +135,7 @@ func (g *generator) value(typ reflect.Type) object {
 		return object{"type": "string"}
 	case reflect.TypeFor[size.Bytes]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]+ ?([kMG]B|[KMG]iB|B)?$|` + reference}}}
-	case reflect.TypeFor[destination.Rate]():
+	case reflect.TypeFor[rate.PerSecond]():
 		return object{"type": "string", "pattern": `^[1-9][0-9]*/[smh]$|` + reference}
 	case reflect.TypeFor[time.Duration]():
 		return object{"type": "string", "pattern": `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ms|s|m|h))+$|` + reference}

@@ -1,4 +1,5 @@
-package destination
+// Package rate is how often something may start, as people write it.
+package rate
 
 import (
 	"errors"
@@ -7,9 +8,9 @@ import (
 	"strings"
 )
 
-// Rate is how often something may start, in a second; 0 is no limit. It is
+// PerSecond is how often something may start, in a second; 0 is no limit. It is
 // written like 50/s, 10/m or 1000/h.
-type Rate float64
+type PerSecond float64
 
 // rateUnits are the spans a rate can be written for, in seconds.
 var rateUnits = []struct {
@@ -20,7 +21,7 @@ var rateUnits = []struct {
 var errRate = errors.New("is not a rate; allowed: a whole number from 1, a slash and s, m or h, like 50/s")
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (r *Rate) UnmarshalText(text []byte) error {
+func (r *PerSecond) UnmarshalText(text []byte) error {
 	count, unit, _ := strings.Cut(string(text), "/")
 	n, err := strconv.Atoi(strings.TrimSpace(count))
 	if err != nil || n < 1 {
@@ -28,7 +29,7 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	}
 	for _, u := range rateUnits {
 		if strings.TrimSpace(unit) == u.name {
-			*r = Rate(float64(n) / u.seconds)
+			*r = PerSecond(float64(n) / u.seconds)
 			return nil
 		}
 	}
@@ -36,7 +37,7 @@ func (r *Rate) UnmarshalText(text []byte) error {
 }
 
 // String is for the shortest span in which a whole number may start.
-func (r Rate) String() string {
+func (r PerSecond) String() string {
 	if r <= 0 {
 		return ""
 	}
@@ -50,4 +51,4 @@ func (r Rate) String() string {
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+func (r PerSecond) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
