@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -40,6 +41,7 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 	if planted.Is(planted.BodyHashAsKey) {
 		d.ContentWindow = 365 * 24 * time.Hour
 	}
+	d.Origin = cmp.Or(d.Origin, identity.Webhook)
 	a := arrival{Delivery: d, queue: riverjob.QueueDispatch}
 	if d.Handlers {
 		a.queue = riverjob.HandlersQueue(d.Source)

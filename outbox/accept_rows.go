@@ -19,6 +19,9 @@ import (
 // maxReasonLen bounds what a provider may say about its retry.
 const maxReasonLen = 255
 
+// maxAlteredLen bounds what is said of the difference between a list and its webhook.
+const maxAlteredLen = 255
+
 // eventRow is an event as accept.sql reads it.
 type eventRow struct {
 	identity.EventRef
@@ -36,7 +39,10 @@ type eventRow struct {
 	ReplaySuspect bool
 	RetryNumber   int
 	RetryReason   string
-	Held          bool   // by a replay guard: no job
+	Held          bool // by a replay guard: no job
+	Origin        identity.Origin
+	Altered       string
+	JobPriority   int16
 	JobArgs       string // empty: no job
 	JobMetadata   string
 	JobTags       string
@@ -99,6 +105,9 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 		RetryNumber:   a.RetryNumber,
 		RetryReason:   safetext.Excerpt(a.RetryReason, maxReasonLen),
 		Held:          held,
+		Origin:        a.Origin,
+		Altered:       safetext.Excerpt(a.Altered, maxAlteredLen),
+		JobPriority:   riverjob.Priority(a.Origin),
 		JobArgs:       job.Args,
 		JobMetadata:   job.Metadata,
 		JobTags:       job.Tags,
@@ -148,7 +157,7 @@ func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) er
 			queues = append(queues, e.Queue)
 		}
 		if jobsApart() {
-			jobs = append(jobs, riverjob.DispatchJob{Event: e.EventRef, EventType: e.EventType, Queue: e.Queue, Traceparent: e.Traceparent})
+			jobs = append(jobs, riverjob.DispatchJob{Event: e.EventRef, EventType: e.EventType, Queue: e.Queue, Traceparent: e.Traceparent, Origin: e.Origin})
 		}
 	}
 	if jobsApart() {

@@ -72,7 +72,7 @@ func causeOf(e *inbox.Event) *ledger.Cause {
 	if e == nil {
 		return nil
 	}
-	c := ledger.Cause{EventRef: e.EventRef, Type: e.Type, AcceptSeq: e.AcceptSeq, Generation: e.Generation, OccurredAt: e.OccurredAt}
+	c := ledger.Cause{EventRef: e.EventRef, Type: e.Type, AcceptSeq: e.AcceptSeq, Generation: e.Generation, OccurredAt: e.OccurredAt, Origin: e.Origin}
 	if column.KnownTime(c.OccurredAt) == nil {
 		c.OccurredAt = e.ReceivedAt
 	}

@@ -39,6 +39,12 @@ type Delivery struct {
 	RetryNumber int
 	RetryReason string
 
+	// Origin is how the delivery came. Defaults to identity.Webhook.
+	Origin identity.Origin
+	// Altered is in what it is known to differ from what the webhook would have brought;
+	// empty for a webhook.
+	Altered string
+
 	// Traceparent is the W3C trace context of the receiving span, or empty. It
 	// travels in the job's metadata, so that the work can link back to it.
 	Traceparent string

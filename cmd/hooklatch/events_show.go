@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -90,6 +91,9 @@ func (c *cli) printEvent(e *inbox.Event) {
 	}
 	if e.RetryNumber > 0 {
 		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d of the provider, %s", e.RetryNumber, e.RetryReason), ", "))
+	}
+	if e.Origin == identity.Backfill {
+		field("origin", strings.TrimSuffix("fetched from the list of the provider, "+e.Altered, ", "))
 	}
 	if e.ReplaySuspect {
 		field("suspect", "its proof came before under another id: it may be a captured delivery, sent again")

@@ -19,6 +19,7 @@ type announceWorker struct {
 	Sources        []string
 	HandlerSources []string
 	Dispatches     bool
+	Accepts        bool
 	UnusedSeconds  float64 // after which a configuration begins anew
 }
 

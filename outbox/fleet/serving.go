@@ -49,6 +49,8 @@ type Presence struct {
 	Sources, HandlerSources []string
 	// GatewayOnly is set for a process that dispatches nothing.
 	GatewayOnly bool
+	// Accepts is set for a process in which a gateway runs.
+	Accepts bool
 }
 
 // Configuration is what a process has announced to decide by.
@@ -75,6 +77,7 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error)
 			ID: p.ID, RunningSeconds: p.Running.Seconds(), ConfigHash: p.ConfigHash, Destinations: names, Queues: queues,
 			Configuration: p.Hash, Routes: p.Routes, Sources: append([]string{}, p.Sources...), HandlerSources: append([]string{}, p.HandlerSources...),
 			Dispatches:    !p.GatewayOnly,
+			Accepts:       p.Accepts || p.GatewayOnly,
 			UnusedSeconds: unusedAfter.Seconds(),
 		}).QueryRow(ctx, db).Scan(&announced.Number)
 	})

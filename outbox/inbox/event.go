@@ -48,6 +48,11 @@ type Event struct {
 	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try
 	RetryReason   string `json:"retry_reason,omitzero"`
 
+	Origin identity.Origin `json:"origin"` // how it came
+	// Altered is in what the list of the provider differs from what the webhook would have
+	// said, such as redacted. Empty: in nothing that is known.
+	Altered string `json:"altered,omitzero"`
+
 	// ErasedAt and RedactedAt are when its content was taken away, by an order or by the
 	// settings of its source; Error says who ordered it. Zero: its content is as it came.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`

@@ -139,7 +139,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 		&e.AcceptSeq, &e.AcceptanceID, &e.DeliveryID, &e.Item, &e.Traceparent,
 		&e.Outcome, &e.Generation, &e.EffectGeneration, &processedAt, &e.ConfigHash, &e.Error,
 		&e.Duplicates, &lastDuplicateAt, &e.BodyDiffers, &e.DuplicateTimes,
-		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason, &erasedAt, &redactedAt,
+		&e.ReplaySuspect, &e.RetryNumber, &e.RetryReason, &erasedAt, &redactedAt, &e.Origin, &e.Altered,
 		&headers, &contentType, &e.Body,
 		&onlyRoute, &newKeys, &before,
 	}, added...)...); err != nil {

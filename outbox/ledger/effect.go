@@ -109,6 +109,8 @@ type NewEffect struct {
 	// failed on its event; empty for one that can. It is created parked, blocks
 	// nothing, and becomes what it should be when its event is replayed.
 	Parked string
+	// Whole: it is parked although its request is there, and a person's retry sends it.
+	Whole bool
 }
 
 // OnPark is what a parked effect means to those after it in its order.
@@ -122,7 +124,7 @@ const (
 
 func (e NewEffect) rendering() string {
 	switch {
-	case e.Parked != "":
+	case e.Parked != "" && !e.Whole:
 		return renderingFailed
 	case e.Request.Late:
 		return renderingLate

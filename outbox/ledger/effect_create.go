@@ -22,6 +22,7 @@ type Cause struct {
 	AcceptSeq  int64
 	Generation int       // of its dispatch: above 1 it is replayed
 	OccurredAt time.Time // when it happened, or else was received
+	Origin     identity.Origin
 }
 
 // Plan is what one event leads to.
@@ -149,6 +150,7 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 			continue
 		}
 		job := e.job()
+		job.Origin = rows.origins[e.EffectID]
 		if b, began := rows.begun[e.EffectID]; began {
 			job.JobID, job.NotBefore = b.jobID, b.leaseUntil
 		}

@@ -88,6 +88,8 @@ type effectRows struct {
 	known knownLinks // those of createEffects that may be there already
 	index map[identity.EffectID]int
 	begun map[identity.EffectID]begun // those that began with their first attempt
+	// origins are those of the events, for the place of a job in its queue.
+	origins map[identity.EffectID]identity.Origin
 }
 
 // add appends e, unless the batch has its key already, and links its cause to it.
@@ -140,7 +142,10 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 		row.EventRef, row.EventType, row.AcceptSeq = cause.EventRef, cause.Type, &cause.AcceptSeq
 	}
 	if r.index == nil {
-		r.index = make(map[identity.EffectID]int)
+		r.index, r.origins = make(map[identity.EffectID]int), make(map[identity.EffectID]identity.Origin)
+	}
+	if cause != nil {
+		r.origins[e.EffectID] = cause.Origin
 	}
 	r.index[e.EffectID] = len(r.Effects)
 	r.Effects = append(r.Effects, row)

@@ -7,16 +7,16 @@ WITH arriving AS MATERIALIZED (
     FROM :events AS a (
         source text, event_id text, acceptance_id uuid, provider text, event_type text, api_version text, occurred_at timestamptz,
         delivery_id uuid, item text, payload_hash bytea, traceparent text, queue text, replay_suspect boolean, retry_number integer, retry_reason text, held boolean,
-        job_args text, job_metadata text, job_tags text
+        origin text, altered text, job_priority smallint, job_args text, job_metadata text, job_tags text
     )
 ), accepted AS (
     INSERT INTO hooklatch.processed_events (
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
-        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, outcome
+        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, origin, altered, outcome
     )
     SELECT
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
-        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason,
+        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, origin, altered,
         CASE WHEN held THEN 'held' ELSE 'received' END
     FROM arriving
     ORDER BY source COLLATE "C", event_id COLLATE "C"
@@ -30,8 +30,8 @@ WITH arriving AS MATERIALIZED (
 ), enqueued AS (
     -- As River's client inserts jobs, except that times are the database's and nobody is
     -- notified.
-    INSERT INTO hooklatch.river_job (kind, queue, args, metadata, max_attempts, tags)
-    SELECT :kind, a.queue, a.job_args::jsonb, a.job_metadata::jsonb, :max_attempts, string_to_array(a.job_tags, ',')::varchar(255)[]
+    INSERT INTO hooklatch.river_job (kind, queue, priority, args, metadata, max_attempts, tags)
+    SELECT :kind, a.queue, a.job_priority, a.job_args::jsonb, a.job_metadata::jsonb, :max_attempts, string_to_array(a.job_tags, ',')::varchar(255)[]
     FROM accepted
     JOIN arriving AS a USING (accept_seq)
     WHERE a.job_args <> ''

@@ -4,11 +4,11 @@
 WITH accepted AS (
     INSERT INTO hooklatch.processed_events (
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
-        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, outcome
+        delivery_id, item, payload_hash, traceparent, queue, replay_suspect, retry_number, retry_reason, origin, altered, outcome
     )
     VALUES (
         nextval('hooklatch.accept_seq'), :source, :event_id, :acceptance_id, :provider, :event_type, :api_version, :occurred_at,
-        :delivery_id, :item, :payload_hash, :traceparent, :queue, :replay_suspect, :retry_number, :retry_reason,
+        :delivery_id, :item, :payload_hash, :traceparent, :queue, :replay_suspect, :retry_number, :retry_reason, :origin, :altered,
         CASE WHEN :held::boolean THEN 'held' ELSE 'received' END
     )
     ON CONFLICT (source, event_id) DO NOTHING
@@ -18,9 +18,9 @@ WITH accepted AS (
     SELECT delivery_id, source, :headers::jsonb, :content_type::text, :body::bytea
     FROM accepted
 ), enqueued AS (
-    INSERT INTO hooklatch.river_job (kind, queue, args, metadata, max_attempts, tags)
+    INSERT INTO hooklatch.river_job (kind, queue, priority, args, metadata, max_attempts, tags)
     SELECT
-        :kind, queue, NULLIF(:job_args::text, '')::jsonb, NULLIF(:job_metadata::text, '')::jsonb, -- cast before WHERE is asked
+        :kind, queue, :job_priority::smallint, NULLIF(:job_args::text, '')::jsonb, NULLIF(:job_metadata::text, '')::jsonb, -- cast before WHERE is asked
         :max_attempts, string_to_array(:job_tags::text, ',')::varchar(255)[]
     FROM accepted
     WHERE :job_args::text <> ''

@@ -37,6 +37,7 @@ type DispatchJob struct {
 	Queue       string
 	Traceparent string
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
+	Origin      identity.Origin
 }
 
 // jobRow is a job as insert_jobs.sql reads it.
@@ -44,6 +45,7 @@ type jobRow struct {
 	ID          int64 // 0: a new one
 	Kind        string
 	Queue       string
+	Priority    int16
 	Args        []byte // JSON
 	Metadata    []byte // JSON
 	MaxAttempts int16
@@ -58,6 +60,15 @@ func known(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// Priority is River's: 1 goes first, 4 last. What was fetched is late already and leaves
+// the places to what comes live.
+func Priority(origin identity.Origin) int16 {
+	if origin == identity.Backfill {
+		return 4
+	}
+	return 1
 }
 
 // DispatchText is what a dispatch job says of its event, for a statement that inserts
@@ -86,6 +97,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	return jobRow{
 		Kind:        KindDispatch,
 		Queue:       j.Queue,
+		Priority:    Priority(j.Origin),
 		Args:        []byte(text.Args),
 		Metadata:    []byte(text.Metadata),
 		MaxAttempts: MaxDispatchAttempts,
@@ -99,7 +111,7 @@ const maxRunAttempts = 1_000
 
 func (in *Inserter) run(id int64) jobRow {
 	return jobRow{
-		Kind: KindRun, Queue: QueueUpkeep, MaxAttempts: maxRunAttempts, Tags: tags("run-" + strconv.FormatInt(id, 10)),
+		Kind: KindRun, Queue: QueueUpkeep, Priority: Priority(""), MaxAttempts: maxRunAttempts, Tags: tags("run-" + strconv.FormatInt(id, 10)),
 		Args: encode(RunArgs{Run: id}), Metadata: encode(metadata{RunURL: in.runURL(id)}),
 	}
 }
@@ -111,6 +123,7 @@ type EffectJob struct {
 	Queue       string
 	Event       identity.EventRef // zero for an enqueued effect
 	EventType   string
+	Origin      identity.Origin // of the event
 	Traceparent string
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
 	// An effect that began with its first attempt has its job in reserve, for when that
@@ -124,6 +137,7 @@ func (in *Inserter) effect(j EffectJob) jobRow {
 		ID:          j.JobID,
 		Kind:        KindEffect,
 		Queue:       j.Queue,
+		Priority:    Priority(j.Origin),
 		Args:        encode(EffectArgs{Destination: j.Destination, Scope: j.ID.Scope, Key: j.ID.Key, Generation: j.ID.Generation}),
 		Metadata:    []byte("{}"),
 		MaxAttempts: maxEffectAttempts,

@@ -14,10 +14,10 @@ WITH announced AS (
         began_by = CASE WHEN {{unused}} THEN EXCLUDED.began_by ELSE known.began_by END
     RETURNING known.number, known.began_at
 )
-INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources, handler_sources, dispatches)
+INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources, handler_sources, dispatches, accepts)
 SELECT
     :id, now() - make_interval(secs => :running_seconds::float8), :config_hash, :destinations::text[], :queues::text[],
-    announced.number, announced.began_at, :routes, :sources::text[], :handler_sources::text[], :dispatches
+    announced.number, announced.began_at, :routes, :sources::text[], :handler_sources::text[], :dispatches, :accepts
 FROM announced
 ON CONFLICT (id) DO UPDATE
 SET
@@ -30,5 +30,6 @@ SET
     routes = EXCLUDED.routes,
     sources = EXCLUDED.sources,
     handler_sources = EXCLUDED.handler_sources,
-    dispatches = EXCLUDED.dispatches
+    dispatches = EXCLUDED.dispatches,
+    accepts = EXCLUDED.accepts
 RETURNING configuration

@@ -1,4 +1,4 @@
--- What people ordered, and the runs that have ended.
+-- What people ordered, the runs that have ended, and what passes over lists found.
 WITH runs AS (
     DELETE FROM hooklatch.replay_runs
     WHERE id = ANY (ARRAY(
@@ -9,6 +9,24 @@ WITH runs AS (
         ORDER BY id
         LIMIT :look
     ))
+), passes AS (
+    DELETE FROM hooklatch.backfill_runs
+    WHERE run_id = ANY (ARRAY(
+        SELECT run_id
+        FROM hooklatch.backfill_runs
+        WHERE started_at < :before
+        ORDER BY started_at
+        LIMIT :look
+    ))
+), redeliveries AS (
+    DELETE FROM hooklatch.redeliveries AS r
+    WHERE (r.source, r.event_id) IN (
+        SELECT source, event_id
+        FROM hooklatch.redeliveries
+        WHERE ended_at < :before
+        ORDER BY ended_at
+        LIMIT :look
+    )
 )
 DELETE FROM hooklatch.operator_log
 WHERE id = ANY (ARRAY(
