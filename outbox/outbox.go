@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -105,6 +106,7 @@ type Outbox struct {
 	keeper   *retention.Keeper
 	erasure  *erasure.Eraser
 	repairer *repair.Repairer
+	coverage *coverage.Coverage
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
 	readPool *pgxpool.Pool // for people
@@ -178,6 +180,9 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.coverage, err = coverage.New(coverage.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema}); err != nil {
+		return nil, err
+	}
 	o.repairer, err = repair.New(repair.Options{
 		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Fleet: o.fleet, Lacking: o.lackingJobs, Enqueue: o.enqueueLacking,
 	})
@@ -230,6 +235,9 @@ func (o *Outbox) Runs(condition runs.Condition) (*runs.Runs, error) {
 
 // Repair is for a database that is not what its workers left, in the same schema.
 func (o *Outbox) Repair() *repair.Repairer { return o.repairer }
+
+// Coverage is the account of the lists of providers, in the same schema.
+func (o *Outbox) Coverage() *coverage.Coverage { return o.coverage }
 
 // Stop refuses what is new and waits until everything that was submitted is
 // committed, or ctx is done. It may be called again.

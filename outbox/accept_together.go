@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+)
+
+// togetherTimeout bounds AcceptTogether: nobody waits for its answer.
+const togetherTimeout = 30 * time.Second
+
+// AcceptTogether is T1 of deliveries that one caller has, with what it writes about them,
+// in one transaction on the connections for work: those of Accept do not wait for it. A
+// delivery that cannot be stored is left out and has no acceptance; refused says why, by
+// its index. write runs in the transaction, once more whenever that is tried again, with
+// what has become of the deliveries; what it returns rolls all of it back. Errors:
+// ErrUnavailable, and what write returns.
+func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, write func(ctx context.Context, tx pgx.Tx, came []Acceptance) error) (came []Acceptance, refused map[int]error, err error) {
+	var batch []arrival
+	var at []int // index of the delivery
+	refused = map[int]error{}
+	defer func() {
+		for _, d := range deliveries {
+			d.release()
+		}
+	}()
+	for i, d := range deliveries {
+		a, err := o.newArrival(d)
+		if err != nil {
+			refused[i] = err
+			continue
+		}
+		batch, at = append(batch, a), append(at, i)
+	}
+	err = o.db.Do(ctx, "accept_together", commit.Limits{Timeout: togetherTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		came = make([]Acceptance, len(deliveries))
+		if len(batch) > 0 {
+			acceptances, err := o.acceptBatch(ctx, tx, batch)
+			if err != nil {
+				return err
+			}
+			for i, a := range acceptances {
+				came[at[i]] = a
+			}
+		}
+		return write(ctx, tx, came)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("accept together: %w", err)
+	}
+	return came, refused, nil
+}
+
+// Known returns which events of a source are stored.
+func (o *Outbox) Known(ctx context.Context, source identity.Source, ids []identity.EventID) (map[identity.EventID]bool, error) {
+	refs := make([]identity.EventRef, len(ids))
+	for i, id := range ids {
+		refs[i] = identity.EventRef{Source: source, EventID: id}
+	}
+	known := make(map[identity.EventID]bool, len(ids))
+	err := o.db.Statement("known_events", func(db pipeline.ByIndex) error {
+		if len(refs) == 0 {
+			return nil
+		}
+		rows, err := o.sql.KnownEvents.With(knownEvents{Events: refs}).Query(ctx, db)
+		if err != nil {
+			return err
+		}
+		var ref identity.EventRef
+		_, err = pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, nil, nil, nil}, func() error {
+			known[ref.EventID] = true
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look up known events: %w", err)
+	}
+	return known, nil
+}

@@ -1,0 +1,262 @@
+// Package coverage is responsible for what is known of the lists of providers: up to
+// when nothing is missing, what passes over a list found, and which deliveries a provider
+// was asked to send once more. Package gateway/backfill makes the passes; status, check
+// and the console show what they left here.
+package coverage
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/statement"
+)
+
+// ErrOvertaken says that another pass over the same list has begun: what this one was
+// about to write is refused.
+var ErrOvertaken = errors.New("another pass over this list has begun")
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	AskRedeliveries     statement.Of[askRedeliveries]
+	BeginPass           statement.Of[beginPass]
+	BeginRun            statement.Of[beginRun]
+	EndPass             statement.Of[endPass]
+	EndRedeliveries     statement.Of[endRedeliveries]
+	GatewayRuns         statement.Of[gatewayRuns]
+	Hurry               statement.Of[hurry]
+	LookPass            statement.Of[lookPass]
+	MovePass            statement.Of[movePass]
+	NoteEndpoint        statement.Of[noteEndpoint]
+	NoteRun             statement.Of[noteRun]
+	Runs                statement.Of[listRuns]
+	States              statement.Bound
+	WaitingRedeliveries statement.Of[waitingRedeliveries]
+}
+
+// Stream is one list: that of a source, or of one account of several that the credential
+// of the source sees.
+type Stream struct {
+	Source identity.Source `json:"source"`
+	Name   string          `json:"account,omitzero"` // empty: there is only one
+}
+
+// Options configure a Coverage.
+type Options struct {
+	// DB is where what passes do is committed. Required.
+	DB *commit.DB
+	// ReadPool is what people read with, on the same database. Required.
+	ReadPool *pgxpool.Pool
+	// Schema holds the tables. Defaults to schema.Default.
+	Schema schema.Name
+}
+
+// Coverage is the account of lists. It is safe for concurrent use.
+type Coverage struct {
+	opts Options
+	sql  statements
+}
+
+// New returns a Coverage of a migrated database. It starts nothing.
+func New(opts Options) (*Coverage, error) {
+	if opts.DB == nil || opts.ReadPool == nil {
+		return nil, errors.New("coverage options: DB and ReadPool are required")
+	}
+	c := &Coverage{opts: opts}
+	if err := statement.Load(&c.sql, queries, "query", opts.Schema.OrDefault().SQL); err != nil {
+		return nil, fmt.Errorf("coverage: %w", err)
+	}
+	return c, nil
+}
+
+// Pass is what a pass begins with. Its times are those of the database.
+type Pass struct {
+	Stream
+
+	Now          time.Time
+	CreatedAt    time.Time // when backfill of the list was set up
+	CoveredUntil time.Time
+	DeepUntil    time.Time
+	PassUntil    time.Time // of an interrupted pass, which goes on at PageToken; zero: there is none
+	PageToken    string
+	Mark         string // cursor of a feed, or the largest number of a list without times
+	fence        int64
+}
+
+type beginPass struct {
+	Source    identity.Source
+	Name      string
+	Ordered   bool
+	LeaseSecs float64
+	ListsSecs float64
+}
+
+// Begin begins a pass over a list: from now on an older one is refused. It returns nil
+// where the list is not due; an ordered pass always is, unless the provider asked for
+// a pause. lease is how long no other pass begins by itself, and lists for how long the
+// provider lists an event; 0: it does not say.
+func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
+	var p *Pass
+	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		begun := Pass{Stream: s}
+		var passUntil *time.Time
+		err := c.sql.BeginPass.With(beginPass{Source: s.Source, Name: s.Name, Ordered: ordered, LeaseSecs: lease.Seconds(), ListsSecs: lists.Seconds()}).QueryRow(ctx, tx).Scan(
+			&begun.Now, &begun.CreatedAt, &begun.CoveredUntil, &begun.DeepUntil, &passUntil, &begun.PageToken, &begun.Mark, &begun.fence,
+		)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		begun.PassUntil = column.OrZero(passUntil)
+		p = &begun
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("begin pass over %s: %w", s.Source, err)
+	}
+	return p, nil
+}
+
+type lookPass struct {
+	Source identity.Source
+	Name   string
+}
+
+// Look is Begin for a pass that writes nothing.
+func (c *Coverage) Look(ctx context.Context, s Stream) (*Pass, error) {
+	p := Pass{Stream: s}
+	var passUntil *time.Time
+	err := c.sql.LookPass.With(lookPass(s)).QueryRow(ctx, c.opts.ReadPool).Scan(
+		&p.Now, &p.CreatedAt, &p.CoveredUntil, &p.DeepUntil, &passUntil, &p.PageToken, &p.Mark,
+	)
+	if err != nil {
+		return nil, fmt.Errorf("look at the coverage of %s: %w", s.Source, err)
+	}
+	return &p, nil
+}
+
+// Move is how far a pass has come.
+type Move struct {
+	CoveredUntil time.Time // zero: as far as before
+	DeepUntil    time.Time // zero: as far as before
+	PassUntil    time.Time // zero: the pass is whole
+	PageToken    string
+	Mark         string
+}
+
+type movePass struct {
+	Source       identity.Source
+	Name         string
+	Fence        int64
+	CoveredUntil *time.Time
+	DeepUntil    *time.Time
+	PassUntil    *time.Time
+	PageToken    string
+	Mark         string
+}
+
+// MoveTx notes how far the pass has come, in the transaction that stores what it found up
+// to there. What waits for its redelivery holds CoveredUntil back. Errors: ErrOvertaken.
+func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error {
+	tag, err := c.sql.MovePass.With(movePass{
+		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),
+		PassUntil: column.KnownTime(m.PassUntil), PageToken: m.PageToken, Mark: m.Mark,
+	}).Exec(ctx, tx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("move pass: %w", err)
+	case tag.RowsAffected() == 0:
+		return ErrOvertaken
+	}
+	return nil
+}
+
+// End is how a pass ended.
+type End struct {
+	Error      string        // empty: well
+	Next       time.Duration // until the next pass
+	RetryAfter time.Duration // the provider asked for this pause
+}
+
+type endPass struct {
+	Source         identity.Source
+	Name           string
+	Fence          int64
+	Error          string
+	NextSecs       float64
+	RetryAfterSecs float64
+}
+
+// End notes how the pass ended, and when the next begins.
+func (c *Coverage) End(ctx context.Context, p *Pass, e End) error {
+	return c.write(ctx, "end_pass", c.sql.EndPass.With(endPass{
+		Source: p.Source, Name: p.Name, Fence: p.fence, Error: e.Error, NextSecs: e.Next.Seconds(), RetryAfterSecs: e.RetryAfter.Seconds(),
+	}))
+}
+
+// EndpointState is whether the provider sends to us.
+type EndpointState string
+
+// The values of EndpointState.
+const (
+	EndpointUnknown EndpointState = ""
+	EndpointOn      EndpointState = "on"
+	EndpointOff     EndpointState = "off"
+	EndpointForeign EndpointState = "foreign" // it leads to another URL than ours
+)
+
+type noteEndpoint struct {
+	Source identity.Source
+	Name   string
+	State  EndpointState
+	Why    string
+}
+
+// NoteEndpoint notes the state of the endpoint; since when it is so stays while it does.
+func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointState, why string) error {
+	return c.write(ctx, "note_endpoint", c.sql.NoteEndpoint.With(noteEndpoint{Source: s.Source, Name: s.Name, State: state, Why: why}))
+}
+
+type hurry struct{ Sources []identity.Source }
+
+// Hurry makes the lists of the sources due now: a gateway that starts may have missed
+// something.
+func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
+	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
+}
+
+type gatewayRuns struct{ GoneAfterSecs float64 }
+
+// GatewayRuns reports whether a process is there that accepts deliveries.
+func (c *Coverage) GatewayRuns(ctx context.Context, goneAfter time.Duration) (runs bool, err error) {
+	err = c.opts.DB.Statement("gateway_runs", func(db pipeline.ByIndex) error {
+		return c.sql.GatewayRuns.With(gatewayRuns{GoneAfterSecs: goneAfter.Seconds()}).QueryRow(ctx, db).Scan(&runs)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a gateway: %w", err)
+	}
+	return runs, nil
+}
+
+func (c *Coverage) write(ctx context.Context, name commit.Name, s statement.Bound) error {
+	err := c.opts.DB.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := s.Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+-- Begins a pass over a list, and raises its fence: what an older pass writes is refused
+-- from now on. No row: the list is not due, another pass has it, or the provider asked not
+-- to be called yet. A list that is seen for the first time begins now.
+INSERT INTO hooklatch.coverage AS c (source, stream, fence, lists_secs, next_at)
+VALUES (:source, :name, 1, :lists_secs, now() + make_interval(secs => :lease_secs::float8))
+ON CONFLICT (source, stream) DO UPDATE
+SET
+    fence = c.fence + 1,
+    lists_secs = EXCLUDED.lists_secs,
+    next_at = GREATEST(c.next_at, now() + make_interval(secs => :lease_secs::float8))
+WHERE (:ordered OR c.next_at <= now())
+    AND c.retry_after <= now()
+RETURNING now(), created_at, covered_until, deep_until, pass_until, page_token, mark, fence

@@ -1,0 +1,7 @@
+-- Whether a process is there that accepts deliveries.
+SELECT EXISTS (
+    SELECT
+    FROM hooklatch.workers
+    WHERE (accepts OR NOT dispatches)
+        AND seen_at > now() - make_interval(secs => :gone_after_secs::float8)
+)

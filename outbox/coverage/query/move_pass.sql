@@ -1,0 +1,20 @@
+-- Moves the watermarks of a pass, in the transaction of what it stored. What waits for its
+-- redelivery holds the list back: it is not known to be complete beyond.
+UPDATE hooklatch.coverage AS c
+SET
+    -- LEAST would take what waits where nothing else is given.
+    covered_until = CASE WHEN :covered_until::timestamptz IS NULL THEN c.covered_until ELSE GREATEST(c.covered_until, LEAST(:covered_until::timestamptz, (
+        SELECT r.happened_at
+        FROM hooklatch.redeliveries AS r
+        WHERE r.source = :source
+            AND r.ended_at IS NULL
+        ORDER BY r.happened_at
+        LIMIT 1
+    ))) END,
+    deep_until = GREATEST(c.deep_until, :deep_until::timestamptz),
+    pass_until = :pass_until::timestamptz,
+    page_token = :page_token,
+    mark = :mark
+WHERE c.source = :source
+    AND c.stream = :name
+    AND c.fence = :fence

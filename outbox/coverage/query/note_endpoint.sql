@@ -1,0 +1,8 @@
+-- Notes the state of our endpoint at the provider, and since when we know it.
+UPDATE hooklatch.coverage AS c
+SET
+    endpoint = :state,
+    endpoint_why = :why,
+    endpoint_at = CASE WHEN c.endpoint = :state AND c.endpoint_at IS NOT NULL THEN c.endpoint_at ELSE now() END
+WHERE c.source = :source
+    AND c.stream = :name

@@ -1,0 +1,112 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// Redelivery is a delivery that the provider is asked to send once more.
+type Redelivery struct {
+	EventID    identity.EventID
+	Ref        string // its name at the provider
+	HappenedAt time.Time
+	AskedAt    time.Time // zero: it was written down and not asked for yet
+	Tries      int
+}
+
+// The outcomes of a redelivery.
+const (
+	RedeliveryArrived = "arrived"
+	RedeliveryFetched = "fetched" // from the list after all
+	RedeliveryLost    = "lost"
+)
+
+type redeliveryRow struct {
+	EventID    identity.EventID
+	Ref        string
+	HappenedAt time.Time
+	Counts     bool
+}
+
+type askRedeliveries struct {
+	Source identity.Source
+	Name   string
+	Asked  []redeliveryRow
+}
+
+// Ask writes down redeliveries before the provider is asked for them: a request that the
+// process does not live to see counts as a try. Without counts they only wait.
+func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) error {
+	rows := make([]redeliveryRow, len(asked))
+	for i, r := range asked {
+		rows[i] = redeliveryRow{EventID: r.EventID, Ref: r.Ref, HappenedAt: r.HappenedAt, Counts: counts}
+	}
+	return c.write(ctx, "ask_redeliveries", c.sql.AskRedeliveries.With(askRedeliveries{Source: s.Source, Name: s.Name, Asked: rows}))
+}
+
+type endRedeliveries struct {
+	Source   identity.Source
+	EventIDs []identity.EventID
+	Outcome  string
+}
+
+// EndTx writes down what became of redeliveries, and returns of how many that was new.
+func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source, ids []identity.EventID, outcome string) (int64, error) {
+	tag, err := c.sql.EndRedeliveries.With(endRedeliveries{Source: source, EventIDs: ids, Outcome: outcome}).Exec(ctx, tx)
+	if err != nil {
+		return 0, fmt.Errorf("end redeliveries: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// EndRedeliveries is EndTx in a transaction of its own, with what the run has met.
+func (c *Coverage) EndRedeliveries(ctx context.Context, r *Run, ids []identity.EventID, outcome string, count *int64) error {
+	before := *count
+	return c.opts.DB.Do(ctx, "end_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		*count = before
+		ended, err := c.EndTx(ctx, tx, r.Source, ids, outcome)
+		if err != nil {
+			return err
+		}
+		if *count += ended; repeated {
+			*count = before + int64(len(ids)) // an earlier try may have ended them
+		}
+		return c.NoteRunTx(ctx, tx, r, false)
+	})
+}
+
+type waitingRedeliveries struct {
+	Source identity.Source
+	Name   string
+	Most   int
+}
+
+// Waiting are the redeliveries that have neither arrived nor been given up, the oldest
+// first.
+func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
+	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		rows, err := c.sql.WaitingRedeliveries.With(waitingRedeliveries{Source: s.Source, Name: s.Name, Most: most}).Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		waiting, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Redelivery, error) {
+			var r Redelivery
+			var askedAt *time.Time
+			err := row.Scan(&r.EventID, &r.Ref, &r.HappenedAt, &askedAt, &r.Tries)
+			r.AskedAt = column.OrZero(askedAt)
+			return r, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read redeliveries: %w", err)
+	}
+	return waiting, nil
+}

@@ -1,0 +1,184 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/column"
+)
+
+// Mode is what a pass does with what is missing.
+type Mode string
+
+// The values of Mode.
+const (
+	ModeAuto    Mode = "auto"    // fetches it, or asks for it
+	ModeReport  Mode = "report"  // only tells
+	ModeOrdered Mode = "ordered" // as ModeAuto, by order of a person
+)
+
+// Counts are what a pass met.
+type Counts struct {
+	Requests  int64 `json:"requests"`
+	Listed    int64 `json:"listed"`    // events, in the time that was asked for
+	Known     int64 `json:"known"`     // stored before
+	Missing   int64 `json:"missing"`   // not stored when the pass looked
+	Recovered int64 `json:"recovered"` // stored by the pass, or brought by a redelivery
+	Asked     int64 `json:"asked"`     // redeliveries
+	Lost      int64 `json:"lost"`      // given up after all tries
+	Filtered  int64 `json:"filtered"`  // of a type that our endpoint does not get, or a test
+	Invalid   int64 `json:"invalid"`   // no event can be made of it
+	Altered   int64 `json:"altered"`   // differs from what the webhook would have said
+}
+
+// Found says that something was missing.
+func (c Counts) Found() bool { return c.Missing+c.Recovered+c.Lost+c.Invalid > 0 }
+
+// Run is what one pass found.
+type Run struct {
+	Stream
+	Counts
+
+	ID          int64     `json:"run_id"`
+	Mode        Mode      `json:"mode"`
+	Since       time.Time `json:"since"`
+	Until       time.Time `json:"until"`
+	RequestedBy string    `json:"requested_by,omitzero"`
+	StartedAt   time.Time `json:"started_at"`
+	EndedAt     time.Time `json:"ended_at,omitzero"` // zero: it runs, or its process was lost
+	Oldest      time.Time `json:"oldest,omitzero"`   // of what was missing
+	Newest      time.Time `json:"newest,omitzero"`
+	Error       string    `json:"error,omitzero"`
+}
+
+type beginRun struct {
+	Source      identity.Source
+	Name        string
+	Since       time.Time
+	Until       time.Time
+	Mode        Mode
+	RequestedBy string
+}
+
+// BeginRun writes down that a pass runs, and gives it its number.
+func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
+	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		return c.sql.BeginRun.With(beginRun{
+			Source: r.Source, Name: r.Name, Since: r.Since, Until: r.Until, Mode: r.Mode, RequestedBy: r.RequestedBy,
+		}).QueryRow(ctx, tx).Scan(&r.ID, &r.StartedAt)
+	})
+	if err != nil {
+		return fmt.Errorf("begin run: %w", err)
+	}
+	return nil
+}
+
+type noteRun struct {
+	Counts
+
+	RunID  int64
+	Oldest *time.Time
+	Newest *time.Time
+	Ended  bool
+	Error  string
+}
+
+// NoteRunTx writes down what the pass has met so far, in the transaction that stores it.
+func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool) error {
+	_, err := c.sql.NoteRun.With(noteRun{
+		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), Ended: ended, Error: r.Error,
+	}).Exec(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("note run: %w", err)
+	}
+	return nil
+}
+
+// EndRun writes down that a pass has ended.
+func (c *Coverage) EndRun(ctx context.Context, r *Run) error {
+	err := c.opts.DB.Do(ctx, "end_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		return c.NoteRunTx(ctx, tx, r, true)
+	})
+	if err != nil {
+		return fmt.Errorf("end run: %w", err)
+	}
+	return nil
+}
+
+type listRuns struct {
+	Source identity.Source
+	Found  bool
+	Most   int
+}
+
+// Runs are the last passes over the lists of a source, the newest first; with found only
+// those that met something missing.
+func (c *Coverage) Runs(ctx context.Context, source identity.Source, found bool, most int) ([]Run, error) {
+	rows, err := c.sql.Runs.With(listRuns{Source: source, Found: found, Most: most}).Query(ctx, c.opts.ReadPool)
+	if err != nil {
+		return nil, fmt.Errorf("list passes: %w", err)
+	}
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Run, error) {
+		r := Run{}
+		var ended, oldest, newest *time.Time
+		err := row.Scan(
+			&r.ID, &r.Source, &r.Name, &r.Since, &r.Until, &r.Mode, &r.RequestedBy, &r.StartedAt, &ended, &r.Requests, &r.Listed, &r.Known,
+			&r.Missing, &r.Recovered, &r.Asked, &r.Lost, &r.Filtered, &r.Invalid, &r.Altered, &oldest, &newest, &r.Error,
+		)
+		r.EndedAt, r.Oldest, r.Newest = column.OrZero(ended), column.OrZero(oldest), column.OrZero(newest)
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list passes: %w", err)
+	}
+	return runs, nil
+}
+
+// State is what is known of one list.
+type State struct {
+	Stream
+
+	Now          time.Time     `json:"-"`
+	CreatedAt    time.Time     `json:"created_at"`
+	CoveredUntil time.Time     `json:"covered_until"`
+	LastOKAt     time.Time     `json:"last_ok_at,omitzero"` // zero: never
+	NextAt       time.Time     `json:"next_at"`
+	Failures     int           `json:"failures"` // in a row
+	Error        string        `json:"error,omitzero"`
+	Endpoint     EndpointState `json:"endpoint,omitzero"`
+	EndpointWhy  string        `json:"endpoint_why,omitzero"`
+	EndpointAt   time.Time     `json:"endpoint_since,omitzero"`
+	Waiting      int64         `json:"redeliveries_waiting"`
+	// Recovered, Lost and Missing are those of the last hour.
+	Recovered int64     `json:"recovered_last_hour"`
+	Lost      int64     `json:"lost_last_hour"`
+	Missing   int64     `json:"missing_last_hour"`
+	Oldest    time.Time `json:"oldest_missing,omitzero"`
+}
+
+// States are those of all lists, by source.
+func (c *Coverage) States(ctx context.Context) ([]State, error) {
+	rows, err := c.sql.States.Query(ctx, c.opts.ReadPool)
+	if err != nil {
+		return nil, fmt.Errorf("read coverage: %w", err)
+	}
+	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (State, error) {
+		s := State{}
+		var lastOK, endpointAt, oldest *time.Time
+		err := row.Scan(
+			&s.Source, &s.Name, &s.Now, &s.CreatedAt, &s.CoveredUntil, &lastOK, &s.NextAt, &s.Failures, &s.Error, &s.Endpoint, &s.EndpointWhy, &endpointAt,
+			&s.Waiting, &s.Recovered, &s.Lost, &s.Missing, &oldest,
+		)
+		s.LastOKAt, s.EndpointAt, s.Oldest = column.OrZero(lastOK), column.OrZero(endpointAt), column.OrZero(oldest)
+		return s, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read coverage: %w", err)
+	}
+	return states, nil
+}
