@@ -126,6 +126,9 @@ type Provider struct {
 	// a test of the sender, or of its own account. Nil when it does not say.
 	TestEvent func(r *Request) bool
 
+	// List is what the sender's own API says of its events. Nil: it has none that is known.
+	List *List
+
 	// Retry reads what the sender says of its attempts. Nil when it says
 	// nothing. It is not signed at most senders: for metrics and the log only.
 	Retry func(r *Request) RetryInfo

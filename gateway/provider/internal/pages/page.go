@@ -17,6 +17,7 @@ type page struct {
 	Source, Secret     string
 	Example            []string // options that are required
 	Backfill           string
+	Token, Endpoint    string // of backfill
 	Deadline, MaxBody  string
 	Retries, Resends   string
 	Floor, Methods     string
@@ -45,6 +46,10 @@ func newPage(name string, sdks []string) (page, error) {
 		Guard:     "not needed",
 		Options:   "none",
 		By:        map[string]string{},
+	}
+	if p.List != nil {
+		pg.Token = "${" + strings.ToUpper(name) + "_API_TOKEN}"
+		pg.Endpoint, _, _ = strings.Cut(p.List.Example, ",")
 	}
 	if p.RetryWindow > 0 {
 		pg.Retries = "for " + pg.Retries

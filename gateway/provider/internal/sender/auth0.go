@@ -48,6 +48,7 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists what failed, POST .../redeliver sends it again; GET /api/v2/logs for logs.",
 			Docs:     "https://auth0.com/docs/customize/events",
 		},
+		List:          auth0List(),
 		Verify:        a.verify,
 		Challenge:     proof.ChallengeOf(a.token.Header, a.token.Prefix),
 		Events:        auth0Events,
@@ -117,4 +118,18 @@ func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
 			"user_id": "auth0|507f1f77", "email": "ada@example.com", "name": "Ada Lovelace", "created_at": at, "updated_at": at,
 		}},
 	})
+}
+
+// auth0List looks at our event stream only.
+// Source: auth0/docs-v2, customize/events.
+func auth0List() *provider.List {
+	return &provider.List{
+		Endpoint: `est_[A-Za-z0-9]+`, Example: "est_56rXpyU2RP9DhjY4nbjAJg",
+		Rights:     "`read:event_streams` of the Management API. `base_url` is `https://YOUR-TENANT.auth0.com`.",
+		Credential: "Authorization: Bearer {token}", Rate: 1,
+		Check: &provider.EndpointFacts{
+			Path: "/api/v2/event-streams/{endpoint}", URL: "destination.configuration.webhook_endpoint", On: "status", OnIs: []string{"enabled"}, Types: "subscriptions.#.event_type",
+			WhoTurnsOff: "Auth0 switches a stream off after failures in a row, or a person did.",
+		},
+	}
 }

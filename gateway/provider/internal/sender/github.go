@@ -58,6 +58,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` sends one again.",
 			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
 		},
+		List:         githubList(),
 		Verify:       s.Verify,
 		Events:       f.Events,
 		CheckSecret:  s.Secret.Check,
@@ -109,4 +110,29 @@ func sampleGitHub(eventType, id string, now time.Time) *provider.Request {
 		"X-GitHub-Delivery", id,
 		"X-GitHub-Hook-ID", "109948940",
 		"User-Agent", "GitHub-Hookshot/hooklatch")
+}
+
+// githubList has every attempt, for 3 days. GitHub never retries by itself.
+// Source: docs.github.com, "REST API endpoints for repository webhooks".
+func githubList() *provider.List {
+	return &provider.List{
+		Base:     "https://api.github.com",
+		Endpoint: `repos/[^/\s]+/[^/\s]+/hooks/[0-9]+|orgs/[^/\s]+/hooks/[0-9]+|app`, Example: "repos/OWNER/REPO/hooks/ID, orgs/ORG/hooks/ID or app",
+		Aliases:    map[string]string{"app": "app/hook"},
+		Rights:     "of the repository or organization, Webhooks: read and write; read is enough with `via: pull`. With `endpoint: app` the token is the private key of the App, and `app` its client id.",
+		Credential: "Authorization: Bearer {token}",
+		Headers:    map[string]string{"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+		Rate:       2, BackDays: 3,
+		Path: "/{endpoint}/deliveries?per_page=100&cursor={cursor}",
+		Next: provider.Next{Link: true}, Order: provider.NewestFirst,
+		Ref: "/id", ID: "/guid", Type: []string{"/event", "/action"}, Time: "/delivered_at",
+		State: "/status", Delivered: []string{"OK"},
+		Fetch: "/{endpoint}/deliveries/{ref}", Body: "/request/payload", RequestHeaders: "/request/headers",
+		Redeliver: "/{endpoint}/deliveries/{ref}/attempts",
+		Check: &provider.EndpointFacts{
+			Path: "/{endpoint}", Aliases: map[string]string{"app": "/app/hook/config"},
+			URL: "config.url", On: "active", OnIs: []string{"true"}, Why: "last_response.message",
+			WhoTurnsOff: "A person switched the webhook off, in its settings under Active.",
+		},
+	}
 }

@@ -68,6 +68,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend sends one again (unconfirmed).",
 			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
 		},
+		List:   gitlabList(),
 		Verify: g.verify,
 		Events: gitlabEvents,
 		CheckSecret: func(s secret.Value) error {
@@ -202,4 +203,25 @@ func sampleGitLab(eventType, id string, now time.Time) *provider.Request {
 		"X-Gitlab-Event-Uuid", uuid.NewString(),
 		"X-Gitlab-Instance", "https://gitlab.example.com",
 		"User-Agent", "GitLab/18.6.0")
+}
+
+// gitlabList has what was delivered, without times, for 7 days: while a webhook is
+// switched off nothing is recorded.
+// Source: docs.gitlab.com/api/project_webhooks; gitlabhq lib/api/hooks/events.rb.
+func gitlabList() *provider.List {
+	return &provider.List{
+		Base:     "https://gitlab.com/api/v4",
+		Endpoint: `(?:projects|groups)/[^/\s]+/hooks/[0-9]+`, Example: "projects/ID/hooks/ID",
+		Rights:     "a token with the scope `api` and the role Maintainer.",
+		Credential: "PRIVATE-TOKEN: {token}",
+		Rate:       2, BackDays: 7,
+		Path: "/{endpoint}/events?per_page=20&page={cursor}",
+		Next: provider.Next{Numbers: true, PerPage: 20}, Order: provider.NewestFirst,
+		Ref: "/id", State: "/response_status", Delivered: []string{"2*"},
+		Body: "/request_data", RequestHeaders: "/request_headers", Mark: "[REDACTED]", Altered: "redacted",
+		Check: &provider.EndpointFacts{
+			Path: "/{endpoint}", URL: "url", On: "alert_status", OnIs: []string{"executable"}, Until: "disabled_until",
+			WhoTurnsOff: "GitLab switches a webhook off after 4 failures in a row, for longer each time, and for good after 40. Nothing is recorded meanwhile.",
+		},
+	}
 }

@@ -60,6 +60,7 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /api/v1/logs?since=: the System Log, with the same uuids. Unconfirmed: 90 days back.",
 			Docs:     "https://developer.okta.com/docs/concepts/event-hooks/",
 		},
+		List:          oktaList(),
 		Verify:        t.Verify,
 		Challenge:     proof.ChallengeOf(t.Header, ""),
 		Events:        rule.Events,
@@ -112,4 +113,22 @@ func sampleOkta(eventType, id string, now time.Time) *provider.Request {
 			"target": []proof.Object{{"id": "00uxc78lMKUMVIHLTAXY", "type": "User", "alternateId": "grace@example.com", "displayName": "Grace Hopper"}},
 		}}},
 	})
+}
+
+// oktaList is the System Log, as a feed.
+// Source: github.com/okta/okta-developer-docs, reference/system-log-query.
+func oktaList() *provider.List {
+	return &provider.List{
+		Endpoint: `[A-Za-z0-9]+`, Example: "who8vt36qfNpCGz9H1e6",
+		Rights:     "`okta.logs.read` and `okta.eventHooks.read`; a read-only administrator has them. `base_url` is `https://YOUR-ORG.okta.com`.",
+		Credential: "Authorization: SSWS {token}",
+		Rate:       0.5, BackDays: 90,
+		Path: "/api/v1/logs?limit=100&sortOrder=ASCENDING&since={since}",
+		Next: provider.Next{Link: true}, Order: provider.Feed,
+		Ref: "/uuid", Time: "/published", Wrap: `{"data":{"events":[{item}]}}`,
+		Check: &provider.EndpointFacts{
+			Path: "/api/v1/eventHooks/{endpoint}", URL: "channel.config.uri", On: "status", OnIs: []string{"ACTIVE"}, Types: "events.items",
+			WhoTurnsOff: "A person deactivated the event hook.",
+		},
+	}
 }

@@ -62,6 +62,7 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /events?after= and GET /notifications?status=failed; POST /notifications/{id}/replay sends one again.",
 			Docs:     "https://developer.paddle.com/webhooks/overview",
 		},
+		List:        paddleList(),
 		Verify:      s.Verify,
 		Events:      f.Events,
 		CheckSecret: s.CheckSecret,
@@ -91,4 +92,24 @@ func samplePaddle(eventType, id string, now time.Time) *provider.Request {
 	return proof.SampleJSON(proof.Object{
 		"event_id": id, "event_type": eventType, "occurred_at": at, "notification_id": proof.FreshID("ntf_"), "data": data,
 	})
+}
+
+// paddleList is that of one notification destination, with whole payloads.
+// Source: developer.paddle.com/api-reference/notifications; paddle-go-sdk notifications.go.
+func paddleList() *provider.List {
+	return &provider.List{
+		Base:     "https://api.paddle.com",
+		Endpoint: `ntfset_[a-z0-9]+`, Example: "ntfset_01gkpjp8bkm3tm53kdgkx6sms7",
+		Rights:     "Notifications: read and Notification settings: read.",
+		Credential: "Authorization: Bearer {token}",
+		Rate:       2, BackDays: 90,
+		Path:  "/notifications?notification_setting_id={endpoint}&per_page=200&order_by=id[ASC]&from={since}&to={until}&after={last}",
+		Items: "/data", Next: provider.Next{More: "/meta/pagination/has_more"}, Order: provider.OldestFirst,
+		Ref: "/id", Time: "/payload/occurred_at", Body: "/payload",
+		State: "/status", Delivered: []string{"delivered"}, Pending: []string{"needs_retry", "not_attempted"},
+		Check: &provider.EndpointFacts{
+			Path: "/notification-settings/{endpoint}", URL: "data.destination", On: "data.active", OnIs: []string{"true"},
+			WhoTurnsOff: "A person deactivated the notification destination.",
+		},
+	}
 }

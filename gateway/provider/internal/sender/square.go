@@ -60,6 +60,7 @@ func Square(provider.Options) (*provider.Provider, error) {
 			Backfill: "POST /v2/events searches the events of the last 28 days, with the same ids. Raise the retention of keys to 28 days for it.",
 			Docs:     "https://developer.squareup.com/docs/webhooks/overview",
 		},
+		List:        squareList(),
 		Verify:      s.Verify,
 		Events:      f.Events,
 		SignsURL:    true,
@@ -86,4 +87,19 @@ func sampleSquare(eventType, id string, now time.Time) *provider.Request {
 		"merchant_id": "6SSW7HV8K2ST5", "type": eventType, "event_id": cmp.Or(id, uuid.NewString()), "created_at": at,
 		"data": proof.Object{"type": kind, "id": thing["id"], "object": proof.Object{kind: thing}},
 	}, "Square-Version", "2026-10-21")
+}
+
+// squareList has no list that is on by default: only our endpoint is looked at.
+// Source: developer.squareup.com, webhook subscriptions API.
+func squareList() *provider.List {
+	return &provider.List{
+		Base:     "https://connect.squareup.com",
+		Endpoint: `[A-Za-z0-9_-]+`, Example: "wbhk_b35f6b3145074cf9ad513610786c19d5",
+		Rights:     "the personal access token of the application.",
+		Credential: "Authorization: Bearer {token}", Rate: 1, BackDays: 28,
+		Check: &provider.EndpointFacts{
+			Path: "/v2/webhooks/subscriptions/{endpoint}", URL: "subscription.notification_url", On: "subscription.enabled", OnIs: []string{"true"}, Types: "subscription.event_types",
+			WhoTurnsOff: "A person disabled the webhook subscription.",
+		},
+	}
 }

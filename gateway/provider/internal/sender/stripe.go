@@ -56,6 +56,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
 			Docs:     "https://docs.stripe.com/webhooks",
 		},
+		List:        stripeList(),
 		Verify:      s.Verify,
 		Events:      f.Events,
 		CheckSecret: checkStripeSecret(s.Secret),
@@ -153,4 +154,23 @@ func stripeObject(eventType, suffix string, now time.Time) proof.Object {
 		})
 	}
 	return add(proof.Object{"id": "obj_" + suffix})
+}
+
+// stripeList is that of the account, with types that our endpoint never asked for.
+// Source: docs.stripe.com/api/events/list.
+func stripeList() *provider.List {
+	return &provider.List{
+		Base:     "https://api.stripe.com",
+		Endpoint: `we_[A-Za-z0-9]+`, Example: "we_1MPRUwLkdIwHu7ixHr4wXyZ",
+		Rights:     "a restricted key with Events: read and Webhook Endpoints: read. For Connect, `accounts` names the connected accounts, which the key has to include.",
+		Credential: "Authorization: Bearer {token}", Account: "Stripe-Account",
+		Rate: 2, BackDays: 30,
+		Path:    "/v1/events?limit=100&created[gte]={since}&created[lt]={until}&starting_after={last}",
+		Seconds: true, Items: "/data", Next: provider.Next{More: "/has_more"}, Order: provider.NewestFirst,
+		Ref: "/id", Time: "/created",
+		Check: &provider.EndpointFacts{
+			Path: "/v1/webhook_endpoints/{endpoint}", URL: "url", On: "status", OnIs: []string{"enabled"}, Types: "enabled_events", Version: "api_version",
+			WhoTurnsOff: "Stripe switches an endpoint off after days of failed deliveries, or a person did. Events of that time are not sent later.",
+		},
+	}
 }
