@@ -1,0 +1,20 @@
+package backfill
+
+import (
+	"errors"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// appToken is what an App of GitHub shows instead of a token: a JSON Web Token that is
+// good for some minutes. Source: docs.github.com, "Generating a JSON Web Token (JWT) for a
+// GitHub App".
+func appToken(app, privateKey string, now time.Time) (string, error) {
+	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(privateKey))
+	if err != nil {
+		return "", errors.New("token is not the private key of an App, as PEM")
+	}
+	claims := jwt.RegisteredClaims{Issuer: app, IssuedAt: jwt.NewNumericDate(now.Add(-time.Minute)), ExpiresAt: jwt.NewNumericDate(now.Add(8 * time.Minute))}
+	return jwt.NewWithClaims(jwt.SigningMethodRS256, claims).SignedString(key)
+}

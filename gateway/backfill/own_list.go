@@ -1,0 +1,101 @@
+package backfill
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/option"
+)
+
+// OwnList is the list of a service of your own, or of a provider whose list Hooklatch does
+// not know. Places are JSON pointers (RFC 6901); an empty one is the whole.
+type OwnList struct {
+	// Where the events are listed. {since} and {until} are times, {cursor} leads to the next
+	// page, and {last} is the ref of the last item. A parameter that would be empty is left
+	// out. Without {since} and {until} the list is read from its newest event down. Required.
+	URL string `yaml:"url,omitempty"`
+	// Header that carries the token. Defaults to Authorization: Bearer {token}.
+	Credential string `yaml:"credential,omitempty"`
+	// Place of the list in an answer. Defaults to the answer.
+	Items string `yaml:"items,omitempty"`
+	// Place of the body of the webhook in an item: a JSON value, or its text. Defaults to
+	// the item.
+	Body string `yaml:"body,omitempty"`
+	// Place of the headers of the webhook in an item, as an object. Defaults to none.
+	Headers string `yaml:"headers,omitempty"`
+	// Place of the time in an item, in RFC 3339 or since 1970. Required.
+	Time string `yaml:"time,omitempty"`
+	// Place of a name of the item that is not repeated. Required with {last}.
+	Ref string `yaml:"ref,omitempty"`
+	// Place of the cursor, or of the URL, of the next page. Defaults to the header Link.
+	Next string `yaml:"next,omitempty"`
+	// newest_first, oldest_first or feed: a feed has a cursor that is kept, and shows what
+	// is new behind it. Defaults to newest_first.
+	Order string `yaml:"order,omitempty"`
+	// Whether {since} and {until} are seconds since 1970, not texts. Defaults to false.
+	Seconds bool `yaml:"seconds,omitempty"`
+}
+
+// Orders are the values of OwnList.Order.
+func Orders() []string { return []string{"newest_first", "oldest_first", "feed"} }
+
+// list is what the engine reads.
+func (o OwnList) list() *provider.List {
+	l := &provider.List{
+		Credential: cmp.Or(o.Credential, "Authorization: Bearer {token}"), Seconds: o.Seconds, Items: o.Items, Time: o.Time, Ref: o.Ref,
+		Body: o.Body, RequestHeaders: o.Headers, Path: strings.TrimPrefix(o.URL, o.base()),
+	}
+	switch {
+	case strings.Contains(o.URL, "{last}"):
+		l.Next.More = o.Next
+	case o.Next == "":
+		l.Next.Link = true
+	case strings.Contains(o.URL, "{cursor}"):
+		l.Next.Cursor = o.Next
+	default:
+		l.Next.URL = o.Next
+	}
+	switch o.Order {
+	case "oldest_first":
+		l.Order = provider.OldestFirst
+	case "feed":
+		l.Order = provider.Feed
+	}
+	return l
+}
+
+// base is the scheme and host of the list.
+func (o OwnList) base() string {
+	scheme, rest, _ := strings.Cut(o.URL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
+}
+
+func (o OwnList) check(c *option.Check) {
+	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(o.URL))
+	switch {
+	case o.URL == "":
+		c.Missing("list.url", "is not given; it is where the events are listed")
+	case err != nil || u.Host == "":
+		c.Failf("list.url", o.URL, "is not a URL")
+	case strings.Contains(o.URL, "{last}") && (o.Ref == "" || o.Next == ""):
+		c.Failf("list.url", o.URL, "has {last}: give `ref`, the place of the name of an item, and `next`, the place of a boolean that says whether there are more")
+	case o.Order == "oldest_first" && !(strings.Contains(o.URL, "{since}") && strings.Contains(o.URL, "{until}")):
+		c.Failf("list.url", o.URL, "needs {since} and {until} for a list that shows the oldest event first")
+	}
+	if o.Time == "" {
+		c.Missing("list.time", "is not given; it is the place of the time in an item")
+	}
+	for _, place := range []struct{ field, text string }{
+		{"items", o.Items}, {"body", o.Body}, {"headers", o.Headers}, {"time", o.Time}, {"ref", o.Ref}, {"next", o.Next},
+	} {
+		if place.text != "" && !strings.HasPrefix(place.text, "/") {
+			c.Failf("list."+place.field, place.text, "is not a JSON pointer; one begins with /")
+		}
+	}
+	if o.Order != "" {
+		c.OneOf("list.order", "order", o.Order, Orders()...)
+	}
+}

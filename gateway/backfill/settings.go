@@ -1,0 +1,157 @@
+package backfill
+
+import (
+	"cmp"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/outbox/rate"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Via is how what is missing is fetched.
+type Via string
+
+// The values of Via.
+const (
+	ViaAuto      Via = "auto"      // redeliver where the provider can, else pull
+	ViaPull      Via = "pull"      // from the list
+	ViaRedeliver Via = "redeliver" // the provider delivers it once more
+)
+
+// Settings are how the list of a source is read.
+type Settings struct {
+	// Credential for the API of the provider, with the right to read what the page of the
+	// provider names. Of an App of GitHub, its private key. Required.
+	Token secret.Value `yaml:"token,omitempty"`
+	// Our endpoint at the provider, as the page of the provider says.
+	Endpoint string `yaml:"endpoint,omitempty"`
+	// URL of the API, where it is not the one that everybody has. It may lead to a private
+	// address.
+	BaseURL string `yaml:"base_url,omitempty"`
+	// Accounts whose events are listed one by one, where the credential sees several
+	// (Connect at Stripe). Defaults to that of the credential.
+	Accounts []string `yaml:"accounts,omitempty"`
+	// Client id of an App of GitHub, with endpoint: app.
+	App string `yaml:"app,omitempty"`
+
+	// Whether what is missing is fetched (auto) or only told (report). Defaults to auto.
+	Mode string `yaml:"mode,omitempty"`
+	// How it is fetched: auto, pull (from the list) or redeliver (the provider delivers it
+	// once more). Defaults to auto.
+	Via Via `yaml:"via,omitempty"`
+	// Types of events that are fetched, with * for any text. Defaults to those that the
+	// endpoint is subscribed to.
+	Types []string `yaml:"types,omitempty"`
+	// How often the list is read. Defaults to 15m.
+	Every time.Duration `yaml:"every,omitempty"`
+	// How often all of the window is read. Defaults to 24h.
+	Deep time.Duration `yaml:"deep,omitempty"`
+	// How far back a pass reads. Defaults to 3d, or as far as the provider lists.
+	Window time.Duration `yaml:"window,omitempty"`
+	// How long the list may take to show an event. Defaults to 2m.
+	Lag time.Duration `yaml:"lag,omitempty"`
+	// How far a pass reads behind the end of the one before. Defaults to 10m.
+	Overlap time.Duration `yaml:"overlap,omitempty"`
+	// How often the provider is asked, at most, like 2/s. Defaults to what is far below its
+	// limit, else to 1/s.
+	Rate rate.PerSecond `yaml:"rate,omitempty"`
+	// Confirms that the list of this provider rests on something that nobody confirmed.
+	Experimental bool `yaml:"experimental,omitempty"`
+	// The list of a service of your own, or of a provider whose list is not known.
+	Own *OwnList `yaml:"list,omitempty"`
+	// List is that of the provider, or made of Own.
+	List *provider.List `yaml:"-"`
+}
+
+// The values of Settings.Mode.
+const (
+	ModeAuto   = "auto"
+	ModeReport = "report"
+)
+
+const day = 24 * time.Hour
+
+// usualRate is a request in a second.
+const usualRate = 1
+
+// WithDefaults returns a copy in which what was left out has its default.
+func (s Settings) WithDefaults(list *provider.List) Settings {
+	if s.List = cmp.Or(s.List, list); s.Own != nil {
+		s.List = s.Own.list()
+		s.BaseURL = cmp.Or(s.BaseURL, s.Own.base())
+	}
+	s.Mode = cmp.Or(s.Mode, ModeAuto)
+	s.Via = cmp.Or(s.Via, ViaAuto)
+	s.Every = cmp.Or(s.Every, 15*time.Minute)
+	s.Deep = cmp.Or(s.Deep, day)
+	s.Lag = cmp.Or(s.Lag, 2*time.Minute)
+	s.Overlap = cmp.Or(s.Overlap, 10*time.Minute)
+	if s.List != nil {
+		s.BaseURL = cmp.Or(s.BaseURL, s.List.Base)
+		s.Rate = cmp.Or(s.Rate, rate.PerSecond(s.List.Rate), usualRate)
+		s.Window = cmp.Or(s.Window, min(3*day, s.back()))
+	}
+	return s
+}
+
+// back is how long the provider lists an event.
+func (s Settings) back() time.Duration {
+	if s.List == nil || s.List.BackDays == 0 {
+		return 365 * day
+	}
+	return time.Duration(s.List.BackDays) * day
+}
+
+// Validate finds what is wrong with settings that have their defaults. remembered is how
+// long the key of an event is. Its error is option.Faults.
+func (s Settings) Validate(remembered time.Duration) error {
+	var c option.Check
+	if s.Token.IsZero() {
+		c.Missing("token", "is not given; it is a credential for the API of the provider")
+	}
+	c.Positive("every", s.Every)
+	c.Positive("deep", s.Deep)
+	c.Positive("window", s.Window)
+	c.Positive("overlap", s.Overlap)
+	c.NotNegative("lag", s.Lag)
+	c.OneOf("mode", "mode", s.Mode, ModeAuto, ModeReport)
+	c.OneOf("via", "way", string(s.Via), string(ViaAuto), string(ViaPull), string(ViaRedeliver))
+	if back := s.back(); s.Window > back {
+		c.Failf("window", s.Window, "is longer than the %s for which the provider lists its events", back)
+	}
+	if remembered > 0 && s.Window >= remembered {
+		c.Failf("window", s.Window, "is not shorter than the %s for which keys of events are remembered: what was deleted would be accepted again", remembered)
+	}
+	if s.Own != nil {
+		s.Own.check(&c)
+	}
+	if s.List != nil && s.List.Experimental && !s.Experimental {
+		c.Missing("experimental", "is not given; the list of this provider rests on something that nobody confirmed: write experimental: true to use it")
+	}
+	if s.List != nil && s.List.Endpoint != "" && !regexp.MustCompile("^(?:"+s.List.Endpoint+")$").MatchString(s.Endpoint) {
+		c.Failf("endpoint", s.Endpoint, "is not an endpoint of this provider; allowed: text like %s", s.List.Example)
+	}
+	if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isPrivate(u.Hostname())) {
+		c.Failf("base_url", s.BaseURL, "is not the URL of an API; allowed: https://, or http:// with a private address")
+	}
+	return c.Err()
+}
+
+// isPrivate tells hosts that cannot be on the other side of the internet.
+func isPrivate(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())
+}
+
+// streams are the accounts, or one without a name.
+func (s Settings) streams() []string {
+	if len(s.Accounts) == 0 {
+		return []string{""}
+	}
+	return s.Accounts
+}
