@@ -5,6 +5,7 @@ package logkey
 
 // The keys, by what they hold.
 const (
+	Asked        = "asked"         // redeliveries that a provider was asked for
 	Admin        = "admin"         // address of the admin listener
 	Alert        = "alert"         // condition that needs a person
 	Attempt      = "attempt"       // number of an attempt, from 1
@@ -24,11 +25,18 @@ const (
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
 	Gateway      = "gateway"       // address of the gateway
 	Horizon      = "horizon"       // everything older was deleted before
+	Invalid      = "invalid"       // listed items of which no event can be made
 	JobID        = "job_id"        // of river_job
 	Kind         = "kind"          // of a job
 	KnownServer  = "known_server"  // on which it is known what was done
 	Late         = "late_s"        // how long after the first delivery a duplicate came
 	Limit        = "limit"         // of what the message names, in bytes
+	Listed       = "listed"        // events that the list of a provider showed
+	Lost         = "lost"          // listed events that were given up
+	Missing      = "missing"       // listed events that were not stored
+	Newest       = "newest"        // when the newest of what was missing happened
+	Oldest       = "oldest"        // when the oldest of what was missing happened
+	Recovered    = "recovered"     // events that were fetched, or redelivered when asked for
 	Migration    = "migration"     // number and name of a schema change
 	Outcome      = "outcome"       // what came of it, from a fixed set
 	Path         = "path"          // of a request, or of a file

@@ -1,0 +1,234 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"golang.org/x/time/rate"
+
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+const (
+	// maxAnswer bounds one answer: a page of whole events, or one of the largest.
+	maxAnswer = 64 << 20
+	// requestTimeout bounds one request with its answer.
+	requestTimeout = time.Minute
+	// usualPause is waited after a 429 that names no time, and longestPause at most.
+	usualPause   = time.Minute
+	longestPause = 6 * time.Hour
+)
+
+// throttledError says that the provider wants a pause.
+type throttledError struct{ after time.Duration }
+
+func (e *throttledError) Error() string {
+	return fmt.Sprintf("the provider asked to be left alone for %s", e.after.Round(time.Second))
+}
+
+// statusError is an answer that is not 2xx.
+type statusError struct {
+	status int
+	about  string
+}
+
+func (e *statusError) Error() string {
+	switch e.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("%s: the token is refused (%d): it has expired, lacks a right, or is of another account", e.about, e.status)
+	case http.StatusNotFound:
+		return fmt.Sprintf("%s: there is no such thing (404) for this token: another account, test in place of live, or a wrong endpoint", e.about)
+	}
+	return fmt.Sprintf("%s: answered %d", e.about, e.status)
+}
+
+// clients are what calls the providers, one for each credential, so that the rate of one
+// is shared by its sources.
+type clients struct {
+	mu     sync.Mutex
+	byName map[string]*client
+}
+
+type client struct {
+	http  *http.Client
+	limit *rate.Limiter
+}
+
+func (c *clients) of(s Settings) (*client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
+	if made := c.byName[name]; made != nil {
+		return made, nil
+	}
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	guard, err := egress.New(egress.Options{Host: base.Hostname(), Port: portOf(base), AllowPrivate: s.private()})
+	if err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	made := &client{
+		http: &http.Client{
+			Transport:     roundtrip.Bounded(&http.Transport{DialContext: guard.DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		// Nobody waits for a pass: no burst.
+		limit: rate.NewLimiter(rate.Limit(s.Rate), 1),
+	}
+	if c.byName == nil {
+		c.byName = map[string]*client{}
+	}
+	c.byName[name] = made
+	return made, nil
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "http":
+		return "80"
+	}
+	return "443"
+}
+
+// private are the networks that a base_url of the user's may lead to.
+func (s Settings) private() []netip.Prefix {
+	if s.List != nil && s.BaseURL == s.List.Base {
+		return nil
+	}
+	return []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("fc00::/7"),
+	}
+}
+
+// answer is what the API said: valid JSON, or nothing.
+type answer struct {
+	body   gjson.Result
+	header http.Header
+}
+
+// call makes one request of the pass. Only the host of base_url ever gets the token.
+func (p *pass) call(ctx context.Context, method, address string) (answer, error) {
+	if err := p.client.limit.Wait(ctx); err != nil {
+		return answer{}, errBudget
+	}
+	p.run.Requests++
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	base := p.source.Settings.BaseURL
+	target, err := url.Parse(address)
+	if err != nil || !target.IsAbs() {
+		target, err = url.Parse(strings.TrimSuffix(base, "/") + address)
+	}
+	if err != nil {
+		return answer{}, fmt.Errorf("a URL of the list cannot be read: %w", err)
+	}
+	if home, err := url.Parse(base); err != nil || target.Scheme != home.Scheme || target.Host != home.Host {
+		return answer{}, fmt.Errorf("the list leads to %s://%s, and the token goes to %s alone", target.Scheme, target.Host, base)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
+	if err != nil {
+		return answer{}, fmt.Errorf("make request: %w", err)
+	}
+	if err := p.authorize(request); err != nil {
+		return answer{}, err
+	}
+	response, err := p.client.http.Do(request)
+	if err != nil {
+		if failed, is := errors.AsType[*url.Error](err); is {
+			err = failed.Err // its URL has a cursor
+		}
+		return answer{}, fmt.Errorf("%s %s: %w", method, target.Path, err)
+	}
+	defer response.Body.Close()
+	p.b.meters.requests.Add(ctx, 1, p.attributes(response.StatusCode))
+	return read(response, method+" "+target.Path)
+}
+
+func (p *pass) authorize(request *http.Request) error {
+	token := p.source.Settings.Token.Reveal()
+	if p.source.Settings.App != "" {
+		var err error
+		if token, err = appToken(p.source.Settings.App, token, p.row.Now); err != nil {
+			return err
+		}
+	}
+	name, text, _ := strings.Cut(p.list.Credential, ":")
+	request.Header.Set(name, strings.ReplaceAll(strings.TrimSpace(text), "{token}", token))
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "hooklatch")
+	for name, value := range p.list.Headers {
+		request.Header.Set(name, value)
+	}
+	if p.list.Account != "" && p.row.Name != "" && request.Context().Value(accountKey{}) == nil {
+		request.Header.Set(p.list.Account, p.row.Name)
+	}
+	return nil
+}
+
+// read reads an answer whole. Its errors quote nothing of it.
+func read(response *http.Response, about string) (answer, error) {
+	if after, wanted := pauseOf(response); wanted {
+		return answer{}, &throttledError{after: after}
+	}
+	if response.StatusCode < http.StatusOK || response.StatusCode > 299 {
+		return answer{}, &statusError{status: response.StatusCode, about: about}
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return answer{}, fmt.Errorf("%s: read: %w", about, err)
+	case len(body) > maxAnswer:
+		return answer{}, fmt.Errorf("%s: the answer is larger than %d MiB", about, maxAnswer>>20)
+	case len(strings.TrimSpace(string(body))) == 0:
+		return answer{header: response.Header}, nil
+	case !gjson.ValidBytes(body):
+		kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+		if err != nil {
+			kind = "no content type"
+		}
+		return answer{}, fmt.Errorf("%s: the answer is not JSON (%s)", about, safetext.Excerpt(kind, 100))
+	}
+	return answer{body: gjson.ParseBytes(body), header: response.Header}, nil
+}
+
+// pauseOf is how long the provider wants to be left alone.
+func pauseOf(response *http.Response) (time.Duration, bool) {
+	h := response.Header
+	limited := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable && h.Get("Retry-After") != "" ||
+		response.StatusCode == http.StatusForbidden && (h.Get("X-RateLimit-Remaining") == "0" || h.Get("Retry-After") != "")
+	if !limited {
+		return 0, false
+	}
+	pause := usualPause
+	if text := h.Get("Retry-After"); text != "" {
+		if seconds, err := strconv.Atoi(text); err == nil {
+			pause = time.Duration(min(max(seconds, 0), int(longestPause/time.Second))) * time.Second
+		} else if at, err := http.ParseTime(text); err == nil {
+			pause = time.Until(at)
+		}
+	} else {
+		for _, name := range []string{"X-RateLimit-Reset", "X-Rate-Limit-Reset"} {
+			if at, err := strconv.ParseInt(h.Get(name), 10, 64); err == nil {
+				pause = time.Until(time.Unix(at, 0))
+			}
+		}
+	}
+	return min(max(pause, time.Second), longestPause), true
+}

@@ -1,0 +1,124 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/outbox/wildcard"
+)
+
+// maxWhy bounds what a provider says of our endpoint, in bytes.
+const maxWhy = 400
+
+// checkEndpoint looks whether our endpoint is on and ours, and which types it gets. A
+// token that does not see it is that of another account: nothing it lists is stored.
+func (p *pass) checkEndpoint(ctx context.Context) error {
+	facts := p.list.Check
+	if facts == nil {
+		return nil
+	}
+	address := p.expand(facts.Path, query{}, "")
+	if alias := facts.Aliases[p.source.Settings.Endpoint]; alias != "" {
+		address = alias
+	}
+	a, err := p.call(withoutAccount(ctx), http.MethodGet, address)
+	if err != nil {
+		return err
+	}
+	at := func(path string) string {
+		if path == "" {
+			return ""
+		}
+		return a.body.Get(path).String()
+	}
+	state, why := coverage.EndpointUnknown, ""
+	if on := at(facts.On); on != "" {
+		state = coverage.EndpointOff
+		if slices.Contains(facts.OnIs, on) {
+			state = coverage.EndpointOn
+		} else {
+			why = facts.On[strings.LastIndexByte(facts.On, '.')+1:] + ": " + on
+		}
+	}
+	if until := at(facts.Until); until != "" {
+		why += " until " + until
+	}
+	if said := at(facts.Why); said != "" && state == coverage.EndpointOff {
+		why += " (" + said + ")"
+	}
+	if state == coverage.EndpointOff {
+		why += ". " + facts.WhoTurnsOff
+	}
+	to := at(facts.URL)
+	if !sameEndpoint(to, p.source.URL) {
+		state, why = coverage.EndpointForeign, "it sends to "+hostAndPath(to)+" and not to "+hostAndPath(p.source.URL)
+	}
+	if !p.dry() {
+		if err := p.coverage().NoteEndpoint(ctx, p.row.Stream, state, safetext.Excerpt(strings.TrimSpace(why), maxWhy)); err != nil {
+			return err
+		}
+	}
+	if state == coverage.EndpointForeign {
+		return fmt.Errorf("the endpoint that the setting names is not ours: %s", why)
+	}
+	p.version = at(facts.Version)
+	if facts.Types != "" {
+		for _, one := range a.body.Get(facts.Types).Array() {
+			p.endpointTypes = append(p.endpointTypes, one.String())
+		}
+	}
+	return nil
+}
+
+// sameEndpoint compares where the provider sends with where it should; an unknown URL is
+// not compared.
+func sameEndpoint(theirs, ours string) bool {
+	return theirs == "" || ours == "" || strings.EqualFold(hostAndPath(theirs), hostAndPath(ours))
+}
+
+// hostAndPath leaves out what may be a secret.
+func hostAndPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return u.Host + strings.TrimSuffix(u.Path, "/")
+}
+
+// chooseTypes says which types are wanted: the list of an account shows events that our
+// endpoint never asked for.
+func (p *pass) chooseTypes() error {
+	ofEndpoint := p.endpointTypes
+	if strings.Contains(p.list.Path, "{endpoint}") {
+		ofEndpoint = []string{"*"} // the list has nothing else
+	}
+	for _, types := range [][]string{p.order.Types, p.source.Settings.Types, ofEndpoint} {
+		if len(types) > 0 {
+			p.types = types
+			return nil
+		}
+	}
+	if p.list.Check == nil {
+		p.types = []string{"*"}
+		return nil
+	}
+	return errors.New("the endpoint is subscribed to nothing that the token can see; name the types to fetch with `types`")
+}
+
+func (p *pass) wants(eventType string) bool {
+	return slices.ContainsFunc(p.types, func(pattern string) bool { return wildcard.Match(pattern, eventType) })
+}
+
+type accountKey struct{}
+
+// withoutAccount is for what belongs to the owner of the credential.
+func withoutAccount(ctx context.Context) context.Context {
+	return context.WithValue(ctx, accountKey{}, true)
+}

@@ -1,0 +1,183 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// batchItems is how many items share a transaction.
+const batchItems = 64
+
+// handle makes stored events of items, in the order in which they happened. behind is
+// where the pass is once all of them are: a pass that is lost before goes on from where
+// the last whole handle ended.
+func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
+	items = once(items)
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(len(a.Ref), len(b.Ref)), cmp.Compare(a.Ref, b.Ref))
+	})
+	for batch := range slices.Chunk(items, batchItems) {
+		missing, err := p.sift(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if err := p.bring(ctx, missing); err != nil {
+			return err
+		}
+		if p.order.Limit > 0 && p.run.Missing >= int64(p.order.Limit) {
+			return errLimit
+		}
+		if err := ctx.Err(); err != nil {
+			return errBudget
+		}
+	}
+	if p.order.partial() {
+		return nil
+	}
+	p.move = behind
+	return p.accept(ctx, nil)
+}
+
+// once leaves of several deliveries of one event the newest, and says that one of them
+// came where one did.
+func once(items []Item) []Item {
+	at := map[string]int{}
+	var kept []Item
+	for _, i := range items {
+		if len(i.Events) != 1 || i.request != nil {
+			kept = append(kept, i)
+			continue
+		}
+		before, twice := at[i.Events[0].ID]
+		if !twice {
+			at[i.Events[0].ID] = len(kept)
+			kept = append(kept, i)
+			continue
+		}
+		if i.State == Delivered {
+			kept[before].State = Delivered
+		}
+		if i.At.Before(kept[before].At) {
+			kept[before].At = i.At // when it happened, not when it was tried last
+		}
+	}
+	return kept
+}
+
+// sift returns what is missing of a batch.
+func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
+	var ids []identity.EventID
+	for n := range batch {
+		ids = append(ids, batch[n].ids()...)
+	}
+	known, err := p.b.opts.Outbox.Known(ctx, p.sourceID(), ids)
+	if err != nil {
+		return nil, err
+	}
+	var missing []*Item
+	for n := range batch {
+		i := &batch[n]
+		p.run.Listed++
+		fate := p.judge(i, known)
+		switch fate {
+		case FateKnown:
+			p.run.Known++
+		case FateFiltered:
+			p.run.Filtered++
+		case FateInvalid:
+			p.run.Invalid++
+		case FateMissing:
+			p.run.Missing++
+			if p.run.Oldest.IsZero() || i.At.Before(p.run.Oldest) {
+				p.run.Oldest = i.At
+			}
+			if i.At.After(p.run.Newest) {
+				p.run.Newest = i.At
+			}
+			missing = append(missing, i)
+		}
+		p.met(i, fate)
+	}
+	return missing, nil
+}
+
+// bring fetches what is missing, or has it delivered once more.
+func (p *pass) bring(ctx context.Context, missing []*Item) error {
+	if p.reports() || len(missing) == 0 {
+		return p.accept(ctx, nil)
+	}
+	via := cmp.Or(p.order.Via, p.source.Settings.Via)
+	if p.list.Redeliver != "" && via != ViaPull {
+		return p.redeliver(ctx, missing)
+	}
+	return p.pull(ctx, missing)
+}
+
+// pull stores items of the list.
+func (p *pass) pull(ctx context.Context, missing []*Item) error {
+	var whole []*Item
+	for _, i := range missing {
+		if err := p.fetch(ctx, i); err != nil {
+			return err
+		}
+		switch {
+		case i.invalid != nil || i.request == nil:
+			p.run.Invalid++
+		case p.isTest(i):
+			p.run.Filtered++
+		default:
+			whole = append(whole, i)
+		}
+	}
+	return p.accept(ctx, whole)
+}
+
+// accept stores items, and moves the watermark behind them, in one transaction.
+func (p *pass) accept(ctx context.Context, items []*Item) error {
+	if p.dry() {
+		return nil
+	}
+	deliveries := make([]outbox.Delivery, len(items))
+	var ids []identity.EventID
+	for n, i := range items {
+		deliveries[n] = p.delivery(i)
+		ids = append(ids, i.ids()...)
+	}
+	before := p.run.Counts
+	_, _, err := p.b.opts.Outbox.AcceptTogether(ctx, deliveries, func(ctx context.Context, tx pgx.Tx, came []outbox.Acceptance) error {
+		p.run.Counts = before
+		for n, a := range came {
+			p.run.Recovered += int64(a.New())
+			if a.New() > 0 && items[n].Altered != "" {
+				p.run.Altered++
+			}
+			if len(a.Events) == 0 {
+				p.run.Invalid++ // its id or type cannot be stored
+			}
+		}
+		if err := p.coverage().MoveTx(ctx, tx, p.row, p.move); err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			if _, err := p.coverage().EndTx(ctx, tx, p.sourceID(), ids, coverage.RedeliveryFetched); err != nil {
+				return err
+			}
+		}
+		return p.coverage().NoteRunTx(ctx, tx, p.run, false)
+	})
+	if err != nil {
+		p.run.Counts = before
+		return err
+	}
+	if p.count(ctx); p.order.Progress != nil {
+		p.order.Progress(*p.run)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+const scopeName = "github.com/hooklatch/hooklatch/gateway/backfill"
+
+type meters struct {
+	events, requests metric.Int64Counter
+}
+
+func newMeters(provider metric.MeterProvider) (meters, error) {
+	meter := provider.Meter(scopeName)
+	events, err1 := meter.Int64Counter("hooklatch.backfill.events",
+		metric.WithDescription("Events that lists of providers showed, by what became of them."), metric.WithUnit("{event}"))
+	requests, err2 := meter.Int64Counter("hooklatch.backfill.requests",
+		metric.WithDescription("Requests to the APIs of providers, by the status of the answer."), metric.WithUnit("{request}"))
+	return meters{events: events, requests: requests}, errors.Join(err1, err2)
+}
+
+func (p *pass) attributes(status int) metric.MeasurementOption {
+	class := strconv.Itoa(status)
+	if status/100 == http.StatusOK/100 {
+		class = "2xx"
+	}
+	return metric.WithAttributes(attribute.String("source", p.source.Name), attribute.String("status", class))
+}
+
+// count adds what a pass met since the last time.
+func (p *pass) count(ctx context.Context) {
+	now := p.run.Counts
+	for _, one := range []struct {
+		result      string
+		now, before int64
+	}{
+		{"known", now.Known, p.counted.Known}, {"recovered", now.Recovered, p.counted.Recovered}, {"lost", now.Lost, p.counted.Lost},
+		{"filtered", now.Filtered, p.counted.Filtered}, {"invalid", now.Invalid, p.counted.Invalid}, {"altered", now.Altered, p.counted.Altered},
+	} {
+		if one.now > one.before {
+			p.b.meters.events.Add(ctx, one.now-one.before, metric.WithAttributes(attribute.String("source", p.source.Name), attribute.String("result", one.result)))
+		}
+	}
+	p.counted = now
+}

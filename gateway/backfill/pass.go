@@ -1,0 +1,220 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+const (
+	// leaseSlack is what a pass may take beyond its budget until another one begins.
+	leaseSlack = 10 * time.Second
+	// longestLease bounds how long a list is not read after the process of a pass was lost.
+	longestLease = 10 * time.Minute
+	// maxError bounds what is kept of an error, in bytes.
+	maxError = 500
+)
+
+// pass is one pass over one list.
+type pass struct {
+	b      *Backfill
+	source Source
+	list   *provider.List
+	client *client
+	order  Order
+	row    *coverage.Pass
+	run    *coverage.Run
+
+	counted       coverage.Counts // told as metrics so far
+	types         []string
+	endpointTypes []string
+	version       string // of the payloads that our endpoint gets
+	gateway       bool   // one runs, to which may be redelivered
+	move          coverage.Move
+}
+
+// dry passes write nothing.
+func (p *pass) dry() bool { return p.order.DryRun }
+
+// reports passes only tell.
+func (p *pass) reports() bool {
+	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
+}
+
+func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage() }
+
+// pass makes a pass where it is due or ordered. Its error is one of ours; what the
+// provider did wrong stands in the run.
+func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
+	p := &pass{b: b, source: s, list: s.Settings.List, order: o}
+	if p.list == nil {
+		return nil, nil
+	}
+	var err error
+	if p.client, err = b.clients.of(s.Settings); err != nil {
+		return nil, err
+	}
+	if p.dry() {
+		p.row, err = p.coverage().Look(ctx, s.stream(account))
+	} else {
+		p.row, err = p.coverage().Begin(ctx, s.stream(account), o.By != "", min(b.opts.Budget, longestLease)+leaseSlack, time.Duration(p.list.BackDays)*day)
+	}
+	if err != nil || p.row == nil {
+		return nil, err
+	}
+	p.move = coverage.Move{PassUntil: p.row.PassUntil, PageToken: p.row.PageToken, Mark: p.row.Mark}
+	since, until, deep := p.span()
+	p.run = &coverage.Run{Stream: p.row.Stream, Since: since, Until: until, Mode: p.mode(), RequestedBy: o.By}
+	err = p.make(ctx, since, until, deep)
+	return p.run, p.end(context.WithoutCancel(ctx), err)
+}
+
+func (p *pass) mode() coverage.Mode {
+	switch {
+	case p.reports():
+		return coverage.ModeReport
+	case p.order.By != "":
+		return coverage.ModeOrdered
+	}
+	return coverage.ModeAuto
+}
+
+// span is the time that the pass is about.
+func (p *pass) span() (since, until time.Time, deep bool) {
+	settings := p.source.Settings
+	until = p.row.Now.Add(-settings.Lag)
+	since = p.row.CoveredUntil.Add(-settings.Overlap)
+	if deep = !p.row.DeepUntil.Add(settings.Deep).After(p.row.Now); deep {
+		since = p.row.Now.Add(-settings.Window)
+	}
+	since = latest(since, p.row.Now.Add(-settings.Window), p.row.CreatedAt)
+	if p.order.By == "" && !p.dry() {
+		return since, until, deep
+	}
+	if !p.order.Since.IsZero() {
+		since, deep = p.order.Since, false
+	}
+	if !p.order.Until.IsZero() && p.order.Until.Before(until) {
+		until = p.order.Until
+	}
+	return since, until, deep
+}
+
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) error {
+	if !p.dry() {
+		if err := p.coverage().BeginRun(ctx, p.run); err != nil {
+			return err
+		}
+	}
+	if err := p.checkEndpoint(ctx); err != nil {
+		return err
+	}
+	if p.list.Path == "" {
+		return nil
+	}
+	if err := p.chooseTypes(); err != nil {
+		return err
+	}
+	var err error
+	if p.gateway, err = p.coverage().GatewayRuns(ctx, p.b.opts.GatewayGone); err != nil {
+		return err
+	}
+	if err := p.settleRedeliveries(ctx); err != nil {
+		return err
+	}
+	switch {
+	case p.list.Order == provider.Feed:
+		err = p.follow(ctx, since)
+	case p.list.Sliced():
+		err = p.slices(ctx, since, until)
+	default:
+		err = p.walk(ctx, since, until, deep)
+	}
+	if err != nil || !deep {
+		return err
+	}
+	p.move.DeepUntil = p.row.Now
+	return p.accept(ctx, nil)
+}
+
+// end writes down how the pass ended. Where our database is away nothing can be.
+func (p *pass) end(ctx context.Context, err error) error {
+	if p.dry() {
+		if err != nil && !errors.Is(err, errLimit) {
+			p.run.Error = safetext.Excerpt(err.Error(), maxError)
+		}
+		return nil
+	}
+	end := coverage.End{Next: p.source.Settings.Every}
+	throttled, isThrottled := errors.AsType[*throttledError](err)
+	switch {
+	case err == nil:
+	case errors.Is(err, coverage.ErrOvertaken):
+		if p.run.Error = err.Error(); p.run.ID != 0 {
+			return p.coverage().EndRun(ctx, p.run)
+		}
+		return nil
+	case errors.Is(err, errLimit):
+	case errors.Is(err, errBudget), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		if end.Next = 0; p.order.By != "" {
+			p.run.Error = "the time of the pass was over before its end: what is stored stays, and the same order goes on from there"
+		}
+	case isThrottled:
+		end.Error, end.Next, end.RetryAfter = err.Error(), throttled.after, throttled.after
+	default:
+		end.Error = safetext.Excerpt(err.Error(), maxError)
+	}
+	p.run.Error = cmp.Or(end.Error, p.run.Error)
+	if p.run.ID != 0 {
+		if err := p.coverage().EndRun(ctx, p.run); err != nil {
+			return err
+		}
+	}
+	p.tell(ctx)
+	return p.coverage().End(ctx, p.row, end)
+}
+
+// tell says what the pass found. That a pass repairs something in silence would hide the
+// outage that made it necessary.
+func (p *pass) tell(ctx context.Context) {
+	p.count(ctx)
+	attrs := []slog.Attr{
+		slog.String(logkey.Source, p.source.Name), slog.Int64(logkey.Run, p.run.ID), slog.Int64(logkey.Listed, p.run.Listed), slog.Int64(logkey.Missing, p.run.Missing),
+		slog.Int64(logkey.Recovered, p.run.Recovered), slog.Int64(logkey.Asked, p.run.Asked), slog.Int64(logkey.Lost, p.run.Lost), slog.Int64(logkey.Invalid, p.run.Invalid),
+	}
+	logger := p.b.opts.Logger
+	switch {
+	case p.run.Found():
+		attrs = append(attrs, slog.Time(logkey.Oldest, p.run.Oldest), slog.Time(logkey.Newest, p.run.Newest))
+		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider has events that its webhook did not bring", attrs...)
+	case p.run.Error != "":
+		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider could not be read", append(attrs, slog.String(logkey.Err, p.run.Error))...)
+	}
+}
+
+// met tells a dry run what an item came to.
+func (p *pass) met(i *Item, fate Fate) {
+	if p.order.Met != nil {
+		p.order.Met(*i, fate)
+	}
+}
+
+func (p *pass) sourceID() identity.Source { return identity.Source(p.source.Name) }

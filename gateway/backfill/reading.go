@@ -1,0 +1,247 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+)
+
+const (
+	// maxItems and maxBytes bound what is read before any of it is stored.
+	maxItems = 10_000
+	maxBytes = 32 << 20
+	// crowdedSecond is how many times that many may have happened in the shortest slice.
+	crowdedSecond = 8
+	// firstSlice is how long the first slice of a list is, and shortestSlice the shortest.
+	firstSlice, shortestSlice = time.Hour, time.Second
+	// fewItems make the next slice twice as long.
+	fewItems = maxItems / 4
+)
+
+var errTooMany = errors.New("too many events")
+
+// collection is what was read of a list and is not stored yet.
+type collection struct {
+	items  []Item
+	bytes  int
+	places map[string]bool // cursors that led to a page
+}
+
+// add appends what happened in the time that is asked for. A list that goes round in a
+// circle is an error.
+func (c *collection) add(pg page, since, until time.Time) error {
+	if c.places == nil {
+		c.places = map[string]bool{}
+	}
+	if pg.next != "" && c.places[pg.next] {
+		return errors.New("the list repeats itself: a page leads to one that was read before")
+	}
+	c.places[pg.next] = true
+	for _, i := range pg.items {
+		if !i.At.IsZero() && (i.At.Before(since) || !i.At.Before(until)) {
+			continue
+		}
+		if i.request != nil {
+			c.bytes += len(i.request.Body)
+		}
+		c.items = append(c.items, i)
+	}
+	if len(c.items) > maxItems || c.bytes > maxBytes {
+		return errTooMany
+	}
+	return nil
+}
+
+// crowded refuses what no second can have.
+func (c *collection) crowded() error {
+	if len(c.items) > crowdedSecond*maxItems || c.bytes > crowdedSecond*maxBytes {
+		return fmt.Errorf("the list has %d events of one second and does not end", len(c.items))
+	}
+	return nil
+}
+
+// slices reads a list that can be asked for a time: the oldest first, each whole before
+// any of it is stored, so that events are accepted as they happened.
+func (p *pass) slices(ctx context.Context, since, until time.Time) error {
+	since, until = since.Truncate(time.Second), until.Truncate(time.Second)
+	length := firstSlice
+	for since.Before(until) {
+		end := since.Add(length)
+		if end.After(until) {
+			end = until
+		}
+		items, err := p.slice(ctx, since, end)
+		if errors.Is(err, errTooMany) && end.Sub(since) > shortestSlice {
+			length = max(end.Sub(since)/2, shortestSlice).Truncate(time.Second)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		behind := p.move
+		behind.CoveredUntil = end
+		if err := p.handle(ctx, items, behind); err != nil {
+			return err
+		}
+		if since = end; len(items) < fewItems {
+			length *= 2
+		}
+	}
+	return nil
+}
+
+func (p *pass) slice(ctx context.Context, since, until time.Time) ([]Item, error) {
+	var c collection
+	for q := (query{since: since, until: until}); ; {
+		pg, err := p.page(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		err = c.add(pg, since, until)
+		if errors.Is(err, errTooMany) && until.Sub(since) <= shortestSlice {
+			err = c.crowded()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if pg.next == "" {
+			return c.items, nil
+		}
+		q = p.after(q, pg.next)
+	}
+}
+
+// walk reads a list that cannot be asked for a time, from its newest item down to since,
+// or to where the last pass began. One that is too long for a pass is stored as far as it
+// was read; the next pass goes on from there, and only then the watermark moves.
+func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
+	if !p.row.PassUntil.IsZero() && p.order.By == "" {
+		until = p.row.PassUntil
+	}
+	mark := newWalkMark(p.row)
+	if mark.first && p.order.By == "" && p.list.Time == "" && !p.dry() {
+		return p.beginMark(ctx)
+	}
+	if deep {
+		mark.until = "" // all that is listed
+	}
+	q := query{cursor: mark.cursor}
+	var c collection
+	for {
+		pg, err := p.page(ctx, q)
+		if aged(err) && q.cursor != "" && q.cursor == mark.cursor {
+			q.cursor, mark.cursor = "", "" // the interrupted walk begins again
+			continue
+		}
+		if errors.Is(err, errBudget) && len(c.items) > 0 {
+			return p.pause(ctx, c.items, until, q.cursor, mark)
+		}
+		if err != nil {
+			return err
+		}
+		if err := inOrder(pg.items, p.source.Settings.Overlap); err != nil {
+			return err
+		}
+		mark.see(pg.items)
+		err = c.add(pg, since, until)
+		switch {
+		case errors.Is(err, errTooMany):
+			return p.pause(ctx, c.items, until, pg.next, mark)
+		case err != nil:
+			return err
+		case pg.next == "" || mark.reached(pg.items, since, p.list.Time != "" || p.order.By != ""):
+			return p.handle(ctx, c.items, coverage.Move{CoveredUntil: until, Mark: mark.newest})
+		}
+		q = p.after(q, pg.next)
+	}
+}
+
+// beginMark is the first pass over a list without times: what it shows is history.
+func (p *pass) beginMark(ctx context.Context) error {
+	pg, err := p.page(ctx, query{})
+	if err != nil {
+		return err
+	}
+	mark := walkMark{}
+	mark.see(pg.items)
+	p.move.Mark = mark.newest
+	if p.move.Mark == "" {
+		p.move.Mark = "0"
+	}
+	return p.accept(ctx, nil)
+}
+
+// pause stores what was read, and leaves the rest to the next pass.
+func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor string, mark walkMark) error {
+	behind := coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
+	if err := p.handle(ctx, items, behind); err != nil {
+		return err
+	}
+	return errBudget
+}
+
+// inOrder refuses a list that is not in the order it is said to be in: reading it would
+// end too early.
+func inOrder(items []Item, tolerance time.Duration) error {
+	for i := 1; i < len(items); i++ {
+		if items[i].At.Sub(items[i-1].At) > tolerance {
+			return fmt.Errorf("the list is not in its order: an item of %s stands behind one of %s", items[i].At.Format(time.RFC3339), items[i-1].At.Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// aged reports whether a cursor of an earlier pass is refused: the provider forgets those.
+func aged(err error) bool {
+	refusal, is := errors.AsType[*statusError](err)
+	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)
+}
+
+// follow reads a feed from its cursor on. The cursor is committed with the events.
+func (p *pass) follow(ctx context.Context, since time.Time) error {
+	cursor := p.row.Mark
+	if p.order.By != "" && !p.order.Since.IsZero() {
+		cursor = ""
+	}
+	// A feed shows late what happened before: its order is that of its cursor.
+	oldest := p.row.CreatedAt
+	if p.order.By != "" && !p.order.Since.IsZero() {
+		oldest = p.order.Since
+	}
+	places := map[string]bool{}
+	for {
+		if places[cursor] {
+			return errors.New("the list repeats itself: a page leads to one that was read before")
+		}
+		places[cursor] = true
+		pg, err := p.page(ctx, query{since: since, cursor: cursor})
+		if aged(err) && cursor != "" && cursor == p.row.Mark {
+			cursor = "" // from the watermark on: dedup takes care of what is read twice
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var c collection
+		if err := c.add(pg, oldest, p.row.Now.Add(time.Hour)); err != nil {
+			return err
+		}
+		behind := coverage.Move{CoveredUntil: p.run.Until, Mark: cmp.Or(pg.next, cursor)}
+		if len(pg.items) > 0 {
+			behind.CoveredUntil = pg.items[len(pg.items)-1].At
+		}
+		if err := p.handle(ctx, c.items, behind); err != nil {
+			return err
+		}
+		if len(pg.items) == 0 || pg.next == "" {
+			return nil
+		}
+		cursor = pg.next
+	}
+}

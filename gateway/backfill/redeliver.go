@@ -1,0 +1,108 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+const (
+	// maxTries is how often a redelivery is asked for before the event is pulled: one that
+	// our gateway refuses would be asked for eternally.
+	maxTries = 3
+	// arrivesWithin is how long a redelivery may take before it is asked for again.
+	arrivesWithin = time.Minute
+	// maxWaiting is how many redeliveries one pass looks at.
+	maxWaiting = 1_000
+)
+
+// redeliver asks for deliveries once more. They are written down first: a process that is
+// lost in between has counted a try, and the next pass knows of them.
+func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
+	asked := make([]coverage.Redelivery, len(missing))
+	for n, i := range missing {
+		asked[n] = coverage.Redelivery{EventID: identity.EventID(i.Events[0].ID), Ref: i.Ref, HappenedAt: i.At}
+	}
+	return p.ask(ctx, asked)
+}
+
+// ask has no redelivery made while nobody would take it: such a pass counts no try.
+func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
+	if err := p.coverage().Ask(ctx, p.row.Stream, asked, false); err != nil {
+		return err
+	}
+	for _, r := range asked {
+		if !p.gateway {
+			break
+		}
+		if err := p.coverage().Ask(ctx, p.row.Stream, []coverage.Redelivery{r}, true); err != nil {
+			return err
+		}
+		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
+		if refusal, is := errors.AsType[*statusError](err); is && refusal.status != http.StatusUnauthorized && refusal.status != http.StatusForbidden {
+			continue // this one cannot be redelivered: after its tries it is pulled
+		}
+		if err != nil {
+			return err
+		}
+		p.run.Asked++
+	}
+	return p.accept(ctx, nil)
+}
+
+// settleRedeliveries looks what became of those that were asked for.
+func (p *pass) settleRedeliveries(ctx context.Context) error {
+	if p.reports() || p.list.Redeliver == "" {
+		return nil
+	}
+	waiting, err := p.coverage().Waiting(ctx, p.row.Stream, maxWaiting)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	ids := make([]identity.EventID, len(waiting))
+	for n, r := range waiting {
+		ids[n] = r.EventID
+	}
+	known, err := p.b.opts.Outbox.Known(ctx, p.sourceID(), ids)
+	if err != nil {
+		return err
+	}
+	var arrived []identity.EventID
+	var again []coverage.Redelivery
+	for _, r := range waiting {
+		switch {
+		case known[r.EventID]:
+			arrived = append(arrived, r.EventID)
+		case r.Tries >= maxTries && p.row.Now.Sub(r.AskedAt) >= min(arrivesWithin, p.source.Settings.Every):
+			if err := p.pullWaiting(ctx, r); err != nil {
+				return err
+			}
+		case r.AskedAt.IsZero() || p.row.Now.Sub(r.AskedAt) >= min(arrivesWithin, p.source.Settings.Every):
+			again = append(again, r)
+		}
+	}
+	if len(arrived) > 0 {
+		if err := p.coverage().EndRedeliveries(ctx, p.run, arrived, coverage.RedeliveryArrived, &p.run.Recovered); err != nil {
+			return err
+		}
+	}
+	return p.ask(ctx, again)
+}
+
+// pullWaiting fetches what no redelivery brought. What is gone from the list is lost.
+func (p *pass) pullWaiting(ctx context.Context, r coverage.Redelivery) error {
+	i := &Item{Ref: r.Ref, At: r.HappenedAt, Events: []provider.Event{{ID: string(r.EventID)}}}
+	err := p.fetch(ctx, i)
+	if refusal, is := errors.AsType[*statusError](err); is && (refusal.status == http.StatusNotFound || refusal.status == http.StatusGone) || err == nil && (i.invalid != nil || i.request == nil) {
+		return p.coverage().EndRedeliveries(ctx, p.run, []identity.EventID{r.EventID}, coverage.RedeliveryLost, &p.run.Lost)
+	}
+	if err != nil {
+		return err
+	}
+	return p.accept(ctx, []*Item{i})
+}
