@@ -96,6 +96,13 @@ type Options struct {
 	Alarm interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
+	// Backfill is asked every 15 seconds, by one process at a time, to make the passes over
+	// the lists of providers that are due. Nil: there are none.
+	Backfill interface {
+		Turn(ctx context.Context) error
+	} `yaml:"-"`
+	// Accepts says that a gateway runs in this process.
+	Accepts bool `yaml:"-"`
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

@@ -58,6 +58,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		river.AddWorkerSafely(workers, &redactWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &minutesWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &alarmWorker{Worker: w}),
+		river.AddWorkerSafely(workers, &backfillWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &runWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &pausesWorker{}),
 		river.AddWorkerSafely(workers, &probeWorker{Worker: w}),

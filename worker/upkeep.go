@@ -28,6 +28,7 @@ const (
 	kindChecks     = "upkeep.checks"
 	kindMinutes    = "upkeep.minutes"
 	kindAlarm      = "upkeep.alarm"
+	kindBackfill   = "upkeep.backfill"
 )
 
 const (
@@ -46,6 +47,8 @@ const (
 	minutesEvery = 5 * time.Minute
 	// alarmEvery is how often it is decided who is told what.
 	alarmEvery = 15 * time.Second
+	// backfillEvery is how often it is looked which lists of providers are due.
+	backfillEvery = 15 * time.Second
 )
 
 type partitionsArgs struct{}
@@ -78,6 +81,11 @@ type alarmArgs struct{}
 // Kind implements river.JobArgs.
 func (alarmArgs) Kind() string { return kindAlarm }
 
+type backfillArgs struct{}
+
+// Kind implements river.JobArgs.
+func (backfillArgs) Kind() string { return kindBackfill }
+
 // periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
 // leaders from inserting one twice. A run that fails is not repeated: the next
 // period comes soon.
@@ -104,6 +112,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 		every(redactEvery, redactArgs{}, always),
 		every(minutesEvery, minutesArgs{}, func() bool { return w.opts.Minutes != nil }),
 		every(alarmEvery, alarmArgs{}, func() bool { return w.opts.Alarm != nil }),
+		every(backfillEvery, backfillArgs{}, func() bool { return w.opts.Backfill != nil }),
 		every(checksEvery, checksArgs{}, func() bool { return len(w.checks()) > 0 }),
 	}
 }
@@ -234,6 +243,20 @@ func (w *alarmWorker) Work(ctx context.Context, _ *river.Job[alarmArgs]) error {
 		return nil
 	}
 	return w.opts.Alarm.Turn(ctx)
+}
+
+// backfillWorker fetches what webhooks did not bring.
+type backfillWorker struct {
+	river.WorkerDefaults[backfillArgs]
+	*Worker
+}
+
+// Work implements river.Worker.
+func (w *backfillWorker) Work(ctx context.Context, _ *river.Job[backfillArgs]) error {
+	if w.opts.Backfill == nil {
+		return nil
+	}
+	return w.opts.Backfill.Turn(ctx)
 }
 
 // redactWorker replaces what sources do not keep. A process that knows none leaves it to

@@ -33,6 +33,8 @@ const (
 	// HeaderReceivedAt is when the delivery of a forwarded event was received,
 	// RFC 3339 in UTC. The request of a forward brings it.
 	HeaderReceivedAt = "Hooklatch-Received-At"
+	// HeaderOrigin says how a forwarded event came that no webhook brought: backfill.
+	HeaderOrigin = "Hooklatch-Origin"
 )
 
 // FirstRequest implements Sender: method, URL and headers for a request that
@@ -84,7 +86,7 @@ func CheckHeaderName(name string) error {
 	switch {
 	case !isToken(name):
 		return fmt.Errorf("header name %q is not valid", safetext.Line(name, 64))
-	case reservedHeader(canonical) && canonical != HeaderReceivedAt:
+	case reservedHeader(canonical) && canonical != HeaderReceivedAt && canonical != HeaderOrigin:
 		return setByDestination(canonical)
 	}
 	return nil

@@ -2,6 +2,7 @@ package route
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/payload"
@@ -50,10 +52,13 @@ func newEventScope(ctx context.Context, e *inbox.Event) *eventScope {
 		Provider:   e.Provider,
 		OccurredAt: e.OccurredAt,
 		ReceivedAt: e.ReceivedAt,
+		Origin:     string(cmp.Or(e.Origin, identity.Webhook)),
+		Altered:    e.Altered,
 	}
 	if view.OccurredAt.IsZero() {
 		view.OccurredAt = view.ReceivedAt
 	}
+	view.Age = max(0, view.ReceivedAt.Sub(view.OccurredAt))
 	return &eventScope{ctx: ctx, event: e, view: view}
 }
 
@@ -90,6 +95,9 @@ func (s *eventScope) templateData() (map[string]any, error) {
 			"provider":    s.view.Provider,
 			"occurred_at": s.view.OccurredAt,
 			"received_at": s.view.ReceivedAt,
+			"origin":      s.view.Origin,
+			"altered":     s.view.Altered,
+			"age":         s.view.Age,
 		},
 		"body":    s.parsedBody(),
 		"headers": s.lowerHeaders(),

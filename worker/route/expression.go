@@ -16,6 +16,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
+
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 const (
@@ -282,4 +284,19 @@ type eventView struct {
 	Provider   string    `json:"provider"`
 	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt when the provider does not say
 	ReceivedAt time.Time `json:"received_at"`
+	Origin     string    `json:"origin"`  // webhook, or backfill when it was fetched from the list of the provider
+	Altered    string    `json:"altered"` // in what that differs from the webhook; empty: in nothing that is known
+	// Age is how long after it happened it was received; 0 when the provider does not say.
+	Age time.Duration `json:"age"`
+}
+
+// MarshalJSON implements json.Marshaler. A duration is written as elsewhere in JSON: in
+// seconds, as text.
+func (v *eventView) MarshalJSON() ([]byte, error) {
+	type fields eventView // without this method
+	return plainjson.Marshal(struct {
+		*fields
+
+		Age string `json:"age"`
+	}{(*fields)(v), fmt.Sprint(types.Duration{Duration: v.Age}.ConvertToType(types.StringType).Value())})
 }

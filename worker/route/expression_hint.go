@@ -60,7 +60,7 @@ var translations = map[string]string{
 // uses one that does not exist.
 func nameHint(env *cel.Env, text, message string) string {
 	if celField.MatchString(message) {
-		return "; event has id, type, source, provider, occurred_at and received_at"
+		return "; event has id, type, source, provider, occurred_at, received_at, origin, altered and age"
 	}
 	missing := celMissing.FindStringSubmatch(message)
 	if missing == nil {

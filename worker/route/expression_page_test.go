@@ -170,7 +170,7 @@ func TestThePageOfExpressionsNamesEveryVariableAndFunction(t *testing.T) {
 		variables = append(variables, v.Name())
 	}
 	require.ElementsMatch(t, variables, firstColumn(page, "| variable | type |"))
-	require.ElementsMatch(t, []string{"event.id", "event.type", "event.source", "event.provider", "event.occurred_at", "event.received_at"},
+	require.ElementsMatch(t, []string{"event.id", "event.type", "event.source", "event.provider", "event.occurred_at", "event.received_at", "event.origin", "event.altered", "event.age"},
 		firstColumn(page, "| field | type |"))
 
 	callable := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.]*$`)

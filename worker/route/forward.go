@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/wildcard"
@@ -112,6 +113,9 @@ func (f *forwardRequest) build(scope *eventScope) (ledger.Request, error) {
 		FromDelivery: true,
 		ContentType:  forwardType(e),
 		Headers:      map[string][]string{destination.HeaderReceivedAt: {e.ReceivedAt.UTC().Format(time.RFC3339Nano)}},
+	}
+	if e.Origin == identity.Backfill {
+		request.Headers[destination.HeaderOrigin] = []string{string(e.Origin)}
 	}
 	if !f.original {
 		return request, nil

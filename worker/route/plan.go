@@ -37,6 +37,10 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 		if !r.wants(string(e.Source), e.Type) || e.OnlyRoute != "" && e.OnlyRoute != r.Name {
 			continue
 		}
+		fetched := e.Origin == identity.Backfill
+		if fetched && r.Backfill == BackfillSkip {
+			continue
+		}
 		effect, wanted, err := r.plan(scope)
 		if isInterrupted(err) {
 			return nil, r.failed(err)
@@ -44,6 +48,10 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 		if err != nil {
 			effect.Request = ledger.Request{}
 			effect.Parked = safetext.Line(r.failed(err).Error(), maxReason)
+		}
+		if fetched && err == nil && r.Backfill == BackfillPark {
+			effect.Whole = true
+			effect.Parked = "the event was fetched from the list of its provider, and the route has backfill: park"
 		}
 		if wanted || err != nil {
 			effects = append(effects, effect)

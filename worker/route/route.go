@@ -12,6 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
+// The values of Route.Backfill.
+const (
+	BackfillRun  = "run"
+	BackfillSkip = "skip"
+	BackfillPark = "park"
+)
+
 // EverySource means all sources, in Route.From and for a handler.
 const EverySource = "*"
 
@@ -45,6 +52,10 @@ type Route struct {
 	// is left out when that of a newer event of the same object was done before.
 	// It keeps order too. Defaults to no effect being left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
+	// What becomes of an event that was fetched from the list of its provider, which may be
+	// days old: run (as any other), skip (it has no effect by this route) or park (a person
+	// decides). Defaults to run.
+	Backfill string `yaml:"backfill,omitempty"`
 	// Reads the object's current state before the effect is rendered, for
 	// expressions and templates to use as current.
 	Refetch *Refetch `yaml:"refetch,omitempty"`

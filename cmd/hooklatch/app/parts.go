@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/backfill"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -62,6 +63,10 @@ func (a *App) makeWorker() error {
 			return err
 		}
 	}
+	if opts.Backfill, err = MakeBackfill(backfill.Options{Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider}, a.outbox, a.config.Load); err != nil {
+		return err
+	}
+	opts.Accepts = a.opts.Gateway
 	a.worker, err = worker.New(opts)
 	if err != nil {
 		return routeProblems(cfg, err)

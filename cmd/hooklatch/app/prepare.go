@@ -78,6 +78,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if a.gate != nil {
 		a.gate.open.Store(true)
 		a.keeper.Start()
+		a.hurryBackfill(ctx)
 	}
 	if a.worker != nil {
 		if err := a.worker.Start(ctx); err != nil {

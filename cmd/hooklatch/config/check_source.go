@@ -35,6 +35,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	d.faults(at, c.Err())
 	p := s.checkProvider(d, at)
 	s.checkRedaction(d, at, p)
+	s.checkBackfill(d, at, p)
 	if s.Livemode && p != nil && p.TestEvent == nil {
 		d.reportf(at+".livemode", "means nothing with provider %s, which does not say what is a test; leave it out", s.Provider)
 	}
@@ -49,6 +50,16 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	if p != nil && p.SignsURL && s.PublicURL == "" && publicURL == "" {
 		d.missingf(at, "public_url", "%s signs the URL it was given, and the Host of a request is anybody's; write under gateway: "+
 			"\"public_url: https://hooks.example.com\", with the host that the sender calls, or public_url of this source", p.Title)
+	}
+}
+
+func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
+	switch {
+	case s.Backfill == nil || p == nil:
+	case s.Backfill.List == nil:
+		d.reportf(at+".backfill", "needs a list: that of provider %s is not known; describe it under `list`, or leave backfill out", s.Provider)
+	default:
+		d.faults(at+".backfill", s.Backfill.Validate(s.Retention.Dedup))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/admin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -52,6 +53,13 @@ func (s Source) withDefaults() Source {
 		if p, err := s.Sender(); err == nil {
 			s.ReplayGuard = string(gateway.DefaultReplayGuard(p))
 		}
+	}
+	if s.Backfill != nil {
+		var list *provider.List
+		if s.made != nil {
+			list = s.made.List
+		}
+		s.Backfill = new(s.Backfill.WithDefaults(list))
 	}
 	s.Dedup.Rule = cmp.Or(s.Dedup.Rule, DedupID)
 	s.Quarantine = cmp.Or(s.Quarantine, QuarantineOn)

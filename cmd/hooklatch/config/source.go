@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/backfill"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/size"
@@ -65,6 +66,8 @@ type Source struct {
 	// Whose it is: alerts about it go to this team, and status shows it. Defaults to
 	// that of no team.
 	Team string `yaml:"team,omitempty"`
+	// Asks the API of the provider what its webhooks did not bring. Defaults to not asking.
+	Backfill *backfill.Settings `yaml:"backfill,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 

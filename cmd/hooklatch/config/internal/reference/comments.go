@@ -16,7 +16,7 @@ const module = "github.com/hooklatch/hooklatch/"
 
 // packages have the structs that the file is decoded into.
 var packages = []string{
-	"cmd/hooklatch/config", "gateway", "gateway/provider", "worker", "worker/agreement", "worker/destination", "worker/route",
+	"cmd/hooklatch/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "worker/agreement", "worker/destination", "worker/route",
 }
 
 // comments are those of types and of their fields, by import path and name:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/backfill"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -59,6 +60,10 @@ var refinements = map[string]object{
 	"HTTPOptions.Method":               {"enum": destination.Methods()},
 	"HTTPRequest.Method":               {"enum": destination.Methods()},
 	"DestinationOptions.OnStoredError": {"enum": []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}},
+	"Settings.Mode":                    {"enum": []string{backfill.ModeAuto, backfill.ModeReport}},
+	"Settings.Via":                     {"enum": []backfill.Via{backfill.ViaAuto, backfill.ViaPull, backfill.ViaRedeliver}},
+	"OwnList.Order":                    {"enum": backfill.Orders()},
+	"Route.Backfill":                   {"enum": []string{route.BackfillRun, route.BackfillSkip, route.BackfillPark}},
 	"Route.OnPark":                     {"enum": []string{string(ledger.OnParkBlock), string(ledger.OnParkSkip)}},
 	"Refetch.Auth":                     {"enum": []string{route.RefetchAuthDestination}},
 	"Forward.Headers":                  {"enum": []string{route.ForwardNoHeaders, route.ForwardOriginalHeaders}},
@@ -77,6 +82,8 @@ var requirements = map[string]object{
 		{"required": []string{"secrets_file"}},
 		{"properties": object{"provider": object{"enum": mayBeKeyless()}}},
 	}},
+	"Settings":     {"required": []string{"token"}},
+	"OwnList":      {"required": []string{"url", "time"}},
 	"Secret":       {"anyOf": []object{{"required": []string{"value"}}, {"required": []string{"file"}}}, "not": object{"required": []string{"value", "file"}}},
 	"Destination":  {"oneOf": []object{{"required": []string{"http"}}, {"required": []string{"smtp"}}, {"required": []string{"sql"}}}},
 	"HTTPOptions":  {"oneOf": []object{{"required": []string{"url"}}, {"required": []string{"secret_url"}}, {"required": []string{"url_file"}}}},
