@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainArguments makes every command say what it takes: cobra counts only.
+// explainArguments makes every command say what it takes: cobra counts only. A command with
+// commands of its own takes nothing else, unless its usage says so.
 func explainArguments(cmd *cobra.Command) {
-	if check := cmd.Args; cmd.HasSubCommands() {
+	if check := cmd.Args; cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
 		cmd.Args = knownCommand
 	} else if check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

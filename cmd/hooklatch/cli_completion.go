@@ -40,7 +40,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 	}
 	states := map[string]completing{"events": fixed(eventOutcomes...), "effects": fixed(effectStates...)}
 	arguments := map[string]completing{
-		"send": sources, "providers": catalog.Names, "import keys": sources,
+		"send": sources, "backfill": sources, "providers": catalog.Names, "import keys": sources,
 		"events show": sources, "events replay": sources, "events release": sources, "events drop": sources,
 		"destinations pause": destinations, "destinations resume": destinations, "destinations retire": destinations,
 	}

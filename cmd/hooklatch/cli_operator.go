@@ -16,8 +16,13 @@ import (
 type operatorFlags struct{ as, reason string }
 
 func (f *operatorFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the person who orders it, for the record (default the user of the operating system)")
+	f.registerWho(cmd)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
+}
+
+// registerWho is for orders whose record has no place for a reason.
+func (f *operatorFlags) registerWho(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the person who orders it, for the record (default the user of the operating system)")
 }
 
 func (f *operatorFlags) operator() ledger.Operator {

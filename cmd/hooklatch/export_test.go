@@ -27,5 +27,5 @@ func HasCommand(words []string) bool {
 	root := newRoot(&process{name: testName})
 	root.InitDefaultCompletionCmd() // Cobra adds it when the program runs
 	cmd, rest, err := root.Find(words)
-	return err == nil && cmd.HasParent() && (len(rest) == 0 || !cmd.HasSubCommands())
+	return err == nil && cmd.HasParent() && (len(rest) == 0 || cmd.Args(cmd, rest) == nil)
 }

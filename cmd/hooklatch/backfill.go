@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/gateway/backfill"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+)
+
+// backfillFlags say what a pass is about, and what it does.
+type backfillFlags struct {
+	since, until, via string
+	types             []string
+	limit             int
+	dryRun, yes       bool
+	by                operatorFlags
+}
+
+func (c *cli) newBackfill() *cobra.Command {
+	var f backfillFlags
+	cmd := &cobra.Command{
+		Use:   "backfill SOURCE [flags]",
+		Short: "Ask the provider what its webhooks did not bring, and fetch it",
+		Long: `Ask the API of the provider what happened, and compare it with what is stored. What
+is missing is only counted until --yes is given. Then it is fetched from the list, or
+the provider delivers it once more, as the setting backfill.via of the source says.
+Dedup takes care of what comes twice.
+
+With --dry-run the exit code is 1 where something is missing.`,
+		Example: "  " + c.name + ` backfill github --since 6h --dry-run
+  ` + c.name + ` backfill stripe --since 2026-11-20 --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.dryRun && f.yes {
+				return misused("--dry-run fetches nothing: leave out --yes")
+			}
+			order, err := f.order(time.Now())
+			if err != nil {
+				return err
+			}
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				return c.runBackfill(cmd.Context(), o, cfg, args[0], order, f)
+			})
+		},
+	}
+	c.database.register(cmd.PersistentFlags())
+	flags := cmd.Flags()
+	flags.StringVar(&f.since, "since", "", "look at what happened from this `time` on (default since the last pass)")
+	flags.StringVar(&f.until, "until", "", "look at what happened before this `time` (default now, but for the lag of the list)")
+	flags.StringSliceVar(&f.types, "types", nil, "`types` of events (default those that the endpoint is subscribed to)")
+	flags.StringVar(&f.via, "via", "", "pull or redeliver (default as the source has it)")
+	flags.IntVar(&f.limit, "limit", 0, "stop after this many missing events")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only tell, and exit with 1 where something is missing")
+	flags.BoolVar(&f.yes, "yes", false, "fetch what is missing; without it that is only counted")
+	f.by.registerWho(cmd)
+	c.jsonFlag(cmd)
+	cmd.AddCommand(c.newBackfillStatus())
+	return cmd
+}
+
+func (f *backfillFlags) order(now time.Time) (backfill.Order, error) {
+	o := backfill.Order{By: f.by.operator().Who, DryRun: !f.yes, Types: f.types, Via: backfill.Via(f.via), Limit: f.limit}
+	if f.via != "" && o.Via != backfill.ViaPull && o.Via != backfill.ViaRedeliver {
+		return o, misused("--via is pull or redeliver")
+	}
+	var err error
+	o.Since, o.Until, err = span{f.since, f.until}.times(now)
+	return o, err
+}
+
+// missingOf is what is missing of one type in one hour.
+type missingOf struct {
+	Type    string    `json:"type"`
+	Hour    time.Time `json:"hour"`
+	Listed  int       `json:"listed"`
+	Known   int       `json:"known"`
+	Missing int       `json:"missing"`
+	Altered int       `json:"altered"`
+}
+
+// backfillView is what came of a pass, as --json prints it.
+type backfillView struct {
+	Source string         `json:"source"`
+	Runs   []coverage.Run `json:"runs"`
+	Found  []missingOf    `json:"found,omitempty"` // of a dry run
+}
+
+func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Config, source string, order backfill.Order, f backfillFlags) error {
+	made, err := app.MakeBackfill(backfill.Options{Budget: time.Hour}, o, func() *config.Config { return cfg })
+	if err != nil {
+		return err
+	}
+	view := backfillView{Source: source}
+	progress := c.eachSecond()
+	order.Progress = func(r coverage.Run) {
+		progress("%s: %s listed, %d missing, %d recovered, %d asked for\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
+	}
+	order.Met = func(i backfill.Item, fate backfill.Fate) { view.add(i, fate) }
+	if view.Runs, err = made.Run(ctx, source, order); err != nil {
+		return err
+	}
+	if c.asJSON {
+		err = printJSON(c.stdout, view)
+	} else {
+		err = c.printBackfill(view, order.DryRun, f.dryRun)
+	}
+	if err != nil {
+		return err
+	}
+	if f.dryRun && view.missing() > 0 {
+		return errFound
+	}
+	return nil
+}
+
+func (v *backfillView) missing() (n int64) {
+	for _, r := range v.Runs {
+		n += r.Missing
+	}
+	return n
+}
+
+// add counts what a dry run met.
+func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
+	if fate != backfill.FateKnown && fate != backfill.FateMissing {
+		return
+	}
+	hour := i.At.UTC().Truncate(time.Hour)
+	at := slices.IndexFunc(v.Found, func(m missingOf) bool { return m.Type == i.Events[0].Type && m.Hour.Equal(hour) })
+	if at < 0 {
+		at = len(v.Found)
+		v.Found = append(v.Found, missingOf{Type: i.Events[0].Type, Hour: hour})
+	}
+	m := &v.Found[at]
+	m.Listed++
+	switch {
+	case fate == backfill.FateKnown:
+		m.Known++
+	case i.Altered != "":
+		m.Missing++
+		m.Altered++
+	default:
+		m.Missing++
+	}
+}
+
+func (c *cli) printBackfill(v backfillView, dry, asked bool) error {
+	if !dry {
+		t := newTable(c.stdout, "ACCOUNT", "LISTED", "KNOWN", "MISSING", "RECOVERED", "ASKED FOR", "FILTERED", "INVALID")
+		for _, r := range v.Runs {
+			t.row(cmp.Or(r.Name, "-"), number(r.Listed), number(r.Known), number(r.Missing), number(r.Recovered), number(r.Asked), number(r.Filtered), number(r.Invalid))
+		}
+		return t.flush()
+	}
+	slices.SortFunc(v.Found, func(a, b missingOf) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.Type, b.Type)) })
+	t := newTable(c.stdout, "HOUR", "TYPE", "LISTED", "KNOWN", "MISSING", "ALTERED")
+	for _, m := range v.Found {
+		t.row(shown(m.Hour), m.Type, strconv.Itoa(m.Listed), strconv.Itoa(m.Known), strconv.Itoa(m.Missing), strconv.Itoa(m.Altered))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("\n%s missing; nothing was fetched", counted(int(v.missing()), "event"))
+	if v.missing() > 0 && !asked {
+		text += ". Fetch them with the same command and --yes"
+	}
+	_, err := fmt.Fprintln(c.stdout, text)
+	return err
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func (c *cli) newBackfillStatus() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show up to when nothing is missing, and what the last passes found",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				states, err := o.Coverage().States(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.asJSON {
+					return printJSON(c.stdout, states)
+				}
+				t := newTable(c.stdout, "SOURCE", "ACCOUNT", "COVERED UNTIL", "NEXT PASS", "RECOVERED IN 1H", "WAITING", "ENDPOINT", "")
+				for _, s := range states {
+					t.row(string(s.Source), cmp.Or(s.Name, "-"), shown(s.CoveredUntil), shown(s.NextAt), number(s.Recovered), number(s.Waiting), cmp.Or(string(s.Endpoint), "-"), cmp.Or(s.Error, s.EndpointWhy))
+				}
+				return t.flush()
+			})
+		},
+	}
+	c.jsonFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// octocat is a sender like GitHub: it delivers once, never again by itself, and lists what
+// it delivered.
+type octocat struct {
+	*testing.T
+
+	provider *provider.Provider
+	api      *httptest.Server
+
+	mu         sync.Mutex
+	gateway    string // URL; empty: nobody is there
+	deliveries []octocatDelivery
+}
+
+type octocatDelivery struct {
+	guid string
+	at   time.Time
+	ok   bool
+}
+
+const octocatSecret = "a_secret_of_the_test_0123456789"
+
+func newOctocat(t *testing.T) *octocat {
+	t.Helper()
+	p, err := catalog.New("github", provider.Options{})
+	require.NoError(t, err)
+	o := &octocat{T: t, provider: p}
+	o.api = httptest.NewServer(o)
+	t.Cleanup(o.api.Close)
+	return o
+}
+
+// happen makes something happen, some time ago, and delivers it once.
+func (o *octocat) happen(ago time.Duration) {
+	o.mu.Lock()
+	d := octocatDelivery{guid: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(o.deliveries)+1), at: time.Now().Add(-ago)}
+	o.deliveries = append(o.deliveries, d)
+	n := len(o.deliveries) - 1
+	o.mu.Unlock()
+	o.deliver(n)
+}
+
+func (o *octocat) deliver(n int) {
+	o.mu.Lock()
+	d, gateway := o.deliveries[n], o.gateway
+	o.mu.Unlock()
+	if gateway == "" {
+		return
+	}
+	request := o.provider.Sample("push", d.guid, d.at)
+	if err := o.provider.Sign(request, secret.New(octocatSecret), time.Now()); err != nil {
+		o.Error(err)
+		return
+	}
+	r, err := http.NewRequestWithContext(o.Context(), http.MethodPost, gateway+"/webhooks/github", strings.NewReader(string(request.Body)))
+	if err != nil {
+		o.Error(err)
+		return
+	}
+	r.Header = request.Header
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return
+	}
+	_ = answer.Body.Close()
+	o.mu.Lock()
+	o.deliveries[n].ok = answer.StatusCode == http.StatusOK
+	o.mu.Unlock()
+}
+
+func (o *octocat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, ours := strings.CutPrefix(r.URL.Path, "/repos/acme/shop/hooks/1")
+	var n int
+	switch {
+	case !ours || r.Header.Get("Authorization") != "Bearer the_token":
+		w.WriteHeader(http.StatusNotFound)
+	case path == "":
+		_, _ = io.WriteString(w, `{"active":true,"config":{},"last_response":{"message":"OK"}}`)
+	case path == "/deliveries":
+		o.mu.Lock()
+		items := []map[string]any{}
+		for i, d := range slices.Backward(o.deliveries) {
+			status := "failed to connect to host"
+			if d.ok {
+				status = "OK"
+			}
+			items = append(items, map[string]any{"id": i, "guid": d.guid, "delivered_at": d.at.UTC().Format(time.RFC3339Nano), "event": "push", "action": nil, "status": status})
+		}
+		o.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(items)
+	case strings.HasSuffix(path, "/attempts"):
+		if _, err := fmt.Sscanf(path, "/deliveries/%d/attempts", &n); err == nil {
+			o.deliver(n)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		if _, err := fmt.Sscanf(path, "/deliveries/%d", &n); err != nil {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		o.mu.Lock()
+		d := o.deliveries[n]
+		o.mu.Unlock()
+		sample := o.provider.Sample("push", d.guid, d.at)
+		headers := map[string]string{}
+		for name := range sample.Header {
+			headers[name] = sample.Header.Get(name)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"request": map[string]any{"headers": headers, "payload": json.RawMessage(sample.Body)}})
+	}
+}
+
+func (o *octocat) yaml(d *devSettings) string {
+	return fmt.Sprintf(`
+database: {url: %q, allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "localhost:0"}
+sources:
+  github:
+    provider: github
+    secrets: [%s]
+    backfill: {token: the_token, endpoint: repos/acme/shop/hooks/1, base_url: %q, every: 1s, lag: 1ms, rate: 100/s}
+destinations:
+  app: {http: {url: "http://%s/receiver"}}
+routes:
+  - {name: all, from: github, to: app}
+`, d.database.Reveal(), octocatSecret, o.api.URL, d.receiver)
+}
+
+// Without an order to fetch nothing is written; with it, what is missing comes.
+func TestAPersonComparesASourceWithItsList(t *testing.T) {
+	t.Parallel()
+	o := newOctocat(t)
+	s := newSystem(t, systemOptions{yaml: o.yaml, noWorker: true})
+	o.gateway = s.url
+	o.happen(3 * time.Hour)
+	o.gateway = ""
+	o.happen(2 * time.Hour)
+	o.happen(time.Minute)
+
+	written := func() int {
+		return s.count(t, `SELECT (SELECT count(*) FROM hooklatch.coverage) + (SELECT count(*) FROM hooklatch.backfill_runs)
+			+ (SELECT count(*) FROM hooklatch.redeliveries) + (SELECT count(*) FROM hooklatch.processed_events)`)
+	}
+	require.Equal(t, 1, written())
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run", "--json")...), c.stderr.String())
+	var view backfillView
+	require.NoError(t, json.Unmarshal([]byte(c.stdout.String()), &view))
+	require.Len(t, view.Runs, 1)
+	require.Equal(t, []int64{3, 1, 2, 0}, []int64{view.Runs[0].Listed, view.Runs[0].Known, view.Runs[0].Missing, view.Runs[0].Recovered})
+	require.NotEmpty(t, view.Found)
+	shown := must(t, s.args("backfill", "github", "--since", "6h")...)
+	require.Contains(t, shown, "2 events missing; nothing was fetched. Fetch them with the same command and --yes")
+	require.Contains(t, must(t, s.args("backfill", "github", "--since", "30m")...), "1 event missing")
+	require.Contains(t, must(t, s.args("backfill", "github", "--since", "6h", "--types", "issues.*")...), "0 events missing")
+	require.Equal(t, 1, written(), "nothing was written")
+
+	fetched := must(t, s.args("backfill", "github", "--since", "6h", "--via", "pull", "--yes", "--as", "ann")...)
+	require.Contains(t, fetched, "RECOVERED")
+	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE origin = 'backfill'`))
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE requested_by = 'ann' AND recovered = 2 AND mode = 'ordered'`))
+	require.Zero(t, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run")...))
+	require.Contains(t, must(t, s.args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the list of the provider")
+
+	var states []coverage.State
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("backfill", "status", "--json")...)), &states))
+	require.Len(t, states, 1)
+	require.EqualValues(t, 2, states[0].Recovered)
+	require.Contains(t, must(t, s.args("backfill", "status")...), "github")
+
+	for _, wrong := range [][]string{
+		{"backfill", "github", "--dry-run", "--yes"}, {"backfill", "github", "--via", "magic"}, {"backfill", "github", "--since", "yesterday"},
+		{"backfill", "stripe"},
+	} {
+		var c command
+		require.NotZero(t, c.run(t.Context(), s.args(wrong...)...), wrong)
+		require.NotEmpty(t, c.stderr.String(), wrong)
+	}
+}
+
+// A gateway was away under a sender that never tries again, while the worker was up.
+// Nobody does anything: the gateway starts, and what was missed comes, with an alert that
+// says how much.
+func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
+	t.Parallel()
+	o := newOctocat(t)
+	worker := newSystem(t, systemOptions{yaml: o.yaml, noGateway: true})
+	require.Eventually(t, func() bool {
+		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.coverage WHERE last_ok_at IS NOT NULL`)
+	}, patience, 100*time.Millisecond, "the list begins")
+	for range 40 {
+		o.happen(0)
+	}
+	gateway := newSystem(t, systemOptions{yaml: o.yaml, noWorker: true, pool: worker.pool})
+	o.mu.Lock()
+	o.gateway = gateway.url
+	o.mu.Unlock()
+	require.Eventually(t, func() bool {
+		return worker.counts(t, 40, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'github' AND origin = 'webhook'`)
+	}, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return worker.counts(t, 40, `SELECT sum(recovered) FROM hooklatch.backfill_runs`)
+	}, patience, 100*time.Millisecond)
+	require.Equal(t, 2, worker.count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE asked + recovered > 0`), "one pass asks, the next one finds them")
+	var c command
+	_ = c.run(t.Context(), worker.args("status")...)
+	require.Contains(t, c.stdout.String(), "40 events of github were not brought by a webhook; the list of the provider has them, and the oldest happened")
+	require.Contains(t, c.stdout.String(), "hooklatch backfill status")
+}
