@@ -29,6 +29,7 @@ func healthy() alert.Facts {
 				Undispatched: []gauges.Events{{Source: "stripe", Count: 4, Since: before(299 * time.Second)}},
 				Destinations: []gauges.Destination{{Name: "app"}, {Name: "crm"}},
 				LastAccepted: []gauges.Since{{Name: "stripe", At: before(59 * time.Minute)}},
+				Lists:        []gauges.List{{Source: "github", CoveredUntil: before(time.Hour), Seconds: 259200, Failures: 2, Endpoint: "on", Listed: 1000}},
 				Processes:    []gauges.Process{{Name: "a", ConfigHash: "x"}, {Name: "b", ConfigHash: "x"}},
 			},
 			Standing: gauges.Standing{
@@ -114,6 +115,21 @@ var sick = map[string]struct {
 			gauges.Skipped{Source: "gitlab", Count: 19, Since: before(time.Minute), CountBefore: 1, DispatchedBefore: 100},
 			gauges.Skipped{Source: "new", Count: 100, Since: before(time.Minute)})
 	}},
+	"events_missed": {"github", func(f *alert.Facts) {
+		f.Lists[0].Recovered, f.Lists[0].Oldest = 2, new(before(time.Hour))
+	}, nil},
+	"events_missed_often": {"github", func(f *alert.Facts) {
+		f.Lists[0].Lost = 1
+	}, nil},
+	"list_behind": {"github", func(f *alert.Facts) {
+		f.Lists[0].CoveredUntil = before(60 * time.Hour)
+	}, func(f *alert.Facts) {
+		f.Lists[0].CoveredUntil, f.Lists[0].Seconds = before(1000*time.Hour), 0 // the provider does not say for how long
+	}},
+	"list_unreadable": {"github", func(f *alert.Facts) { f.Lists[0].Failures = 3 }, func(f *alert.Facts) { f.Lists[0].Failures = 2 }},
+	"endpoint_off": {"github", func(f *alert.Facts) {
+		f.Lists[0].Endpoint, f.Lists[0].OffSince = "off", new(before(time.Hour))
+	}, nil},
 	"retention_stopped": {"events of stripe", func(f *alert.Facts) {
 		f.Retention[0].StoppedSince = new(before(time.Hour))
 	}, nil},

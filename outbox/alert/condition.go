@@ -35,6 +35,15 @@ const (
 	fewDays = 3
 	// budgetShare is from which share of its budget on the database is too large.
 	budgetShare = 0.8
+	// missedShare is from which share of what a provider lists on its webhooks fail often:
+	// of missedFrom events and more.
+	missedShare = 0.01
+	missedFrom  = 3
+	// slackShare is below which part of the time for which a provider lists an event it is
+	// about to forget what nobody has fetched.
+	slackShare = 0.25
+	// failedPasses in a row make a list unreadable.
+	failedPasses = 3
 	// differFor is how long processes may have two configurations: a roll-out is short.
 	differFor = 15 * time.Minute
 )
@@ -55,6 +64,9 @@ var conditions = []condition{
 	{name: "no_worker", severity: Page, find: noWorker},
 	{name: "at_most_once_withheld", severity: Page, find: withheld},
 	{name: "partitions_missing", severity: Page, find: partitionsMissing},
+	{name: "endpoint_off", severity: Page, find: endpointOff},
+	{name: "events_missed_often", severity: Page, find: missedOften},
+	{name: "list_behind", severity: Page, find: listBehind},
 	{name: "attempts_abandoned", severity: Ticket, find: attemptsAbandoned},
 	{name: "source_silent", severity: Ticket, find: sourceSilent},
 	{name: "known_sender_refused", severity: Ticket, find: knownSenderRefused},
@@ -65,6 +77,8 @@ var conditions = []condition{
 	{name: "events_held", severity: Ticket, find: eventsAside("held", "held as a suspected replay", "hooklatch events list --state held --source %s")},
 	{name: "events_skipped", severity: Ticket, find: eventsSkipped},
 	{name: "retention_stopped", severity: Ticket, find: retentionStopped},
+	{name: "events_missed", severity: Ticket, find: missed},
+	{name: "list_unreadable", severity: Ticket, find: listUnreadable},
 	{name: "size_budget", severity: Ticket, find: sizeBudget},
 	{name: "two_configurations", severity: Ticket, lasts: differFor, find: twoConfigurations},
 	{name: "duplicates", severity: Notice, find: duplicates},

@@ -83,6 +83,8 @@ func TestGaugesAreExported(t *testing.T) {
 		"hooklatch.quarantine.deliveries{source=stripe}":           3,
 		"hooklatch.quarantine.size{source=stripe}":                 300,
 		"hooklatch.quarantine.of_known_senders{source=stripe}":     1,
+		"hooklatch.endpoint.enabled{source=github}":                0,
+		"hooklatch.backfill.failures{source=github}":               2,
 		"hooklatch.destination.paused{destination=app}":            1,
 		"hooklatch.destination.paused{destination=crm}":            0,
 		"hooklatch.destination.breaker_open{destination=crm}":      1,

@@ -44,6 +44,7 @@ func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapsh
 	e.effects()
 	e.events()
 	e.sources()
+	e.lists()
 	e.destinations()
 	e.database(sizeBudget)
 	observables := make([]metric.Observable, 0, len(e.instruments))

@@ -89,6 +89,45 @@ func (e *exporter) sources() {
 		})
 }
 
+func (e *exporter) lists() {
+	e.Gauge("hooklatch.backfill.covered", "s", "How long ago the time was up to which a source is known to be complete.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Lists {
+				tell(ago(s.At, of.CoveredUntil), ofSource(of.Source))
+			}
+		})
+	e.Gauge("hooklatch.backfill.slack", "s", "How long it takes until the provider forgets what is not known to be complete.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Lists {
+				if slack, known := of.Slack(s.At); known {
+					tell(slack.Seconds(), ofSource(of.Source))
+				}
+			}
+		})
+	e.Gauge("hooklatch.backfill.slack_share", "1", "What part that is of the time for which the provider lists an event.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Lists {
+				if slack, known := of.Slack(s.At); known {
+					tell(slack.Seconds()/of.Seconds, ofSource(of.Source))
+				}
+			}
+		})
+	e.Gauge("hooklatch.backfill.failures", "{pass}", "Passes over the list of a source that failed in a row.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Lists {
+				tell(float64(of.Failures), ofSource(of.Source))
+			}
+		})
+	e.Gauge("hooklatch.endpoint.enabled", "", "1 while the provider sends to our endpoint, 0 while it is off or leads elsewhere.",
+		func(s *Snapshot, tell observe) {
+			for _, of := range s.Lists {
+				if of.Endpoint != "" {
+					tell(yes(of.Endpoint == "on"), ofSource(of.Source))
+				}
+			}
+		})
+}
+
 func (e *exporter) destinations() {
 	e.Gauge("hooklatch.destination.paused", "", "1 while a person has paused the destination.",
 		func(s *Snapshot, tell observe) {

@@ -85,6 +85,7 @@ func (r *Reader) askWaiting(q *questions, w *Waiting) {
 	list(q, r.sql.EventsAside.With(aside{Most: MostAside}), &w.EventsAside)
 	list(q, r.sql.Destinations, &w.Destinations)
 	list(q, r.sql.LastAccepted, &w.LastAccepted)
+	list(q, r.sql.Lists, &w.Lists)
 	list(q, r.sql.Processes.With(processes{SeenSeconds: retention.PresumedGone.Seconds()}), &w.Processes)
 }
 

@@ -22,6 +22,7 @@ type Waiting struct {
 	Destinations []Destination
 	LastAccepted []Since // by source: to ten seconds
 	Processes    []Process
+	Lists        []List
 
 	// DaysAhead is how many days of partitions lie ahead.
 	DaysAhead int
@@ -83,6 +84,31 @@ type Destination struct {
 	Broken                bool // its breaker is not closed
 	BreakerReason         string
 	OpenedAt, ProbeAt     *time.Time
+}
+
+// List is how complete a source is whose provider has a list, how it is about our endpoint
+// there, and what passes of the last hour found.
+type List struct {
+	Source       string
+	CoveredUntil time.Time
+	Seconds      float64 // for which the provider lists an event; 0: it does not say
+	Failures     int     // passes in a row
+	Error        string  // of the last; empty: it ended well
+	Endpoint     string  // on, off, foreign, or empty where the provider does not say
+	Why          string
+	OffSince     *time.Time
+
+	Listed, Recovered int64
+	Reported          int64 // missing, in a pass that only tells
+	Lost              int64
+	Oldest            *time.Time // of what was missing
+}
+
+// Slack is how long it takes until the provider forgets what is not known to be complete.
+// False: it does not say for how long it lists an event.
+func (l List) Slack(now time.Time) (time.Duration, bool) {
+	back := time.Duration(l.Seconds * float64(time.Second))
+	return back - now.Sub(l.CoveredUntil), back > 0
 }
 
 // Process is one that runs.

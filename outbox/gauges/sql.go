@@ -20,6 +20,7 @@ type statements struct {
 	EffectsAside statement.Of[aside]
 	EventsAside  statement.Of[aside]
 	LastAccepted statement.Bound
+	Lists        statement.Bound
 	OldestDue    statement.Of[oldestDue]
 	Processes    statement.Of[processes]
 	Quarantine   statement.Bound

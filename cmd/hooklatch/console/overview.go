@@ -60,7 +60,7 @@ func (overviewPage) LeadsTo(a alert.Alert) string {
 		return "/events?state=received&source=" + subject
 	case "refusals", "known_sender_refused":
 		return "/quarantine?source=" + subject
-	case "source_silent":
+	case "source_silent", "events_missed", "events_missed_often", "endpoint_off", "list_behind", "list_unreadable":
 		return sourcePath(a.Subject)
 	case "duplicates":
 		return "/events?has=duplicates&source=" + subject

@@ -150,6 +150,11 @@ func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
 			{"provider", "All that is known of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
 		}
 	}
+	if shown.Backfill != nil {
+		shown.Commands = append(shown.Commands,
+			command{"backfill", "Compare it with the list of the provider now", "hooklatch backfill " + safetext.Shell(name)},
+			command{"passes", "What the last passes found", "hooklatch backfill status"})
+	}
 	return c.render(w, http.StatusOK, "source", shown)
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/gauges"
 )
@@ -32,6 +34,7 @@ func (w *waiting) bySource() {
 				"add the source to the configuration of a worker again: its routes take the events, and those that no route wants are skipped")
 		}
 	}
+	w.lists(s)
 	var quiet []string
 	for _, of := range s.Skipped {
 		if !of.Unusual() {
@@ -44,6 +47,27 @@ func (w *waiting) bySource() {
 	}
 	if len(quiet) > 0 {
 		w.findings = append(w.findings, Finding{Level: OK, Check: "events_skipped", Message: "skipped in the last hour, because no route wants them: " + strings.Join(quiet, ", ")})
+	}
+}
+
+// lists finds what is wrong with lists of providers and with our endpoints there. What
+// needs a person is said as alerts say it.
+func (w *waiting) lists(s *gauges.Snapshot) {
+	told := map[string]bool{}
+	for _, a := range alert.Judge(alert.Facts{Snapshot: s}) {
+		if slices.Contains(alert.OfLists(), a.Name) {
+			told[a.Subject] = true
+			w.add(a.Name, a.Count, a.Since, a.Message, "run: "+a.Command)
+		}
+	}
+	for _, l := range s.Lists {
+		switch {
+		case told[l.Source]:
+		case l.Error != "":
+			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
+		default:
+			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("%q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
+		}
 	}
 }
 

@@ -150,7 +150,22 @@ func (p *printer) sources(s *Status) {
 		p.row(of.Name, p.ago(of.LastAccepted), number(of.Accepted+of.Duplicates), percent(rate(of.Duplicates, of.Accepted+of.Duplicates)), usual,
 			waits, number(of.Skipped), number(of.Failed), number(of.Held), number(of.Quarantined), number(refused))
 	}
+	p.lists(s)
 	p.refusals(s)
+}
+
+// lists says how complete sources are, by the lists of their providers.
+func (p *printer) lists(s *Status) {
+	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return of.Backfill != nil }) {
+		return
+	}
+	p.title("LISTS OF PROVIDERS")
+	p.row("SOURCE", "COMPLETE UNTIL", "LISTED 1 H", "RECOVERED", "MISSING", "LOST", "ENDPOINT")
+	for _, of := range s.Sources {
+		if b := of.Backfill; b != nil {
+			p.row(of.Name, p.ago(b.CoveredUntil), number(b.Listed), number(b.Recovered), number(b.Reported), number(b.Lost), orDash(b.Endpoint))
+		}
+	}
 }
 
 // refusals says why requests were refused, and what that most often means.

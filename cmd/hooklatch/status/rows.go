@@ -90,6 +90,9 @@ func (r *reading) sources() []Source {
 	for _, of := range r.snapshot.Usual {
 		all.of(of.Source).UsualDuplicates = of.DuplicateRate
 	}
+	for _, of := range r.snapshot.Lists {
+		all.of(of.Source).Backfill = backfillOf(of, r.snapshot.At)
+	}
 	for name, counts := range r.hour[minutes.OfSource] {
 		one := all.of(name)
 		one.Accepted, one.Duplicates = counts[minutes.Accepted], counts[minutes.Duplicate]
@@ -97,6 +100,20 @@ func (r *reading) sources() []Source {
 		one.Refused = refusedOf(counts)
 	}
 	return all.list(func(one *Source, name string) { one.Name, one.Refused = name, orNone(one.Refused) })
+}
+
+func backfillOf(of gauges.List, now time.Time) *Backfill {
+	b := &Backfill{
+		CoveredUntil: of.CoveredUntil, Listed: of.Listed, Recovered: of.Recovered, Reported: of.Reported, Lost: of.Lost,
+		Failures: of.Failures, Error: of.Error, Endpoint: of.Endpoint, EndpointWhy: of.Why,
+	}
+	if slack, known := of.Slack(now); known {
+		b.ForgottenAt = now.Add(slack)
+	}
+	if of.OffSince != nil {
+		b.OffSince = *of.OffSince
+	}
+	return b
 }
 
 // orNone are counts that JSON never shows as null.

@@ -120,6 +120,22 @@ type Source struct {
 	Held                int64            `json:"held"`
 	FirstAttempts       int64            `json:"first_attempts"`
 	FirstAttemptsFailed int64            `json:"first_attempts_failed"`
+	Backfill            *Backfill        `json:"backfill,omitempty"` // nil: the list of the provider is not read
+}
+
+// Backfill is how complete a source is, by the list of its provider.
+type Backfill struct {
+	CoveredUntil time.Time `json:"covered_until"`
+	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider lists no longer what came then; zero: it does not say
+	Listed       int64     `json:"listed"`                // in the last hour, like those that follow
+	Recovered    int64     `json:"recovered"`
+	Reported     int64     `json:"reported"` // missing, in a pass that only tells
+	Lost         int64     `json:"lost"`
+	Failures     int       `json:"failures"` // passes in a row
+	Error        string    `json:"error,omitzero"`
+	Endpoint     string    `json:"endpoint,omitzero"` // on, off or foreign
+	EndpointWhy  string    `json:"endpoint_why,omitzero"`
+	OffSince     time.Time `json:"endpoint_off_since,omitzero"`
 }
 
 // Process is one that runs.

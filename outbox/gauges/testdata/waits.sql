@@ -91,3 +91,13 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 RESET session_replication_role;
+
+INSERT INTO hooklatch.coverage (source, stream, covered_until, lists_secs, failures, error, endpoint, endpoint_why, endpoint_at) VALUES
+    ('github', 'one', now() - interval '1 hour', 259200, 2, 'answered 500', 'on', '', now()),
+    ('github', 'two', now() - interval '2 hours', 259200, 0, '', 'off', 'active: false', now() - interval '3 hours'),
+    ('okta', '', now(), 0, 0, '', '', '', NULL);
+
+INSERT INTO hooklatch.backfill_runs (source, stream, since, until, mode, started_at, listed, missing, recovered, lost, oldest) VALUES
+    ('github', 'one', now(), now(), 'auto', now() - interval '10 minutes', 100, 3, 2, 1, now() - interval '5 hours'),
+    ('github', 'two', now(), now(), 'report', now() - interval '20 minutes', 50, 4, 0, 0, now() - interval '4 hours'),
+    ('github', 'one', now(), now(), 'auto', now() - interval '2 hours', 1000, 9, 9, 9, now() - interval '9 hours');
