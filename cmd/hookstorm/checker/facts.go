@@ -47,6 +47,7 @@ type delivery struct {
 	events   []*event
 	hash     string
 	signed   bool
+	listed   bool // by its sender: its events must be there in the end
 	began    int64
 	ended    int64 // forever, unless it is known
 	kind     history.Kind

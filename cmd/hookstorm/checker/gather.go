@@ -103,7 +103,7 @@ func (g *gatherer) delivery(r *history.Record) error {
 		return missing(r, noMember)
 	}
 	if r.Kind == history.Invoke {
-		d := &delivery{source: told.Source, hash: told.Hash, signed: told.Signed, began: r.At, ended: forever, kind: history.Unknown}
+		d := &delivery{source: told.Source, hash: told.Hash, signed: told.Signed, listed: told.Listed, began: r.At, ended: forever, kind: history.Unknown}
 		for _, id := range told.EventIDs {
 			e := g.facts.event(told.Source, id)
 			e.deliveries = append(e.deliveries, d)

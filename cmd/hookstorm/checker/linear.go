@@ -72,8 +72,8 @@ func (j *judge) linear() {
 		if isByContent(string(ref.Source)) {
 			continue // its answers are also about events of other ids
 		}
-		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && e.row.imported() {
-			continue // what was imported has no acceptance
+		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && (e.row.imported() || e.row.fetched()) {
+			continue // what was imported or fetched has no acceptance
 		}
 		if most > atOnce {
 			j.totals.Wide++

@@ -40,6 +40,7 @@ type (
 		ProcessedAt  instant `json:"processed_at"`
 		ErasedAt     instant `json:"erased_at"`
 		RedactedAt   instant `json:"redacted_at"`
+		Origin       string  `json:"origin"`
 	}
 	bodyRow struct {
 		DeliveryID string `json:"delivery_id"`
@@ -140,6 +141,9 @@ type (
 
 // imported tells that another system accepted the event: it is known, and nothing else.
 func (r *eventRow) imported() bool { return r.Outcome == "imported" }
+
+// fetched tells that the event came from the list of its sender, and by no delivery.
+func (r *eventRow) fetched() bool { return r.Origin == "backfill" }
 
 // row takes one row of a snapshot.
 func (f *facts) row(r *history.Record) error {

@@ -4,9 +4,13 @@ import "slices"
 
 // acknowledgedIsStored is I1: every delivery that was answered 2xx has all its
 // events stored, with the bytes of one that was sent, and with its own where the
-// answer says that it was the first.
+// answer says that it was the first. What the list of a sender shows is stored, however its
+// deliveries were answered.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
+		if d.listed && !d.acknowledged() && d.events[0].row == nil {
+			j.eventViolatedf("I1", d.events[0], "its sender lists the event, and it is not stored")
+		}
 		if !d.acknowledged() {
 			continue
 		}

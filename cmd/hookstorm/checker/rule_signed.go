@@ -19,6 +19,9 @@ func (j *judge) storedWasSigned() {
 		if e.row.imported() {
 			continue // a person vouches for it
 		}
+		if e.row.fetched() && slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.listed }) {
+			continue // its sender says so in its list
+		}
 		if len(e.deliveries) == 0 {
 			j.eventViolatedf("I3", e, "the event is stored, and nobody sent it")
 			continue

@@ -67,6 +67,7 @@ type Delivery struct {
 	EventIDs []string `json:"event_ids"`          // in the order of the body
 	Hash     string   `json:"hash"`               // SHA-256 of the body, hex
 	Signed   bool     `json:"signed"`             // validly; false: it must be refused
+	Listed   bool     `json:"listed,omitempty"`   // in the list of the sender: its events have to be fetched if no delivery brings them
 	Group    string   `json:"group,omitempty"`    // what orders and latest_by go by
 	Version  int64    `json:"version,omitempty"`  // of the object: larger is newer
 	Attempt  int      `json:"attempt"`            // of the sender, from 1

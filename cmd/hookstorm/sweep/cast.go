@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -76,9 +77,9 @@ func (s settings) write(path string) error {
 	if err := text.Execute(&file, struct {
 		settings
 
-		Secret string
-		Flaky  []string
-	}{s, sourceSecret, flaky()}); err != nil {
+		Secret, ListToken, ListEndpoint string
+		Flaky                           []string
+	}{s, sourceSecret, listed.Token, listed.Endpoint, flaky()}); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
@@ -21,6 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // stage is all that a sweep needs around its processes.
@@ -29,7 +31,8 @@ type stage struct {
 	history *history.Writer
 	tally   *tally
 	calls   *receivers.Receivers
-	server  *http.Server // of the destinations, and of the desk of witnesses
+	server  *http.Server // of the destinations, of the desk of witnesses, and of the list
+	listed  *listed.Sender
 	url     string
 	serving sync.WaitGroup
 
@@ -63,6 +66,7 @@ type role struct {
 func roles() []role {
 	return []role{
 		{name: "actor", lanes: 2, calm: true},
+		{name: "lists", lanes: 2, env: []string{"SWEEP_ROLE=lists"}, only: readingLists},
 		{name: "house", lanes: 2, env: []string{"SWEEP_ROLE=house"}, only: keepingHouse},
 		// All claims of these end without an answer.
 		{name: "doubtful", lanes: 3, env: []string{"SWEEP_ROLE=doubt"}, always: "claim.after_commit=error", only: takingBack},
@@ -89,6 +93,9 @@ func (s *stage) setUp(ctx context.Context) error {
 		if err := s.add(fmt.Sprintf("gateway-%d", i+1), "gateway", settings{}); err != nil {
 			return err
 		}
+	}
+	if s.listed, err = listed.New(listed.Options{History: s.history, Gateways: s.gateways, Secret: secret.New(sourceSecret)}); err != nil {
+		return err
 	}
 	if s.line, err = newRiverLine(s.opts.DatabaseURL, s.tally); err != nil {
 		return err
@@ -143,11 +150,12 @@ func (s *stage) serve(ctx context.Context) error {
 		return fmt.Errorf("listen for calls: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /", s.calls)
+	mux.Handle("/", s.calls)
 	mux.HandleFunc("GET /"+destFresh, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprint(w, `{"version": 1}`) // the reader has gone
 	})
+	mux.HandleFunc("/repos/", func(w http.ResponseWriter, r *http.Request) { s.listed.ServeHTTP(w, r) })
 	mux.Handle("POST /witness/", http.StripPrefix("/witness", witness.NewDesk(s.history)))
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	s.url = "http://" + listener.Addr().String()
@@ -254,6 +262,7 @@ func (s *stage) traffic(ctx, parent context.Context, pace time.Duration) *traffi
 	t.senders.start(ctx, patient, senderCount)
 	t.around.Go(func() { stir(ctx, s.opts.Pool, s.calls) })
 	t.around.Go(func() { ask(ctx, s.health) })
+	t.around.Go(func() { s.listed.Run(ctx) })
 	return t
 }
 
@@ -365,7 +374,18 @@ func (s *stage) unfinished(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	var stored int
+	if err := s.opts.Pool.QueryRow(ctx, "SELECT count(*) FROM hooklatch.processed_events WHERE source = $1", listed.Source).Scan(&stored); err != nil {
+		return nil, err
+	}
+	if missing := s.listed.Events() - stored; missing > 0 {
+		left = append(left, fmt.Sprintf("%d events of the list", missing))
+	}
+	return left, nil
 }
 
 func (s *stage) stopAll(ctx context.Context) error {

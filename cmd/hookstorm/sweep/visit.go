@@ -147,6 +147,14 @@ func (i *itinerary) made(v Visit) bool {
 	return true
 }
 
+// readingLists are the places that a pass over a list goes through.
+func readingLists(v Visit) bool {
+	transaction, _, _ := strings.Cut(v.Place, ".")
+	return slices.Contains([]string{
+		"accept_together", "ask_redeliveries", "begin_pass", "begin_run", "end_pass", "end_redeliveries", "end_run", "hurry_passes", "note_endpoint", "waiting_redeliveries",
+	}, transaction)
+}
+
 // The visits that some lanes are for.
 func keepingHouse(v Visit) bool { return ofRetention(v.Place) }
 func takingBack(v Visit) bool   { return strings.HasPrefix(v.Place, "take_back_claim.") }

@@ -43,6 +43,7 @@ const (
 	calm  = "calm"  // handle events, and end what was begun
 	doubt = "doubt" // only claim effects, without ever learning whether they are claimed
 	house = "house" // only keep house
+	lists = "lists" // only read the lists of providers
 )
 
 // maxConns is for the orders; the worker has connections of its own.
@@ -106,7 +107,10 @@ func run(ctx context.Context) (err error) {
 		group.Go(func() error { return a.doubt(acting) })
 	case house:
 		group.Go(func() error { return keepHouse(acting, past.New(pool, box.Retention(), notOwning.Retention())) })
+	case lists:
+		group.Go(func() error { return readLists(acting, box, logger) })
 	case calm:
+		group.Go(func() error { return readLists(acting, box, logger) })
 		group.Go(func() error { return work(acting, logger) })
 		group.Go(func() error { return a.settleDown(acting) })
 		group.Go(func() error { return a.releaseAll(acting) })

@@ -1,0 +1,265 @@
+// Package listed is responsible for a sender that never tries again and has a list, like
+// GitHub: what no webhook brought is fetched from its API, or delivered once more when
+// somebody asks for that. Torture runs and sweeps have one.
+package listed
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Source is what gateways know the sender as, Endpoint what its API knows their endpoint
+// as, and Token what the API asks for.
+const (
+	Source   = "listed"
+	Endpoint = "repos/acme/shop/hooks/1"
+	Token    = "token_of_the_run_0123456789abcdef"
+)
+
+const (
+	patience = 5 * time.Second // with an answer
+	perPage  = 100
+	// firstNumber is that of the first delivery: as floats, two of them are one.
+	firstNumber = 9007199254740993
+	// refusedOf is of how many events the API redelivers all but one: that has to be
+	// fetched.
+	refusedOf = 4
+)
+
+// Options configure a Sender.
+type Options struct {
+	// History gets a record of every event, and of every request. Required.
+	History *history.Writer
+	// Gateways that webhooks go to: URLs with a scheme, host and port. Required.
+	Gateways []string
+	// Secret signs. Required.
+	Secret secret.Value
+	// Pace is how long it rests between two events. Defaults to 100 ms.
+	Pace time.Duration
+}
+
+// Sender makes events, and is an http.Handler: its API. It is safe for concurrent use.
+type Sender struct {
+	opts     Options
+	provider *provider.Provider
+	client   *http.Client
+
+	began sync.Once
+	read  chan struct{} // closed when the list is read for the first time
+
+	mu     sync.Mutex
+	events []*event
+}
+
+// event is one, with its only webhook.
+type event struct {
+	id        string
+	at        time.Time
+	header    http.Header
+	body      []byte
+	delivered bool
+}
+
+// New makes a sender that sends nothing yet.
+func New(opts Options) (*Sender, error) {
+	p, err := catalog.New("github", provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("listed: %w", err)
+	}
+	if opts.Pace == 0 {
+		opts.Pace = 100 * time.Millisecond
+	}
+	return &Sender{opts: opts, provider: p, client: &http.Client{Timeout: patience}, read: make(chan struct{})}, nil
+}
+
+// Run makes events until ctx is done, from when its list is read for the first time: what
+// happened before is history, which nobody fetches by himself. Of each event that it tells
+// at all it tells once.
+func (s *Sender) Run(ctx context.Context) {
+	select {
+	case <-s.read:
+	case <-ctx.Done():
+	}
+	for n := 0; ctx.Err() == nil; n++ {
+		e := s.happen(n)
+		if n%3 > 0 {
+			s.deliver(e, 1)
+		}
+		select {
+		case <-time.After(s.opts.Pace):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// happen makes the n-th event, and lists it.
+func (s *Sender) happen(n int) *event {
+	id := fmt.Sprintf("%08x-0000-4000-9000-%012x", rand.Uint32(), n) //nolint:gosec // a name
+	e := &event{id: id, at: time.Now().UTC()}
+	sample := s.provider.Sample("push", id, e.at)
+	e.header, e.body = sample.Header, sample.Body
+	// Listed and not sent: from now on somebody has to fetch it.
+	s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: s.told(e, 0, "")}).End(history.Fail, "no webhook was sent yet", nil)
+	s.mu.Lock()
+	s.events = append(s.events, e)
+	s.mu.Unlock()
+	return e
+}
+
+func (s *Sender) told(e *event, attempt int, to string) *history.Delivery {
+	hash := sha256.Sum256(e.body)
+	return &history.Delivery{
+		Source: Source, Gateway: to, EventIDs: []string{e.id}, Hash: hex.EncodeToString(hash[:]), Signed: true, Listed: true,
+		Attempt: attempt, Deadline: patience.Microseconds(),
+	}
+}
+
+// deliver sends the webhook of an event once.
+func (s *Sender) deliver(e *event, attempt int) {
+	to := s.opts.Gateways[rand.IntN(len(s.opts.Gateways))] //nolint:gosec // no secret depends on it
+	told := s.told(e, attempt, to)
+	operation := s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: told})
+	ended := *told
+	signed := &provider.Request{Method: http.MethodPost, Header: e.header.Clone(), Body: e.body}
+	if err := s.provider.Sign(signed, s.opts.Secret, time.Now()); err != nil {
+		operation.End(history.Fail, err.Error(), nil)
+		return
+	}
+	// Not the context of the run: a delivery that was begun is waited for.
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to+"/webhooks/"+Source, strings.NewReader(string(e.body)))
+	if err != nil {
+		operation.End(history.Fail, err.Error(), nil)
+		return
+	}
+	request.Header = signed.Header
+	answer, err := s.client.Do(request)
+	if err == nil {
+		_, err = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+	}
+	if err != nil {
+		operation.End(history.Unknown, err.Error(), nil)
+		return
+	}
+	ended.Status, ended.Result = answer.StatusCode, answer.Header.Get(gateway.StatusHeader)
+	kind := history.Fail
+	if answer.StatusCode/100 == 2 {
+		kind = history.OK
+		s.mu.Lock()
+		e.delivered = true
+		s.mu.Unlock()
+	}
+	operation.End(kind, "", func(r *history.Record) { r.Delivery = &ended })
+}
+
+// Events is how many there are.
+func (s *Sender) Events() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.events)
+}
+
+// ServeHTTP is the API: our endpoint, the list of deliveries, one of them with its
+// request, and its redelivery.
+func (s *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.began.Do(func() { close(s.read) })
+	path, found := strings.CutPrefix(r.URL.Path, "/"+Endpoint)
+	if !found || r.Header.Get("Authorization") != "Bearer "+Token {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	path = strings.TrimPrefix(path, "/deliveries")
+	switch reference, redelivers := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/attempts"); {
+	case strings.TrimSuffix(r.URL.Path, "/") == "/"+Endpoint:
+		_, _ = io.WriteString(w, `{"active":true,"config":{},"last_response":{"message":"OK"}}`)
+	case path == "":
+		s.list(w, r)
+	case redelivers:
+		s.redeliver(w, reference)
+	default:
+		s.show(w, reference)
+	}
+}
+
+// list is a page, the newest first. Its cursor is the index of an event.
+func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := len(s.events)
+	if cursor, err := strconv.Atoi(r.URL.Query().Get("cursor")); err == nil {
+		at = min(cursor, at)
+	}
+	items := []map[string]any{}
+	for ; at > 0 && len(items) < perPage; at-- {
+		e := s.events[at-1]
+		status := "failed to connect to host"
+		if e.delivered {
+			status = "OK"
+		}
+		items = append(items, map[string]any{
+			"id": uint64(firstNumber + at - 1), "guid": e.id, "delivered_at": e.at.Format(time.RFC3339Nano), "event": "push", "action": nil, "status": status,
+		})
+	}
+	if at > 0 {
+		w.Header().Set("Link", fmt.Sprintf(`</%s/deliveries?per_page=%d&cursor=%d>; rel="next"`, Endpoint, perPage, at))
+	}
+	_ = json.NewEncoder(w).Encode(items) // the reader has gone
+}
+
+func (s *Sender) event(reference string) *event {
+	n, err := strconv.Atoi(reference)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n -= firstNumber; err != nil || n < 0 || n >= len(s.events) {
+		return nil
+	}
+	return s.events[n]
+}
+
+func (s *Sender) redeliver(w http.ResponseWriter, reference string) {
+	switch e := s.event(reference); {
+	case e == nil:
+		w.WriteHeader(http.StatusNotFound)
+	case reference[len(reference)-1]%refusedOf == 0:
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	default:
+		s.deliver(e, 2)
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// show has the body as it was sent, byte by byte.
+func (s *Sender) show(w http.ResponseWriter, reference string) {
+	e := s.event(reference)
+	if e == nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	headers := map[string]string{}
+	for name := range e.header {
+		headers[name] = e.header.Get(name)
+	}
+	text, err := json.Marshal(headers)
+	if err != nil {
+		panic(err) // texts
+	}
+	_, _ = fmt.Fprintf(w, `{"request":{"headers":%s,"payload":%s}}`, text, e.body)
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
+	"github.com/hooklatch/hooklatch/gateway/backfill"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// passEvery is how long a reader of lists rests: a worker reads them seldom.
+const passEvery = 100 * time.Millisecond
+
+// readLists makes passes over the lists of all sources until ctx is done. Errors are what
+// this process is made for.
+func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) error {
+	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	lists, err := app.MakeBackfill(backfill.Options{Logger: logger}, box, func() *config.Config { return cfg })
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		_ = box.Coverage().Hurry(ctx, []identity.Source{listed.Source})
+		_ = lists.Turn(ctx)
+		select {
+		case <-time.After(passEvery):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
