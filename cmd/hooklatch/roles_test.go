@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,13 +10,17 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -24,12 +29,12 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// grantsOf are the statements of the page for one role, for a role of the test.
-func grantsOf(t *testing.T, role, own string) string {
+// grantsOf are the statements of the page for one role and purpose, for a role of the test.
+func grantsOf(t *testing.T, purpose, role, own string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
 	require.NoError(t, err)
-	for _, block := range regexp.MustCompile("(?s)```sql\n(-- roles:.*?)```").FindAllStringSubmatch(string(page), -1) {
+	for _, block := range regexp.MustCompile("(?s)```sql\n(-- "+purpose+":.*?)```").FindAllStringSubmatch(string(page), -1) {
 		if strings.Contains(block[1], " TO "+role) {
 			return strings.ReplaceAll(block[1], role, own)
 		}
@@ -43,7 +48,7 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	t.Helper()
 	database := pool.Config().ConnConfig.Database
 	own := role + "_" + database[len(database)-12:]
-	for _, statement := range []string{"CREATE ROLE " + own + " LOGIN PASSWORD 'secret'", grantsOf(t, role, own)} {
+	for _, statement := range []string{"CREATE ROLE " + own + " LOGIN PASSWORD 'secret'", grantsOf(t, "roles", role, own)} {
 		_, err := pool.Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
@@ -147,6 +152,21 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 			require.Error(t, err, statement)
 		}
 	}
+	_, err = pool.Exec(t.Context(), grantsOf(t, "backfill", "hooklatch_worker", own.Config().ConnConfig.User))
+	require.NoError(t, err)
+	fetched := outbox.Delivery{
+		Source: "stripe", Provider: "stripe", Origin: identity.Backfill, Body: []byte(`{"id":"evt_of_the_list"}`), ContentWindow: time.Hour,
+		Events: []outbox.Incoming{{ID: "evt_of_the_list", Type: "invoice.paid"}},
+	}
+	list := coverage.Stream{Source: "stripe"}
+	pass, err := o.Coverage().Begin(t.Context(), list, false, time.Minute, 0)
+	require.NoError(t, err)
+	require.NoError(t, o.Coverage().Ask(t.Context(), list, []coverage.Redelivery{{EventID: "evt_x", Ref: "1", HappenedAt: pass.Now}}, true))
+	_, _, err = o.AcceptTogether(t.Context(), []outbox.Delivery{fetched}, func(ctx context.Context, tx pgx.Tx, came []outbox.Acceptance) error {
+		require.Equal(t, 1, came[0].New())
+		return o.Coverage().MoveTx(ctx, tx, pass, coverage.Move{CoveredUntil: pass.Now})
+	})
+	require.NoError(t, err)
 	for _, spoken := range []func() error{
 		func() error { _, err := o.Repair().FollowPromotion(t.Context()); return err },
 		func() error { return o.Repair().Promoted(t.Context(), ledger.Operator{Who: "ann", Via: "test"}) },
