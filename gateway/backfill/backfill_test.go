@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,62 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 		return w.stored("backfill") == 3
 	}, time.Minute, time.Millisecond)
 	require.EqualValues(t, 3, w.recovered())
+}
+
+// What can neither be redelivered nor fetched is given up, told, and not asked for again.
+func TestWhatIsLostIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
+	posts := 0
+	w.refuse = func(out http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method == http.MethodPost:
+			w.mu.Lock()
+			posts++
+			w.mu.Unlock()
+			out.WriteHeader(http.StatusUnprocessableEntity)
+		case strings.Contains(r.URL.Path, "/deliveries/"):
+			out.WriteHeader(http.StatusNotFound)
+		default:
+			return false
+		}
+		return true
+	}
+	w.happen(1, "push", func(int) int { return 0 })
+	require.Eventually(t, func() bool { return w.turn().Lost == 1 }, time.Minute, time.Millisecond)
+	require.Equal(t, maxTries, posts)
+	for range 3 {
+		require.Zero(t, w.turn().Asked)
+	}
+	require.Equal(t, maxTries, posts)
+}
+
+// A redelivery takes a while. Passes that come meanwhile do not ask for it again.
+func TestARedeliveryIsAwaited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
+	w.source.Settings.Every = time.Hour
+	posts := 0
+	w.refuse = func(out http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		w.mu.Lock()
+		posts++
+		w.mu.Unlock()
+		out.WriteHeader(http.StatusAccepted)
+		return true
+	}
+	w.happen(2, "push", func(int) int { return 0 })
+	for range 5 {
+		w.turn()
+	}
+	require.Equal(t, 2, posts, "one for each event")
+	w.refuse = nil
+	for _, h := range w.events {
+		w.deliver(h)
+	}
+	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
 // While no gateway is there, nothing would take a redelivery.

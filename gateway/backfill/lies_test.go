@@ -289,7 +289,8 @@ func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	c, stream := w.outbox.Coverage(), w.source.stream("")
 	before := w.state().CoveredUntil
 	waits := before.Add(time.Minute)
-	require.NoError(t, c.Ask(t.Context(), stream, []coverage.Redelivery{{EventID: "e", Ref: "1", HappenedAt: waits}}, true))
+	_, err := c.Ask(t.Context(), stream, []coverage.Redelivery{{EventID: "e", Ref: "1", HappenedAt: waits}}, true)
+	require.NoError(t, err)
 	row, err := c.Begin(t.Context(), stream, true, time.Minute, 0)
 	require.NoError(t, err)
 	move := func(m coverage.Move) {

@@ -36,8 +36,9 @@ type pass struct {
 	counted       coverage.Counts // told as metrics so far
 	types         []string
 	endpointTypes []string
-	version       string // of the payloads that our endpoint gets
-	gateway       bool   // one runs, to which may be redelivered
+	version       string                    // of the payloads that our endpoint gets
+	gateway       bool                      // one runs, to which may be redelivered
+	waiting       map[identity.EventID]bool // redeliveries that were asked for and are not due again
 	move          coverage.Move
 }
 
@@ -54,7 +55,7 @@ func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage()
 // pass makes a pass where it is due or ordered. Its error is one of ours; what the
 // provider did wrong stands in the run.
 func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
-	p := &pass{b: b, source: s, list: s.Settings.List, order: o}
+	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {
 		return nil, nil
 	}

@@ -24,23 +24,30 @@ const (
 // redeliver asks for deliveries once more. They are written down first: a process that is
 // lost in between has counted a try, and the next pass knows of them.
 func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
-	asked := make([]coverage.Redelivery, len(missing))
-	for n, i := range missing {
-		asked[n] = coverage.Redelivery{EventID: identity.EventID(i.Events[0].ID), Ref: i.Ref, HappenedAt: i.At}
+	var asked []coverage.Redelivery
+	for _, i := range missing {
+		if id := identity.EventID(i.Events[0].ID); !p.waiting[id] {
+			asked = append(asked, coverage.Redelivery{EventID: id, Ref: i.Ref, HappenedAt: i.At})
+		}
 	}
 	return p.ask(ctx, asked)
 }
 
 // ask has no redelivery made while nobody would take it: such a pass counts no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
-	if err := p.coverage().Ask(ctx, p.row.Stream, asked, false); err != nil {
+	open, err := p.coverage().Ask(ctx, p.row.Stream, asked, false)
+	if err != nil {
 		return err
 	}
 	for _, r := range asked {
-		if !p.gateway {
+		if !p.gateway || len(p.waiting) > maxWaiting {
 			break
 		}
-		if err := p.coverage().Ask(ctx, p.row.Stream, []coverage.Redelivery{r}, true); err != nil {
+		if !open[r.EventID] {
+			continue // it was given up
+		}
+		p.waiting[r.EventID] = true
+		if _, err := p.coverage().Ask(ctx, p.row.Stream, []coverage.Redelivery{r}, true); err != nil {
 			return err
 		}
 		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
@@ -75,6 +82,7 @@ func (p *pass) settleRedeliveries(ctx context.Context) error {
 	var arrived []identity.EventID
 	var again []coverage.Redelivery
 	for _, r := range waiting {
+		p.waiting[r.EventID] = true
 		switch {
 		case known[r.EventID]:
 			arrived = append(arrived, r.EventID)

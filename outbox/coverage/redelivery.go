@@ -42,13 +42,30 @@ type askRedeliveries struct {
 }
 
 // Ask writes down redeliveries before the provider is asked for them: a request that the
-// process does not live to see counts as a try. Without counts they only wait.
-func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) error {
+// process does not live to see counts as a try. Without counts they only wait. It returns
+// those that may be asked for: one that has ended may not.
+func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) (open map[identity.EventID]bool, err error) {
 	rows := make([]redeliveryRow, len(asked))
 	for i, r := range asked {
 		rows[i] = redeliveryRow{EventID: r.EventID, Ref: r.Ref, HappenedAt: r.HappenedAt, Counts: counts}
 	}
-	return c.write(ctx, "ask_redeliveries", c.sql.AskRedeliveries.With(askRedeliveries{Source: s.Source, Name: s.Name, Asked: rows}))
+	err = c.opts.DB.Do(ctx, "ask_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		open = map[identity.EventID]bool{}
+		found, err := c.sql.AskRedeliveries.With(askRedeliveries{Source: s.Source, Name: s.Name, Asked: rows}).Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var id identity.EventID
+		_, err = pgx.ForEachRow(found, []any{&id}, func() error {
+			open[id] = true
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask for redeliveries: %w", err)
+	}
+	return open, nil
 }
 
 type endRedeliveries struct {

@@ -9,3 +9,4 @@ SET
     asked_at = COALESCE(EXCLUDED.asked_at, r.asked_at),
     tries = r.tries + EXCLUDED.tries
 WHERE r.ended_at IS NULL
+RETURNING event_id
