@@ -16,14 +16,18 @@ import (
 const batchItems = 64
 
 // handle makes stored events of items, in the order in which they happened. behind is
-// where the pass is once all of them are: a pass that is lost before goes on from where
-// the last whole handle ended.
+// where the pass is once all of them are, and is written with the last of them: a pass
+// that is lost before goes on from where the last whole handle ended.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(len(a.Ref), len(b.Ref)), cmp.Compare(a.Ref, b.Ref))
 	})
+	left := len(items)
 	for batch := range slices.Chunk(items, batchItems) {
+		if left -= len(batch); left == 0 && !p.order.partial() {
+			p.move = behind
+		}
 		missing, err := p.sift(ctx, batch)
 		if err != nil {
 			return err
@@ -38,7 +42,7 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 			return errBudget
 		}
 	}
-	if p.order.partial() {
+	if len(items) > 0 || p.order.partial() {
 		return nil
 	}
 	p.move = behind

@@ -233,6 +233,49 @@ func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
 	require.EqualValues(t, 150, run.Recovered)
 }
 
+// The watermark is committed with the events before it, or neither is.
+func TestTheWatermarkMovesWithTheEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.happen(3, "invoice.paid", func(int) int { return 0 })
+	_, err := w.pool.Exec(t.Context(), `
+		CREATE FUNCTION hooklatch.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'it may not move'; END $$;
+		CREATE TRIGGER hold BEFORE UPDATE ON hooklatch.coverage FOR EACH ROW
+			WHEN (NEW.covered_until > now() - interval '30 minutes') EXECUTE FUNCTION hooklatch.hold()`)
+	require.NoError(t, err)
+	require.NotEmpty(t, w.turn().Error)
+	require.Zero(t, w.stored("backfill"))
+	_, err = w.pool.Exec(t.Context(), "DROP TRIGGER hold ON hooklatch.coverage")
+	require.NoError(t, err)
+	require.EqualValues(t, 3, w.turn().Recovered)
+}
+
+// What the provider calls delivered may be missing here all the same: after our database
+// was restored, or where another server took the delivery.
+func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "paddle", "ntfset_01gkpjp8bkm3tm53kdgkx6sms7")
+	w.happen(3, "transaction.completed", func(int) int { return 0 })
+	w.mu.Lock()
+	for _, h := range w.events {
+		h.delivered = true
+	}
+	w.mu.Unlock()
+	require.EqualValues(t, 3, w.turn().Recovered)
+}
+
+// What was listed later than the overlap is met by the pass over the whole window.
+func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.source.Settings.Overlap = time.Second
+	w.turn()
+	w.happen(2, "invoice.paid", func(int) int { return 0 })
+	require.Zero(t, w.turn().Recovered)
+	w.source.Settings.Deep = time.Nanosecond
+	require.EqualValues(t, 2, w.turn().Recovered)
+}
+
 // A pass that is lost between two batches has noted nothing beyond the first: the next one
 // stores the rest.
 func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
