@@ -29,8 +29,7 @@ func TestRoutesDecideAboutWhatWasFetched(t *testing.T) {
 		{"", `event.origin == "webhook" || event.age < duration("1h")`, identity.Backfill, 0, false},
 		{"", `event.origin == "webhook" || event.age < duration("1h")`, identity.Webhook, 1, false},
 	} {
-		table, err := Compile(Options{Routes: []Route{{Name: "r", From: []string{"s"}, To: "app", Backfill: c.backfill, When: c.when}}, Targets: planTargets(t)})
-		require.NoError(t, err)
+		table := compiled(t, Options{Routes: []Route{{Name: "r", From: []string{"s"}, To: "app", Backfill: c.backfill, When: c.when}}})
 		e := &inbox.Event{EventRef: identity.EventRef{Source: "s", EventID: "e"}, Type: "t", Origin: c.origin, ContentType: "application/json", Body: []byte(`{}`)}
 		e.ReceivedAt = time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)
 		e.OccurredAt = e.ReceivedAt.AddDate(0, 0, -3)

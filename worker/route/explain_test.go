@@ -13,10 +13,7 @@ import (
 // No route is said to want an event that it never gets.
 func TestARouteIsNotSaidToWantWhatItNeverGets(t *testing.T) {
 	t.Parallel()
-	table, err := Compile(Options{
-		Routes: []Route{{Name: "everything", From: []string{"*"}, To: "app"}}, Targets: planTargets(t), LeftToHandlers: []string{"shop"},
-	})
-	require.NoError(t, err)
+	table := compiled(t, Options{Routes: []Route{{Name: "everything", From: []string{"*"}, To: "app"}}, LeftToHandlers: []string{"shop"}})
 	for name, c := range map[string]struct {
 		source identity.Source
 		erased time.Time

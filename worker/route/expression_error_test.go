@@ -122,8 +122,7 @@ func TestErrorsOfRoutesHaveNoValues(t *testing.T) {
 		if r.To == "" {
 			r.To = "app"
 		}
-		table, err := Compile(Options{Routes: []Route{r}, Targets: planTargets(t), ConfigHash: "test"})
-		require.NoError(t, err, name)
+		table := compiled(t, Options{Routes: []Route{r}, ConfigHash: "test"})
 		effects, err := table.Plan(t.Context(), canaryEvent())
 		require.NoError(t, err)
 		require.NotEmpty(t, effects[0].Parked, name)

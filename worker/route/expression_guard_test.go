@@ -14,11 +14,7 @@ import (
 // Time is the machine's affair: the event is dispatched again.
 func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	t.Parallel()
-	table, err := Compile(Options{
-		Routes:  []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}},
-		Targets: planTargets(t),
-	})
-	require.NoError(t, err)
+	table := compiled(t, Options{Routes: []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}}})
 	e := (&planCase{}).event()
 	e.ContentType, e.Body = jsonContentType, []byte(`{"list":[`+strings.Repeat("1,", 1000)+`1]}`)
 	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errTooLong)
@@ -38,8 +34,7 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 		{Name: "mails", From: []string{"*"}, To: "mail", Email: &EmailMessage{Recipient: `"a@example.com"`, Subject: "{{ .body.a }}", Text: "x"}},
 	}
 	var limit int64
-	table, err := Compile(Options{Routes: routes, Targets: planTargets(t), MaxBody: func(string) int64 { return limit }})
-	require.NoError(t, err)
+	table := compiled(t, Options{Routes: routes, MaxBody: func(string) int64 { return limit }})
 	e := (&planCase{}).event()
 	e.Source, e.ContentType, e.Body = "shop", jsonContentType, []byte(`{"a":"x"}`)
 	for size, parked := range map[int64]bool{0: false, 9: false, 8: true} {

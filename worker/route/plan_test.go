@@ -57,6 +57,17 @@ func (k kindOnly) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
+// compiled is a Table of the targets of the tests, which evaluates for as long as a busy
+// machine takes: that there is an end is what another test is about.
+func compiled(t *testing.T, o Options) *Table {
+	t.Helper()
+	o.Targets = planTargets(t)
+	table, err := Compile(o)
+	require.NoError(t, err)
+	table.timeout = time.Minute
+	return table
+}
+
 // planTargets are what the files of testdata may name.
 func planTargets(t *testing.T) []Target {
 	t.Helper()
@@ -89,9 +100,7 @@ func TestPlan(t *testing.T) {
 					r.Forward.Families = c.Families
 				}
 			}
-			table, err := Compile(Options{Routes: c.Routes, Targets: planTargets(t), ConfigHash: "test"})
-			require.NoError(t, err)
-			table.timeout = time.Minute // what a slow machine takes is another test's
+			table := compiled(t, Options{Routes: c.Routes, ConfigHash: "test"})
 			effects, err := table.Plan(t.Context(), c.event())
 			require.NoError(t, err)
 			again, err := table.Plan(t.Context(), c.event())
