@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
@@ -52,6 +53,7 @@ func (f *leakFinder) Read(into []byte) (int, error) {
 		for _, s := range scenario.Sources() {
 			f.secrets = append(f.secrets, wanted{s.Name, []byte(s.Secret.Reveal())})
 		}
+		f.secrets = append(f.secrets, wanted{listed.Source, []byte(listed.Secret)}, wanted{listed.Source, []byte(listed.Token)})
 	}
 	n, err := f.in.Read(into)
 	f.look(into[:n])

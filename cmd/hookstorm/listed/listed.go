@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -24,10 +26,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Source is what gateways know the sender as, Endpoint what its API knows their endpoint
-// as, and Token what the API asks for.
+// Source is what gateways know the sender as, and Secret what it signs with; Endpoint is
+// what its API knows theirs as, and Token what the API asks for.
 const (
 	Source   = "listed"
+	Secret   = "listed_secret_0123456789abcdef"
 	Endpoint = "repos/acme/shop/hooks/1"
 	Token    = "token_of_the_run_0123456789abcdef"
 )
@@ -48,8 +51,6 @@ type Options struct {
 	History *history.Writer
 	// Gateways that webhooks go to: URLs with a scheme, host and port. Required.
 	Gateways []string
-	// Secret signs. Required.
-	Secret secret.Value
 	// Pace is how long it rests between two events. Defaults to 100 ms.
 	Pace time.Duration
 }
@@ -137,7 +138,7 @@ func (s *Sender) deliver(e *event, attempt int) {
 	operation := s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: told})
 	ended := *told
 	signed := &provider.Request{Method: http.MethodPost, Header: e.header.Clone(), Body: e.body}
-	if err := s.provider.Sign(signed, s.opts.Secret, time.Now()); err != nil {
+	if err := s.provider.Sign(signed, secret.New(Secret), time.Now()); err != nil {
 		operation.End(history.Fail, err.Error(), nil)
 		return
 	}
@@ -168,6 +169,15 @@ func (s *Sender) deliver(e *event, attempt int) {
 		s.mu.Unlock()
 	}
 	operation.End(kind, "", func(r *history.Record) { r.Delivery = &ended })
+}
+
+// Missing is how many of its events are not stored, in the database of a run.
+func (s *Sender) Missing(ctx context.Context, pool *pgxpool.Pool) (int, error) {
+	var stored int
+	if err := pool.QueryRow(ctx, "SELECT count(*) FROM hooklatch.processed_events WHERE source = $1", Source).Scan(&stored); err != nil {
+		return 0, fmt.Errorf("count the events of the list: %w", err)
+	}
+	return s.Events() - stored, nil
 }
 
 // Events is how many there are.

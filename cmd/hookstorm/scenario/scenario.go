@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -121,6 +122,7 @@ type Settings struct {
 	GatewayListen string
 	AdminListen   string
 	ReceiverURL   string // destinations stand under it by their names
+	ListURL       string // of the API of the sender that has a list; empty: there is none
 	MailHost      string
 	MailPort      int
 	// Production leaves all times at their defaults. Otherwise they are short, so
@@ -207,7 +209,9 @@ func File(s Settings) ([]byte, error) {
 		Statement    string
 		Moving       string
 		Deployed     string
-	}{s, s.blocks(), Sources(), Destinations(), BookStatement, Moving, Deployed})
+
+		ListSecret, ListToken, ListEndpoint string
+	}{s, s.blocks(), Sources(), Destinations(), BookStatement, Moving, Deployed, listed.Secret, listed.Token, listed.Endpoint})
 	if err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}

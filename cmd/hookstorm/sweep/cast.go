@@ -77,9 +77,9 @@ func (s settings) write(path string) error {
 	if err := text.Execute(&file, struct {
 		settings
 
-		Secret, ListToken, ListEndpoint string
-		Flaky                           []string
-	}{s, sourceSecret, listed.Token, listed.Endpoint, flaky()}); err != nil {
+		Secret, ListSecret, ListToken, ListEndpoint string
+		Flaky                                       []string
+	}{s, sourceSecret, listed.Secret, listed.Token, listed.Endpoint, flaky()}); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // stage is all that a sweep needs around its processes.
@@ -94,7 +93,7 @@ func (s *stage) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.listed, err = listed.New(listed.Options{History: s.history, Gateways: s.gateways, Secret: secret.New(sourceSecret)}); err != nil {
+	if s.listed, err = listed.New(listed.Options{History: s.history, Gateways: s.gateways}); err != nil {
 		return err
 	}
 	if s.line, err = newRiverLine(s.opts.DatabaseURL, s.tally); err != nil {
@@ -378,14 +377,11 @@ func (s *stage) unfinished(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stored int
-	if err := s.opts.Pool.QueryRow(ctx, "SELECT count(*) FROM hooklatch.processed_events WHERE source = $1", listed.Source).Scan(&stored); err != nil {
-		return nil, err
-	}
-	if missing := s.listed.Events() - stored; missing > 0 {
+	missing, err := s.listed.Missing(ctx, s.opts.Pool)
+	if missing > 0 {
 		left = append(left, fmt.Sprintf("%d events of the list", missing))
 	}
-	return left, nil
+	return left, err
 }
 
 func (s *stage) stopAll(ctx context.Context) error {

@@ -14,12 +14,12 @@ const quietPoll = 250 * time.Millisecond
 var unfinishedSQL string
 
 // unfinished is what is left to do.
-type unfinished struct{ Events, Effects, Jobs int64 }
+type unfinished struct{ Events, Effects, Jobs, Listed int64 }
 
 func (u unfinished) none() bool { return u == unfinished{} }
 
 func (u unfinished) String() string {
-	return fmt.Sprintf("%d events, %d effects and %d jobs are unfinished", u.Events, u.Effects, u.Jobs)
+	return fmt.Sprintf("%d events, %d effects and %d jobs are unfinished, and %d events of the list are missing", u.Events, u.Effects, u.Jobs, u.Listed)
 }
 
 // untilQuiet waits until nothing is left to do, or patience is over: then the
@@ -55,7 +55,9 @@ func (w *world) unfinished(ctx context.Context) (left unfinished, err error) {
 	if err != nil {
 		return left, fmt.Errorf("look for what is unfinished: %w", err)
 	}
-	return left, nil
+	missing, err := w.listed.Missing(ctx, w.primary)
+	left.Listed = int64(missing)
+	return left, err
 }
 
 // sleep reports whether it slept to the end.

@@ -74,6 +74,7 @@ func (w *world) storm(ctx context.Context) error {
 	w.history.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
 	w.phase(history.PhaseStorm)
 	w.senders.Start()
+	w.startListed(ctx)
 	w.application.Start(ctx)
 	w.operator.Start(ctx)
 	w.housekeeper.start(ctx)

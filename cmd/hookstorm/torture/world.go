@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
@@ -49,6 +53,9 @@ type world struct {
 	proxy     *pgproxy.Proxy
 	receivers *receivers.Receivers
 	services  services
+	listed    *listed.Sender
+	listURL   string
+	endListed func()              // and waits for what is under way
 	deployed  scenario.Deployment // the last; of the lane of processes, and then of repair
 
 	senders     *senders.Senders
@@ -98,6 +105,7 @@ func (w *world) start(ctx context.Context) error {
 		{"start Postgres", w.startDatabase},
 		{"start the proxy", w.startProxy},
 		{"start the receivers", w.startReceivers},
+		{"start the API of a sender", w.startList},
 		{"start the processes", w.startServices},
 		{"prepare the traffic", w.prepareTraffic},
 	} {
@@ -135,6 +143,43 @@ func (w *world) startReceivers(ctx context.Context) error {
 	return nil
 }
 
+// startList serves the list of the sender that never tries again. Gateways are told to it
+// before any process starts.
+func (w *world) startList(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }), ReadHeaderTimeout: time.Minute}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener) // until Close
+	}()
+	w.listURL = "http://" + listener.Addr().String()
+	w.teardown.add("list", func(context.Context) error {
+		err := server.Close()
+		<-served
+		return err
+	})
+	return nil
+}
+
+// startListed has the sender with the list make events until endListed.
+func (w *world) startListed(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.listed.Run(ctx)
+	}()
+	w.endListed = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+	})
+	w.teardown.add("sender with a list", func(context.Context) error { w.endListed(); return nil })
+}
+
 // startServices writes the configurations and starts all processes.
 func (w *world) startServices(ctx context.Context) error {
 	for role, n := range map[role]int{roleGateway: w.opts.Gateways, roleWorker: w.opts.Workers, roleApplication: 1} {
@@ -147,6 +192,14 @@ func (w *world) startServices(ctx context.Context) error {
 		}
 	}
 	w.services.sort()
+	var gateways []string
+	for _, s := range w.services.of(roleGateway) {
+		gateways = append(gateways, s.url)
+	}
+	var err error
+	if w.listed, err = listed.New(listed.Options{History: w.history, Gateways: gateways}); err != nil {
+		return err
+	}
 	w.teardown.add("processes", w.services.stop)
 	return w.services.start(ctx)
 }
@@ -166,7 +219,7 @@ func (w *world) newService(role role, number int) (*service, error) {
 	mail := w.receivers.MailAddr()
 	config, err := programs.NewConfiguration(filepath.Join(w.dir, name+".yaml"), scenario.Settings{
 		DatabaseURL: secret.New(line), GatewayListen: addresses[0], AdminListen: addresses[1],
-		ReceiverURL: w.receivers.URL(), MailHost: mail.Addr().String(), MailPort: int(mail.Port()), Production: w.opts.Production, Mine: w.opts.Mine,
+		ReceiverURL: w.receivers.URL(), ListURL: w.listURL, MailHost: mail.Addr().String(), MailPort: int(mail.Port()), Production: w.opts.Production, Mine: w.opts.Mine,
 		Accepts: role == roleGateway,
 	})
 	if err != nil {
@@ -250,6 +303,7 @@ func (w *world) load() (inFlight, acked int) {
 // endTraffic begins nothing new, and waits until all that was begun is acknowledged.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
+	w.endListed()
 	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx), w.housekeeper.end(ctx))
 }
 
