@@ -50,6 +50,7 @@ type Source struct {
 	ContentWindow time.Duration // as outbox.Delivery.ContentWindow
 	Livemode      bool          // tests of the provider are left out
 	Settings      Settings      // with their defaults
+	Remembered    time.Duration // how long the key of an event is; 0: always
 }
 
 // Options configure a Backfill.
@@ -152,6 +153,9 @@ func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.
 		if s.Name != source {
 			continue
 		}
+		if age := time.Since(o.Since); !o.Since.IsZero() && s.Remembered > 0 && age >= s.Remembered {
+			return nil, fmt.Errorf("keys of events of %s are remembered for %s (retention.dedup): of what happened before, an event that was stored and deleted would be accepted again", source, s.Remembered)
+		}
 		var runs []coverage.Run
 		for _, account := range s.Settings.streams() {
 			run, err := b.pass(ctx, s, account, o)
@@ -161,7 +165,10 @@ func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.
 			if err != nil {
 				return runs, err
 			}
-			if run != nil && run.Error != "" {
+			if run == nil {
+				return runs, errors.New("the provider asked to be left alone for a while; `hooklatch backfill status` says until when")
+			}
+			if run.Error != "" {
 				return runs, errors.New(run.Error)
 			}
 		}

@@ -128,6 +128,19 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, again.Turn(t.Context()))
 	require.Len(t, w.requests, asked, "nothing was asked in the pause")
+	_, err = again.Run(t.Context(), "github", Order{By: "ann"})
+	require.ErrorContains(t, err, "left alone", "who orders a pass is told")
+}
+
+// An order about a time whose keys are forgotten would accept events once more.
+func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.source.Remembered = 10 * time.Minute
+	w.happen(3, "invoice.paid", func(int) int { return 0 })
+	_, err := w.backfill.Run(t.Context(), "stripe", Order{By: "ann", Since: time.Now().Add(-time.Hour)})
+	require.ErrorContains(t, err, "are remembered for 10m0s")
+	require.Zero(t, w.stored("backfill"))
 }
 
 // The endpoint that was switched off is what a person must know of.

@@ -29,6 +29,7 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 		}
 		sources = append(sources, backfill.Source{
 			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, ContentWindow: s.DedupWindow, Livemode: s.Livemode, Settings: *s.Backfill,
+			Remembered: s.Retention.Dedup,
 		})
 	}
 	return sources
