@@ -97,6 +97,20 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	require.EqualValues(t, 3, w.recovered())
 }
 
+// GitHub sends forms where the owner of the hook wants that, and lists their content type
+// beside a payload of JSON.
+func TestAFormThatIsListedAsJSONIsStoredAsJSON(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "github", "repos/octocat/hello-world/hooks/1")
+	w.source.Settings.Via = ViaPull
+	w.happen(1, "push", func(int) int { return 0 })
+	w.events[0].webhook.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	require.EqualValues(t, 1, w.turn().Recovered)
+	var contentType string
+	require.NoError(t, w.pool.QueryRow(t.Context(), "SELECT content_type FROM hooklatch.deliveries").Scan(&contentType))
+	require.Equal(t, "application/json", contentType)
+}
+
 // What can neither be redelivered nor fetched is given up, told, and not asked for again.
 func TestWhatIsLostIsGivenUp(t *testing.T) {
 	t.Parallel()

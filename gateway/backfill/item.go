@@ -82,6 +82,11 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 		i.invalid = errors.New("the list has no body of it")
 		return nil
 	}
+	// A webhook that was sent as a form is listed with the content type of a form, and its
+	// body as JSON.
+	if found.Type != gjson.String && !strings.Contains(header.Get("Content-Type"), "json") {
+		header.Set("Content-Type", "application/json")
+	}
 	if p.list.Mark != "" && strings.Contains(text, p.list.Mark) {
 		i.Altered = p.list.Altered
 	}
