@@ -1,0 +1,191 @@
+package sdktest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/backfill"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+)
+
+const (
+	// listEvents is how many events each list has: more than a page of any.
+	listEvents = 25
+	// listPage is how many items the fakes put on a page; GitLab's size is its own.
+	listPage = 10
+	// listToken is the credential for the API.
+	listToken = "the token of the test"
+)
+
+// sdkList is the API of a provider that lists its events. Its answers are the types of the
+// provider's own SDK, serialised.
+type sdkList struct {
+	provider string
+	endpoint string // as the setting `endpoint` names it
+	prefix   string // of the paths of the API
+	// event is the n-th event: its webhook, not signed, and its item of the list.
+	event func(t *testing.T, n int, at time.Time) listEvent
+	// serve answers the requests for the list a.
+	serve func(a *listAPI, mux *http.ServeMux)
+	// read has the SDK read the list since a time. It returns where the endpoint sends to,
+	// and the refs of the items.
+	read func(ctx context.Context, base string, since time.Time) (url string, refs []string, err error)
+}
+
+// listEvent is an event that a provider tells of twice: by webhook and in its list.
+type listEvent struct {
+	id, kind string
+	occurred time.Time // zero: neither of the two says it
+	altered  string    // in what the list differs
+
+	ref     string    // of the item
+	at      time.Time // by which the list is asked
+	webhook *provider.Request
+	item    any // of a type of the SDK
+}
+
+// listAPI is a fake of one endpoint at a provider.
+type listAPI struct {
+	endpointURL string
+	events      []listEvent // oldest first
+	// deliver sends the webhook of the event with a ref once more.
+	deliver func(ref string) error
+}
+
+// between returns the events of a time, oldest first.
+func (a *listAPI) between(since, until time.Time) []listEvent {
+	var found []listEvent
+	for _, e := range a.events {
+		if !e.at.Before(since) && (until.IsZero() || e.at.Before(until)) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// find returns the event with a ref.
+func (a *listAPI) find(ref string) *listEvent {
+	if n := slices.IndexFunc(a.events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
+		return &a.events[n]
+	}
+	return nil
+}
+
+// pageBehind returns the page that begins behind the event with a ref; without one, the
+// first page. more reports whether another page follows.
+func pageBehind(events []listEvent, ref string) (page []listEvent, more bool) {
+	if n := slices.IndexFunc(events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
+		events = events[n+1:]
+	}
+	return events[:min(listPage, len(events))], len(events) > listPage
+}
+
+// newestFirst returns events in the reverse order.
+func newestFirst(events []listEvent) []listEvent {
+	events = slices.Clone(events)
+	slices.Reverse(events)
+	return events
+}
+
+// answer writes a value of a type of the SDK.
+func answer(w http.ResponseWriter, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}
+
+// listRequests are the requests for lists: for each pattern of a path, the query parameters
+// and the credentials that were sent.
+type listRequests struct {
+	mu          sync.Mutex
+	byHooklatch map[string]map[string]bool
+	bySDK       map[string]map[string]bool
+}
+
+func (l *listRequests) note(by map[string]map[string]bool, r *http.Request, credential string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	what := cmp.Or(r.Pattern, r.Method+" "+r.URL.Path)
+	if by[what] == nil {
+		by[what] = map[string]bool{}
+	}
+	by[what][credential+": "+r.Header.Get(credential)] = true
+	for name := range r.URL.Query() {
+		by[what][name] = true
+	}
+}
+
+// compare requires that Hooklatch asks as the SDK does: for the same paths, with the same
+// credential, and with no query parameter that the SDK does not send.
+func (l *listRequests) compare(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.Greater(t, len(l.byHooklatch), 1, "the endpoint and the list")
+	for what, ours := range l.byHooklatch {
+		require.Contains(t, l.bySDK, what, "the SDK does not ask for it")
+		require.Subset(t, l.bySDK[what], ours, "the SDK does not send it with %s", what)
+	}
+}
+
+func sdkLists() []sdkList {
+	return []sdkList{githubList(), stripeList()}
+}
+
+// An event has the same id, type and time whether its webhook brought it or the list of
+// the provider, in the types of the provider's SDK: after the webhooks a pass recovers
+// nothing, and after a pass the webhooks are duplicates.
+func TestListsOfTheSDKsHaveTheEventsOfTheWebhooks(t *testing.T) {
+	t.Parallel()
+	for _, l := range sdkLists() {
+		t.Run(l.provider, func(t *testing.T) {
+			t.Parallel()
+			w := newListWorld(t, l)
+
+			endpointURL, refs, err := l.read(t.Context(), w.base("sdk"), w.since)
+			require.NoError(t, err, "the SDK reads the list")
+			require.Equal(t, w.sources["sdk"].URL, endpointURL)
+			var want []string
+			for _, e := range w.events {
+				want = append(want, e.ref)
+			}
+			require.ElementsMatch(t, want, refs)
+
+			require.Equal(t, [4]int64{listEvents, 0, listEvents, 0}, w.pass(t, "listed", backfill.ViaPull), "listed, known, recovered and invalid")
+			w.deliverAll(t, "hooked", "accepted")
+			require.Equal(t, [4]int64{listEvents, listEvents, 0, 0}, w.pass(t, "hooked", backfill.ViaPull), "listed, known, recovered and invalid")
+			w.deliverAll(t, "listed", "duplicate")
+
+			hooked, listed := w.stored(t, "hooked"), w.stored(t, "listed")
+			require.Len(t, hooked, listEvents)
+			require.Len(t, listed, listEvents)
+			for _, e := range w.events {
+				want := storedEvent{Type: e.kind, Occurred: e.occurred.UTC(), Origin: "webhook", ContentType: e.webhook.Header.Get("Content-Type")}
+				require.Equal(t, want, hooked[e.id], e.id)
+				want.Origin, want.Altered, want.ContentType = "backfill", e.altered, "application/json"
+				require.Equal(t, want, listed[e.id], e.id)
+			}
+			if w.provider.List.Redeliver != "" {
+				require.Equal(t, [4]int64{listEvents, 0, 0, 0}, w.pass(t, "redelivered", backfill.ViaRedeliver))
+				require.Equal(t, hooked, w.stored(t, "redelivered"))
+			}
+			w.requests.compare(t)
+
+			_, err = w.backfill.Run(t.Context(), "foreign", backfill.Order{By: "the test", Since: w.since})
+			require.ErrorContains(t, err, "is not ours")
+			require.Equal(t, map[string]string{"hooked": "on", "listed": "on", "foreign": "foreign"}, w.endpoints(t, "hooked", "listed", "foreign"))
+		})
+	}
+}
