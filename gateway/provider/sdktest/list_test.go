@@ -141,7 +141,7 @@ func (l *listRequests) compare(t *testing.T) {
 }
 
 func sdkLists() []sdkList {
-	return []sdkList{githubList(), stripeList()}
+	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList()}
 }
 
 // An event has the same id, type and time whether its webhook brought it or the list of
