@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/backfill"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
 const (
@@ -141,7 +142,28 @@ func (l *listRequests) compare(t *testing.T) {
 }
 
 func sdkLists() []sdkList {
-	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList()}
+	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList(), paddleList()}
+}
+
+// Each provider whose list the product reads has a list of the SDK's types here.
+func TestEveryListHasAnSDK(t *testing.T) {
+	t.Parallel()
+	var read, have []string
+	for _, name := range catalog.Names() {
+		p, err := catalog.New(name, provider.Options{})
+		if err != nil {
+			require.Contains(t, []string{"basic", "google-pubsub", "hmac", "jwt", "token"}, name, "these need options and have no list: %v", err)
+			continue
+		}
+		if p.List != nil && p.List.Path != "" {
+			read = append(read, name)
+		}
+	}
+	for _, l := range sdkLists() {
+		have = append(have, l.provider)
+	}
+	slices.Sort(have)
+	require.Equal(t, read, have)
 }
 
 // An event has the same id, type and time whether its webhook brought it or the list of
