@@ -59,6 +59,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		if !strings.HasPrefix(kind, "text/html") {
 			continue
 		}
+		requireTaken(t, path, page)
 		for _, link := range links.FindAllStringSubmatch(page, -1) {
 			to, err := at.Parse(html.UnescapeString(link[1]))
 			require.NoError(t, err)

@@ -19,9 +19,9 @@ type effectsFlags struct {
 	span
 	runFlags
 
-	states                                 []string
-	destination, route, source, when, asOf string
-	inDoubt                                bool
+	states                                            []string
+	destination, route, source, eventType, when, asOf string
+	inDoubt                                           bool
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
@@ -30,6 +30,7 @@ func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
 	flags.StringVar(&f.destination, "destination", "", "select those to this `destination`")
 	flags.StringVar(&f.route, "route", "", "select those of this `route`")
 	flags.StringVar(&f.source, "source", "", "select those of events of this `source`")
+	flags.StringVar(&f.eventType, "type", "", "select those of events of this `type`, like invoice.*")
 	flags.StringVar(&f.since, "since", "", "select those made at this `time` or later")
 	flags.StringVar(&f.until, "until", "", "select those made before this `time`")
 	flags.StringVar(&f.when, "when", "", "select those for whose event this CEL `expression` is true, as in a route")
@@ -39,7 +40,7 @@ func (f *effectsFlags) register(cmd *cobra.Command, a effectAction) {
 }
 
 func (f *effectsFlags) given() bool {
-	return len(f.states) > 0 || f.destination+f.route+f.source+f.since+f.until+f.when+f.asOf != "" || f.inDoubt || f.runFlags.given()
+	return len(f.states) > 0 || f.destination+f.route+f.source+f.eventType+f.since+f.until+f.when+f.asOf != "" || f.inDoubt || f.runFlags.given()
 }
 
 func statesInWords(a effectAction) string {
@@ -51,7 +52,7 @@ func statesInWords(a effectAction) string {
 }
 
 func (f *effectsFlags) selection(a effectAction, by ledger.Operator, now time.Time) (ledger.EffectSelection, error) {
-	s := ledger.EffectSelection{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), InDoubt: f.inDoubt, When: f.when}
+	s := ledger.EffectSelection{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), Type: f.eventType, InDoubt: f.inDoubt, When: f.when}
 	if !f.given() {
 		return s, misused("name an effect by its key, or select effects with --state and other flags")
 	}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// unknown stands for what a program fills in when it prints a command.
+const unknown = "{}"
+
+// printedCommand is a command as a user reads it.
+type printedCommand struct {
+	where string
+	text  string // after "hooklatch "
+	// prose tells that a sentence may go on behind the command.
+	prose bool
+}
+
+var (
+	// named is the program, and what stands behind it in a line.
+	named       = regexp.MustCompile("(?:^|[\\s/(\"'`>])hooklatch ([a-z{-].*)")
+	placeholder = regexp.MustCompile(`^([A-Z][A-Z0-9_|]*|.*(\{\}|\.\.\.|…|<[^>]*>|\$|\{\{).*)$`)
+	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
+)
+
+// refused says why the program does not take a command.
+func (c printedCommand) refused(t *testing.T) string {
+	t.Helper()
+	cmd, args, open := newRoot(&process{name: testName}), []string(nil), false
+	cmd.InitDefaultCompletionCmd("bash")
+	words := wordsOf(c.text)
+	end := "" // the word, or the sign, at which the command ended
+	next := func() (word string, ok bool) {
+		if len(words) == 0 || end != "" {
+			return "", false
+		}
+		word = words[0]
+		if slices.Contains([]string{"|", ">", ">>", "2>", "<", "&&", "||", ";", "&", "\\"}, word) || strings.HasPrefix(word, "#") {
+			end = word
+			return "", false
+		}
+		words = words[1:]
+		if c.prose {
+			bare := strings.TrimRight(word, ",;:.)`\"")
+			if bare != word && !strings.HasSuffix(word, "...") && !strings.Contains(word, " ") {
+				end = word[len(bare):]
+				word = bare
+			}
+		}
+		return word, word != ""
+	}
+	given := 0
+	for {
+		word, ok := next()
+		if !ok {
+			break
+		}
+		sub := slices.IndexFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word })
+		switch {
+		case sub >= 0 && given == 0:
+			cmd = cmd.Commands()[sub]
+			args = append(args, word)
+			continue
+		case cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") && !strings.HasPrefix(word, "-"):
+			if placeholder.MatchString(word) || c.prose && cmd != cmd.Root() {
+				return "" // any of them, or none
+			}
+			return "no command " + word
+		case strings.HasPrefix(word, "-"):
+			name, value, has := strings.Cut(strings.TrimLeft(word, "-"), "=")
+			flag := cmd.Flag(name)
+			if len(word) == 2 {
+				flag = cmd.Flags().ShorthandLookup(name)
+			}
+			switch {
+			case name == "help":
+				return ""
+			case flag == nil:
+				return "no flag " + word
+			case flag.NoOptDefVal != "" && !has:
+				args = append(args, word)
+			default:
+				if !has {
+					if value, ok = next(); !ok && given == 0 {
+						return "" // it is spoken of
+					} else if !ok {
+						return "no value for " + word
+					}
+				}
+				args = append(args, "--"+flag.Name+"="+filled(flag, value))
+			}
+			given++
+		case c.prose && !placeholder.MatchString(word) && !strings.ContainsAny(word, "0123456789_./'-"):
+			end = word // the sentence goes on
+		default:
+			if open = open || strings.Contains(word, unknown); placeholder.MatchString(word) {
+				word = "x"
+			}
+			args = append(args, word)
+			given++
+		}
+	}
+	// Misuse is found before a configuration is read, and there is none. What is unknown may
+	// be several arguments, and flags; without any the command is only spoken of.
+	if given > 0 && !open && !slices.Contains([]string{"dev", "providers", "bash"}, cmd.Name()) {
+		var run command
+		if run.run(t.Context(), append(args, "--config="+filepath.Join(t.TempDir(), "none.yaml"))...) == exitMisused {
+			return run.stderr.String()
+		}
+	}
+	return c.elsewhere(t, words, end)
+}
+
+// elsewhere looks at flags that a sentence names behind the command.
+func (c printedCommand) elsewhere(t *testing.T, rest []string, end string) string {
+	t.Helper()
+	if !c.prose || end == "" {
+		return ""
+	}
+	cmd, _, err := newRoot(&process{name: testName}).Find(wordsOf(c.text))
+	require.NoError(t, err)
+	for _, word := range rest {
+		word = strings.TrimRight(word, ",;:.)`\"'")
+		if name, is := strings.CutPrefix(word, "--"); is && cmd.Flag(name) == nil {
+			return "no flag " + word
+		}
+		if word == testName {
+			break
+		}
+	}
+	return ""
+}
+
+// filled is a value of a flag, made up where the text only says what it is.
+func filled(flag *pflag.Flag, value string) string {
+	if !placeholder.MatchString(value) {
+		return value
+	}
+	kind, _ := pflag.UnquoteUsage(flag)
+	switch {
+	case kind == "time" || flag.Value.Type() == "duration":
+		return "36h"
+	case slices.Contains([]string{"int", "int64", "uint", "float64"}, flag.Value.Type()):
+		return "1"
+	case kind == "states" || kind == "state":
+		return "failed"
+	case kind == "expression":
+		return "true"
+	}
+	return "x"
+}
+
+// wordsOf splits a line as a shell does, without filling anything in. A quotation begins a
+// word: an apostrophe inside of one is that of a sentence.
+func wordsOf(text string) (words []string) {
+	word, quote, begun, quoted := "", byte(0), false, false
+	for i := 0; i < len(text); i++ {
+		switch r := text[i]; {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word += string(r)
+		case (r == '\'' || r == '"') && (word == "" || quoted || strings.HasSuffix(word, "=")):
+			quote, begun, quoted = r, true, true
+		case r == '\\' && quoted && i+1 < len(text):
+			i++
+			word += text[i : i+1]
+		case r == ' ' || r == '\t':
+			if begun {
+				words = append(words, word)
+			}
+			word, begun, quoted = "", false, false
+		case r == '[' || r == ']':
+		default:
+			word, begun = word+string(r), true
+		}
+	}
+	if begun {
+		words = append(words, word)
+	}
+	return words
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"html"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every command that a page, a help text, an error, an alert or a page of the console
+// prints is one that the program takes: its flags exist, their values can be read, and no
+// argument is missing or left over.
+func TestEveryPrintedCommandIsTaken(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	var all []printedCommand
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); slices.Contains([]string{"testdata", "node_modules", "hookstorm"}, name) || len(name) > 2 && name[0] == '.' {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		var found []printedCommand
+		switch {
+		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // the past
+		case strings.HasSuffix(path, ".go"):
+			found = inStrings(t, path)
+		case strings.HasSuffix(path, ".md"), strings.HasSuffix(path, ".md.tmpl"):
+			found = inPage(t, path)
+		case strings.HasSuffix(path, ".html"), strings.HasSuffix(path, ".yaml"):
+			found = inLines(t, path)
+		}
+		all = append(all, found...)
+		return nil
+	}))
+	require.Greater(t, len(all), 300, "the commands are not found any more")
+	for _, c := range all {
+		if wrong := c.refused(t); wrong != "" {
+			t.Errorf("%s: hooklatch %s\n\t%s", c.where, c.text, wrong)
+		}
+	}
+}
+
+// The console prints the command of each list and of each bulk run. It takes whatever the
+// form of the list can ask for.
+func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	values := map[string]string{
+		"destination": "app", "source": "stripe", "route": "app", "type": "invoice.*", "event": "stripe/evt_1", "id": "evt_1", "has": "duplicates",
+		"from": "-24h", "to": "2026-11-21", "when": `body.name == "O'Neil"`, "state": "failed", "reason": "wrong_signature", "address": "10.0.0.1",
+	}
+	field := regexp.MustCompile(`id="field-(\w+)"`)
+	for list, pages := range map[string][]string{
+		"/events":     {"/events?", "/replays/new?of=events&action=replay&"},
+		"/effects":    {"/effects?", "/replays/new?of=effects&action=retry&", "/replays/new?of=effects&action=park&", "/replays/new?of=effects&action=cancel&"},
+		"/quarantine": {"/quarantine?"},
+	} {
+		_, _, form := s.ask(t, http.MethodGet, list, "")
+		fields := field.FindAllStringSubmatch(form, -1)
+		require.NotEmpty(t, fields, list)
+		for _, page := range pages {
+			taken := 0
+			for _, f := range fields {
+				require.Contains(t, values, f[1], "a value to look for")
+				path := page + url.Values{f[1]: {values[f[1]]}}.Encode()
+				status, _, text := s.ask(t, http.MethodGet, path, "")
+				if status == http.StatusBadRequest { // not every list can be narrowed by it
+					continue
+				}
+				require.Equal(t, http.StatusOK, status, path)
+				taken += requireTaken(t, path, text)
+			}
+			require.Greater(t, taken, len(fields)/2, page)
+		}
+	}
+}
+
+// requireTaken requires that the program takes the commands on a page of the console, and
+// returns how many there are.
+func requireTaken(t *testing.T, path, page string) (taken int) {
+	t.Helper()
+	shown := regexp.MustCompile(`(?s)<(?:pre id="command-[^>]*|code class="command")>(.*?)</`)
+	for _, command := range shown.FindAllStringSubmatch(page, -1) {
+		for _, c := range commandsIn(path, html.UnescapeString(command[1]), false) {
+			require.Empty(t, c.refused(t), "%s: hooklatch %s", c.where, c.text)
+			taken++
+		}
+	}
+	return taken
+}
+
+// A command that is wrong is noticed wherever it stands.
+func TestAMisspeltCommandIsNoticed(t *testing.T) {
+	t.Parallel()
+	for text, prose := range map[string]bool{
+		"effects retry --stat failed":              false, // in a page
+		"effects retry --state failed --tipe {}":   true,  // in an alert
+		"evnts list":                               true,
+		"events show stripe":                       false,
+		"events list --limit many":                 false,
+		"events replay --state received":           false,
+		"quarantine retry --source {} --yess":      true,
+		"events list --state held and --sauce x":   true,
+		"repair --restored-to TIME, or --promotd":  true,
+		"backfill SOURCE --since 6h --dry-run --x": true,
+	} {
+		require.NotEmpty(t, printedCommand{text: text, prose: prose}.refused(t), text)
+	}
+	for text, prose := range map[string]bool{
+		"check says what slows it down":                  true,
+		"events release, or hooklatch events drop":       true,
+		"effects retry {} with the same reason":          true,
+		"repair --restored-to TIME, or --promoted":       true,
+		"events show stripe evt_1":                       false,
+		"effects list --state failed | jq .":             false,
+		"events list --when 'body.amount > 0' --limit 1": false,
+	} {
+		require.Empty(t, printedCommand{text: text, prose: prose}.refused(t), text)
+	}
+}
+
+// inPage has the commands of a Markdown page: those in code, alone.
+func inPage(t *testing.T, path string) (found []printedCommand) {
+	t.Helper()
+	code := regexp.MustCompile("`([^`]+)`")
+	fenced, continued := false, ""
+	eachLine(t, path, func(where, line string) {
+		switch bare := strings.TrimSpace(line); {
+		case strings.HasPrefix(bare, "```"):
+			fenced = !fenced
+		case fenced || strings.HasPrefix(line, "    "):
+			line, whole := strings.CutSuffix(continued+bare, `\`)
+			if continued = ""; whole {
+				continued = line
+				return
+			}
+			line = strings.TrimPrefix(line, "$ ")
+			if words := strings.Fields(line); len(words) > 0 && strings.HasSuffix(words[0], "hooklatch") || strings.HasPrefix(line, "go run ./cmd/hooklatch ") {
+				line, remark, _ := strings.Cut(line, " # ")
+				found = append(append(found, commandsIn(where, line, false)...), commandsIn(where, remark, true)...)
+			}
+		default:
+			for _, span := range code.FindAllStringSubmatch(line, -1) {
+				if strings.HasPrefix(span[1], "hooklatch ") || strings.HasPrefix(span[1], "go run ./cmd/hooklatch ") {
+					found = append(found, commandsIn(where, span[1], false)...)
+				}
+			}
+		}
+	})
+	return found
+}
+
+func inLines(t *testing.T, path string) (found []printedCommand) {
+	t.Helper()
+	tag := regexp.MustCompile(`</?[a-z][^>]*>`)
+	eachLine(t, path, func(where, line string) {
+		found = append(found, commandsIn(where, tag.ReplaceAllString(line, "\n"), true)...)
+	})
+	return found
+}
+
+func eachLine(t *testing.T, path string, visit func(where, line string)) {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		visit(path+":"+strconv.Itoa(n), lines.Text())
+	}
+	require.NoError(t, lines.Err())
+}
+
+// inStrings has the commands of the texts in a Go file: of constants, of formats, and of
+// what is put together from both.
+func inStrings(t *testing.T, path string) (found []printedCommand) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, whole := literalOf(e)
+		if whole {
+			at := files.Position(e.Pos())
+			text = verb.ReplaceAllString(text, unknown)
+			found = append(found, commandsIn(path+":"+strconv.Itoa(at.Line), text, true)...)
+		}
+		return !whole
+	})
+	return found
+}
+
+// literalOf is what an expression of texts comes to, with unknown for what is no constant.
+func literalOf(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		if e.Op == token.ADD {
+			left, ofText := literalOf(e.X)
+			right, alsoText := literalOf(e.Y)
+			if !ofText {
+				left = nameOf(e.X)
+			}
+			if !alsoText {
+				right = nameOf(e.Y)
+			}
+			return left + right, ofText || alsoText
+		}
+	}
+	return "", false
+}
+
+// nameOf is the name of the program where an expression holds it.
+func nameOf(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
+		if x, ok := s.X.(*ast.Ident); ok && (x.Name == "c" || x.Name == "p") {
+			return testName
+		}
+	}
+	return unknown
+}
+
+func commandsIn(where, text string, prose bool) (found []printedCommand) {
+	for line := range strings.Lines(text) {
+		for {
+			at := named.FindStringSubmatchIndex(line)
+			if at == nil {
+				break
+			}
+			rest := line[at[2]:]
+			// An example stands in a line of its own.
+			alone := strings.HasPrefix(line, " ") && strings.TrimSpace(line[:at[2]]) == testName
+			found = append(found, printedCommand{where, strings.TrimSpace(rest), prose && !alone})
+			line = rest
+		}
+	}
+	return found
+}
