@@ -92,6 +92,9 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 			} else {
 				require.Equal(t, c.applied == "unknown", !after.MaybeAppliedSince.IsZero())
 			}
+			if c.applied == "unknown" && !c.doubt {
+				require.True(t, after.LastAttemptAt.Equal(after.MaybeAppliedSince), "the receiver counts the life of a key from the attempt, not from its end")
+			}
 			attempts, err := b.Ledger().Attempts(t.Context(), id)
 			require.NoError(t, err)
 			last := attempts[len(attempts)-1]

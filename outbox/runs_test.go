@@ -139,6 +139,11 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.Contains(t, run.Error, "more than 5")
 	require.Zero(t, run.Changed)
 	require.Zero(t, run.Selected)
+	run, err = r.Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	run = b.workOff(t, r, run.ID, nil)
+	require.Equal(t, runs.Done, run.State, "30 are not more than 30")
+	require.Equal(t, int64(30), run.Changed)
 
 	doubtful := retryAt("app")
 	doubtful.Effects.InDoubt = true
@@ -282,7 +287,10 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	require.ErrorAs(t, r.Pause(t.Context(), run.ID, ann), &wrong)
 	require.NoError(t, r.SetPace(t.Context(), run.ID, 1000, ann))
 
+	jobs := func() int { return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`) }
+	before := jobs()
 	require.NoError(t, r.Resume(t.Context(), run.ID, ann))
+	require.Equal(t, before+1, jobs(), "a worker continues it at once, and not first after a minute")
 	began := time.Now()
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
 		if at.Changed == 4*batchSize {

@@ -274,6 +274,7 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	}
 	b.refuse("github", from(1), []byte("right"))
 	b.flush(t)
+	duplicates := int64(1) // "right too", in the first of both
 	for name, f := range map[string]quarantine.Filter{"of all time": {Source: "stripe"}, "until tomorrow": {Source: "stripe", Until: time.Now().Add(24 * time.Hour)}} {
 		shares, err := b.Count(t.Context(), f)
 		require.NoError(t, err)
@@ -283,10 +284,12 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 			if string(d.Body) == "wrong" {
 				return quarantine.Verdict{Refused: "wrong_signature"}, nil
 			}
-			return quarantine.Verdict{New: true}, nil
+			return quarantine.Verdict{New: string(d.Body) != "right too"}, nil
 		})
 		require.NoError(t, err)
-		require.Equal(t, shares[0].Count-1, came.Accepted, name)
+		require.Equal(t, shares[0].Count-1, came.Accepted+came.Duplicates, name)
+		require.Equal(t, duplicates, came.Duplicates, name)
+		duplicates = 0
 		require.Equal(t, map[string]int64{"wrong_signature": 1}, came.Refused, name)
 		left, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
 		require.NoError(t, err)
@@ -305,4 +308,22 @@ func ids(of []quarantine.Delivery) []uuid.UUID {
 		ids = append(ids, d.ID)
 	}
 	return ids
+}
+
+// Of the addresses of a source those stay that were accepted last: a sender that moves is
+// known at its new address, however many it had before.
+func TestTheAddressesThatWereAcceptedLastStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.known_addresses (source, address, accepted_at)
+		SELECT 'stripe', '10.0.0.0'::inet + n, now() - make_interval(mins => n)
+		FROM generate_series(1, 5000) AS n`)
+	require.NoError(t, err)
+	b.keeper.Accepted("stripe", from(1))
+	b.refuse("stripe", from(1), []byte("{}"))
+	b.flush(t)
+	left := b.count(t, `SELECT count(*) FROM hooklatch.known_addresses`)
+	require.Less(t, left, 5000)
+	require.Equal(t, left-1, b.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE address <<= '10.0.0.0/8' AND accepted_at >= now() - make_interval(mins => $1)`, left))
 }

@@ -101,6 +101,27 @@ func TestAClockThatJumpsDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 	require.Equal(t, 29, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
+// An operator lets a run delete under a clock that is a year ahead. Once the clock is
+// right, retention deletes what comes of age again, and not first in a year.
+func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day}, Payloads: 2 * day}
+	w.done(t, "a", "first")
+	w.keep(t, settings)
+	w.jump(t, 365*day)
+	_, err := w.Retention().Run(t.Context(), retention.Order{Settings: settings, Approved: &ann})
+	require.NoError(t, err)
+	w.jump(t, -365*day)
+	w.pass(t, 0) // today's partitions went with the year
+	for today := range 20 {
+		w.pass(t, day)
+		w.done(t, "a", fmt.Sprint("a-", today))
+		require.False(t, w.keep(t, settings).Stopped, "day %d", today)
+	}
+	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
+}
+
 // A database from before there was retention waits for a person too.
 func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
@@ -134,6 +155,17 @@ func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	}
 	require.Equal(t, 4, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'gone'`))
+	// A process that was killed takes nothing back, and announces nothing either.
+	w.jump(t, 2*retention.PresumedGone)
+	require.False(t, w.keep(t, shorter).Stopped)
+	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
+	require.NoError(t, w.Retention().Announce(t.Context(), retention.Process{Name: "old", Kind: "worker", Settings: longer}))
+	for today := 10; today < 14; today++ {
+		w.pass(t, day)
+		w.done(t, "a", fmt.Sprint("a-", today))
+		require.NoError(t, w.Retention().Announce(t.Context(), retention.Process{Name: "old", Kind: "worker", Settings: longer}))
+		require.False(t, w.keep(t, shorter).Stopped)
+	}
 	require.NoError(t, w.Retention().Withdraw(t.Context(), "old"))
 	require.False(t, w.keep(t, shorter).Stopped)
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
