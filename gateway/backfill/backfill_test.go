@@ -7,11 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hooklatch/hooklatch/outbox/identity"
 )
-
-type identitySource = identity.Source
 
 // mostly is how often the webhook of the n-th of many events comes: some never do, some
 // come twice.
@@ -42,7 +38,7 @@ func TestWhatTheWebhookDidNotBringIsPulled(t *testing.T) {
 			foreign := 0
 			if c.foreign != "" {
 				foreign = 20
-				w.happen(foreign, c.foreign, func(int) int { return 0 }) // our endpoint never asked for it
+				w.happen(foreign, c.foreign, never) // our endpoint never asked for it
 			}
 			run := w.turn()
 			require.Empty(t, run.Error)
@@ -55,7 +51,7 @@ func TestWhatTheWebhookDidNotBringIsPulled(t *testing.T) {
 			require.Empty(t, again.Error)
 			require.Zero(t, again.Recovered)
 			require.Zero(t, again.Missing)
-			w.happen(3, c.eventType, func(int) int { return 0 })
+			w.happen(3, c.eventType, never)
 			require.EqualValues(t, 3, w.turn().Recovered, "the next pass goes on")
 		})
 	}
@@ -65,7 +61,7 @@ func TestWhatTheWebhookDidNotBringIsRedelivered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
 	w.happen(300, "push", mostly)
-	w.happen(20, "issues.opened", func(int) int { return 0 })
+	w.happen(20, "issues.opened", never)
 	run := w.turn()
 	require.Empty(t, run.Error)
 	require.EqualValues(t, 50, run.Asked)
@@ -89,7 +85,7 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 		out.WriteHeader(http.StatusUnprocessableEntity)
 		return true
 	}
-	w.happen(3, "push", func(int) int { return 0 })
+	w.happen(3, "push", never)
 	require.Eventually(t, func() bool {
 		w.turn()
 		return w.stored("backfill") == 3
@@ -130,7 +126,7 @@ func TestWhatIsLostIsGivenUp(t *testing.T) {
 		}
 		return true
 	}
-	w.happen(1, "push", func(int) int { return 0 })
+	w.happen(1, "push", never)
 	require.Eventually(t, func() bool { return w.turn().Lost == 1 }, time.Minute, time.Millisecond)
 	require.Equal(t, maxTries, posts)
 	for range 3 {
@@ -155,15 +151,13 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 		out.WriteHeader(http.StatusAccepted)
 		return true
 	}
-	w.happen(2, "push", func(int) int { return 0 })
+	w.happen(2, "push", never)
 	for range 5 {
 		w.turn()
 	}
 	require.Equal(t, 2, posts, "one for each event")
 	w.refuse = nil
-	for _, h := range w.events {
-		w.deliver(h)
-	}
+	require.NoError(t, w.deliver(w.events...))
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
@@ -172,7 +166,7 @@ func TestNothingIsRedeliveredWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
 	require.NoError(t, w.outbox.Fleet().Withdraw(t.Context(), "gateway"))
-	w.happen(3, "push", func(int) int { return 0 })
+	w.happen(3, "push", never)
 	for range maxTries + 2 {
 		w.turn()
 	}

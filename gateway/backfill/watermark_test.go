@@ -1,0 +1,184 @@
+package backfill
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/sjson"
+
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+)
+
+// Of 300 events in one second each comes, whichever page and slice it is on.
+func TestAllEventsOfOneSecondAreRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.happen(300, "invoice.paid", never)
+	require.EqualValues(t, 300, w.turn().Recovered)
+}
+
+// What the list shows late is met by the overlap of the next pass.
+func TestWhatIsListedLateIsMet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.happen(9, "invoice.paid", never)
+	late := w.event("invoice.paid", 0, true)
+	require.EqualValues(t, 9, w.turn().Recovered)
+	w.list(late)
+	require.EqualValues(t, 1, w.turn().Recovered)
+}
+
+// A feed shows late what happened long before: its cursor says where it goes on, and no
+// time does.
+func TestAFeedMayShowOldEventsLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
+	w.source.Settings.Overlap = time.Millisecond
+	old := w.event("user.lifecycle.create", time.Millisecond, true)
+	w.happen(2, "user.lifecycle.create", never)
+	require.EqualValues(t, 2, w.turn().Recovered)
+	w.list(old)
+	require.EqualValues(t, 1, w.turn().Recovered)
+}
+
+// A cursor that the provider no longer knows does not stop a feed: it goes on from the
+// watermark.
+func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
+	w.happen(3, "user.lifecycle.create", never)
+	require.EqualValues(t, 3, w.turn().Recovered)
+	w.happen(150, "user.lifecycle.create", never)
+	w.refuse = func(out http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("after") != "3" {
+			return false
+		}
+		out.WriteHeader(http.StatusBadRequest)
+		return true
+	}
+	run := w.turn()
+	require.Empty(t, run.Error)
+	require.EqualValues(t, 150, run.Recovered)
+}
+
+// The watermark is committed with the events before it, or neither is.
+func TestTheWatermarkMovesWithTheEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.happen(3, "invoice.paid", never)
+	_, err := w.pool.Exec(t.Context(), `
+		CREATE FUNCTION hooklatch.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'it may not move'; END $$;
+		CREATE TRIGGER hold BEFORE UPDATE ON hooklatch.coverage FOR EACH ROW
+			WHEN (NEW.covered_until > now() - interval '30 minutes') EXECUTE FUNCTION hooklatch.hold()`)
+	require.NoError(t, err)
+	require.NotEmpty(t, w.turn().Error)
+	require.Zero(t, w.stored("backfill"))
+	_, err = w.pool.Exec(t.Context(), "DROP TRIGGER hold ON hooklatch.coverage")
+	require.NoError(t, err)
+	require.EqualValues(t, 3, w.turn().Recovered)
+}
+
+// What the provider calls delivered may be missing here all the same: after our database
+// was restored, or where another server took the delivery.
+func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "paddle", "ntfset_01gkpjp8bkm3tm53kdgkx6sms7")
+	w.happen(3, "transaction.completed", never)
+	w.mu.Lock()
+	for _, h := range w.events {
+		h.delivered = true
+	}
+	w.mu.Unlock()
+	require.EqualValues(t, 3, w.turn().Recovered)
+}
+
+// What was listed later than the overlap is met by the pass over the whole window.
+func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.source.Settings.Overlap = time.Second
+	w.turn()
+	w.happen(2, "invoice.paid", never)
+	require.Zero(t, w.turn().Recovered)
+	w.source.Settings.Deep = time.Nanosecond
+	require.EqualValues(t, 2, w.turn().Recovered)
+}
+
+// A pass that is lost between two batches has noted nothing beyond the first: the next one
+// stores the rest.
+func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ endpoint, eventType string }{
+		"stripe": {"we_1", "invoice.paid"},
+		"gitlab": {"projects/7/hooks/1", "push"},
+		"okta":   {"who8vt36qfNpCGz9H1e6", "user.lifecycle.create"},
+		"paddle": {"ntfset_01gkpjp8bkm3tm53kdgkx6sms7", "transaction.completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, name, c.endpoint)
+			w.happen(5*batchItems, c.eventType, never)
+			_, err := w.pool.Exec(t.Context(), fmt.Sprintf(`
+				CREATE FUNCTION hooklatch.lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+					IF (SELECT count(*) FROM hooklatch.processed_events) > %d THEN RAISE 'lost here'; END IF;
+					RETURN NULL;
+				END $$;
+				CREATE TRIGGER lose AFTER INSERT ON hooklatch.processed_events FOR EACH STATEMENT EXECUTE FUNCTION hooklatch.lose()`, batchItems))
+			require.NoError(t, err)
+			require.NotEmpty(t, w.turn().Error)
+			require.LessOrEqual(t, w.stored("backfill"), batchItems)
+			_, err = w.pool.Exec(t.Context(), "DROP TRIGGER lose ON hooklatch.processed_events")
+			require.NoError(t, err)
+			require.Empty(t, w.turn().Error)
+			require.Equal(t, 5*batchItems, w.stored("backfill"))
+		})
+	}
+}
+
+// The times in payloads are not those of the list: GitLab tells of an issue when it was
+// last updated.
+func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "gitlab", "projects/7/hooks/1")
+	w.happen(1, "push", never)
+	require.EqualValues(t, 1, w.turn().Recovered)
+	w.happen(25, "issue.open", never)
+	w.mu.Lock()
+	for _, h := range w.events[1:] {
+		body, err := sjson.SetBytes(h.webhook.Body, "object_attributes.updated_at", "2020-01-01T00:00:00Z")
+		require.NoError(t, err)
+		h.webhook.Body = body
+	}
+	w.mu.Unlock()
+	require.EqualValues(t, 25, w.turn().Recovered)
+}
+
+// What waits for its redelivery holds the watermark back, and never moves it.
+func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
+	c, stream := w.outbox.Coverage(), w.source.stream("")
+	before := w.state().CoveredUntil
+	waits := before.Add(time.Minute)
+	_, err := c.Ask(t.Context(), stream, []coverage.Redelivery{{EventID: "e", Ref: "1", HappenedAt: waits}}, true)
+	require.NoError(t, err)
+	row, err := c.Begin(t.Context(), stream, true, time.Minute, 0)
+	require.NoError(t, err)
+	move := func(m coverage.Move) {
+		require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return c.MoveTx(t.Context(), tx, row, m) }))
+	}
+	move(coverage.Move{})
+	require.Equal(t, before, w.state().CoveredUntil)
+	move(coverage.Move{CoveredUntil: waits.Add(time.Hour)})
+	require.Equal(t, waits, w.state().CoveredUntil)
+
+	// An older pass writes nothing more.
+	_, err = c.Begin(t.Context(), stream, true, time.Minute, 0)
+	require.NoError(t, err)
+	err = pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return c.MoveTx(t.Context(), tx, row, coverage.Move{}) })
+	require.ErrorIs(t, err, coverage.ErrOvertaken)
+}
