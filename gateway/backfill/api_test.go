@@ -13,6 +13,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// listing is a provider with a list: our endpoint there, a type that the endpoint is
+// subscribed to, and one that it is not.
+type listing struct{ endpoint, eventType, foreign string }
+
+func listings() map[string]listing {
+	return map[string]listing{
+		"stripe": {"we_1", "invoice.paid", "customer.created"},
+		"github": {"repos/acme/shop/hooks/1", "push", "issues.opened"},
+		"gitlab": {"projects/7/hooks/1", "push", "issue.open"},
+		"okta":   {"who8vt36qfNpCGz9H1e6", "user.lifecycle.create", "user.session.start"},
+		"paddle": {"ntfset_01gkpjp8bkm3tm53kdgkx6sms7", "transaction.completed", "subscription.created"},
+	}
+}
+
+// subscribe has the passes fetch one type alone. Some lists are those of the account, and
+// their provider says what the endpoint is subscribed to.
+func (w *world) subscribe(eventType string) {
+	if name := w.provider.Name; name != "stripe" && name != "okta" {
+		w.source.Settings.Types = []string{eventType}
+	}
+}
+
 // answer is the API.
 func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
@@ -51,6 +73,11 @@ func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 		answer = map[string]any{"active": true, "config": map[string]any{"url": w.source.URL}, "last_response": map[string]any{"message": "OK"}}
 	}
 	_ = json.NewEncoder(out).Encode(answer) // a pass that was killed does not read it
+}
+
+// isList reports whether a request is for a page of the list.
+func isList(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"/v1/events", "/deliveries", "/events", "/api/v1/logs", "/notifications"}, func(end string) bool { return strings.HasSuffix(r.URL.Path, end) })
 }
 
 // page is how many items the provider shows on one; w.mu is held.

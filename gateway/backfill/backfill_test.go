@@ -21,58 +21,6 @@ func mostly(n int) int {
 	return 1
 }
 
-// Of every provider whose list has what its webhooks bring: each event is stored once, and
-// what was recovered is what no webhook brought.
-func TestWhatTheWebhookDidNotBringIsPulled(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ endpoint, eventType, foreign string }{
-		"stripe": {"we_1", "invoice.paid", "customer.created"},
-		"gitlab": {"projects/7/hooks/1", "push", ""},
-		"okta":   {"who8vt36qfNpCGz9H1e6", "user.lifecycle.create", "user.session.start"},
-		"paddle": {"ntfset_01gkpjp8bkm3tm53kdgkx6sms7", "transaction.completed", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, name, c.endpoint)
-			w.happen(300, c.eventType, mostly)
-			foreign := 0
-			if c.foreign != "" {
-				foreign = 20
-				w.happen(foreign, c.foreign, never) // our endpoint never asked for it
-			}
-			run := w.turn()
-			require.Empty(t, run.Error)
-			require.EqualValues(t, 30, run.Recovered)
-			require.EqualValues(t, foreign, run.Filtered)
-			require.EqualValues(t, 30, w.recovered())
-			require.Equal(t, 270, w.stored("webhook"))
-			require.Equal(t, 30, w.stored("backfill"))
-			again := w.turn()
-			require.Empty(t, again.Error)
-			require.Zero(t, again.Recovered)
-			require.Zero(t, again.Missing)
-			w.happen(3, c.eventType, never)
-			require.EqualValues(t, 3, w.turn().Recovered, "the next pass goes on")
-		})
-	}
-}
-
-func TestWhatTheWebhookDidNotBringIsRedelivered(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
-	w.happen(300, "push", mostly)
-	w.happen(20, "issues.opened", never)
-	run := w.turn()
-	require.Empty(t, run.Error)
-	require.EqualValues(t, 50, run.Asked)
-	w.turn()
-	require.EqualValues(t, 50, w.recovered())
-	require.Equal(t, 320, w.stored("webhook"))
-	for id, times := range w.asked {
-		require.Equal(t, 1, times, id)
-	}
-}
-
 // A delivery that our gateway refuses would be asked for eternally: after its tries it is
 // fetched from the list.
 func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {

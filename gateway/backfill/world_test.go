@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -253,4 +254,14 @@ func (w *world) count(query string) (n int64) {
 	w.t.Helper()
 	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), query, w.source.Name).Scan(&n))
 	return n
+}
+
+// column runs a query of texts with the source as its parameter.
+func (w *world) column(query string) []string {
+	w.t.Helper()
+	rows, err := w.pool.Query(w.t.Context(), query, w.source.Name)
+	require.NoError(w.t, err)
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(w.t, err)
+	return texts
 }

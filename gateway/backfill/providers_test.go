@@ -1,0 +1,124 @@
+package backfill
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A thousand events of each provider: the webhooks of 100 never come, those of 50 come
+// twice, and 20 are late, while a pass is at work or after it. Each event is stored once
+// and dispatched once, and the passes count exactly what no webhook had brought before
+// them. Types without a subscription stay out.
+func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
+	t.Parallel()
+	for name, c := range listings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, name, c.endpoint)
+			w.subscribe(c.eventType)
+			w.happen(20, c.foreign, never)
+			events := w.happen(1000, c.eventType, func(i int) int {
+				switch {
+				case i%10 == 3, i%50 == 9:
+					return 0
+				case i%20 == 7:
+					return 2
+				}
+				return 1
+			})
+			var lost, during, after []*happened
+			for i, h := range events {
+				switch {
+				case i%10 == 3:
+					lost = append(lost, h)
+				case i%100 == 9:
+					during = append(during, h)
+				case i%100 == 59:
+					after = append(after, h)
+				}
+			}
+			require.Len(t, lost, 100)
+			require.Equal(t, 880, w.stored("webhook"))
+
+			var late error
+			var arriving sync.WaitGroup
+			var once sync.Once
+			w.refuse = func(_ http.ResponseWriter, r *http.Request) bool {
+				if isList(r) {
+					once.Do(func() { arriving.Go(func() { late = w.deliver(during...) }) })
+				}
+				return false
+			}
+			run := w.turn()
+			arriving.Wait()
+			require.NoError(t, late)
+			require.Empty(t, run.Error)
+			require.EqualValues(t, 20, run.Filtered)
+			w.turn() // learns which redeliveries have arrived
+			recovered := w.recovered()
+			require.GreaterOrEqual(t, recovered, int64(110), "what never came, and what came after the pass")
+			require.LessOrEqual(t, recovered, int64(120))
+			require.Equal(t, recovered, w.brought())
+			for _, h := range append(lost, after...) {
+				require.True(t, w.isRecovered(h), h.id)
+			}
+
+			require.NoError(t, w.deliver(after...))
+			require.Eventually(t, func() bool {
+				return w.count("SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND duplicates = 1 AND event_id IN ('"+strings.Join(ids(after), "','")+"')") == 10
+			}, 2*time.Minute, 10*time.Millisecond, "they are duplicates")
+			again := w.turn()
+			require.Empty(t, again.Error)
+			require.Zero(t, again.Missing)
+			require.Equal(t, recovered, w.recovered())
+			require.ElementsMatch(t, ids(events), w.column("SELECT event_id FROM hooklatch.processed_events WHERE source = $1"))
+			require.ElementsMatch(t, ids(events), w.dispatched())
+
+			for id, times := range w.asked {
+				require.Equal(t, 1, times, "redelivery of "+id)
+			}
+
+			next := w.happen(3, c.eventType, never)
+			w.turn()
+			w.turn()
+			require.Equal(t, recovered+3, w.recovered(), "the next pass goes on")
+			require.ElementsMatch(t, ids(append(events, next...)), w.dispatched())
+		})
+	}
+}
+
+func ids(events []*happened) []string {
+	var ids []string
+	for _, h := range events {
+		ids = append(ids, h.id)
+	}
+	return ids
+}
+
+// dispatched are the events of the dispatch jobs.
+func (w *world) dispatched() []string {
+	w.t.Helper()
+	return w.column("SELECT args ->> 'event_id' FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1")
+}
+
+// brought counts what passes pulled, and what arrived after they had asked for it.
+func (w *world) brought() int64 {
+	w.t.Helper()
+	return w.count(`SELECT count(*) FROM hooklatch.processed_events AS e
+		WHERE source = $1 AND (origin = 'backfill' OR EXISTS (
+			SELECT FROM hooklatch.redeliveries AS r WHERE r.source = e.source AND r.event_id = e.event_id AND r.outcome = 'arrived'))`)
+}
+
+func (w *world) isRecovered(h *happened) bool {
+	w.t.Helper()
+	var is bool
+	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT
+		EXISTS (SELECT FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND origin = 'backfill')
+		OR EXISTS (SELECT FROM hooklatch.redeliveries WHERE source = $1 AND event_id = $2 AND outcome = 'arrived')`, w.source.Name, h.id).Scan(&is))
+	return is
+}
