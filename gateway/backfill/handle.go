@@ -49,19 +49,19 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil)
 }
 
-// once leaves of several deliveries of one event the newest, and says that one of them
-// came where one did.
+// once keeps the newest of several deliveries of one event, and says that one of them
+// came where one did. Pages that shift while they are read list an item twice, too.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item
 	for _, i := range items {
-		if len(i.Events) != 1 || i.request != nil {
-			kept = append(kept, i)
-			continue
+		name := i.Ref
+		if len(i.Events) == 1 {
+			name = i.Events[0].ID
 		}
-		before, twice := at[i.Events[0].ID]
-		if !twice {
-			at[i.Events[0].ID] = len(kept)
+		before, twice := at[name]
+		if !twice || name == "" {
+			at[name] = len(kept)
 			kept = append(kept, i)
 			continue
 		}
