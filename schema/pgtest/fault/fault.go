@@ -34,6 +34,7 @@ const (
 type Fault struct {
 	mu    sync.Mutex
 	mode  Mode
+	skip  int
 	left  int
 	fired chan Mode
 	count int
@@ -59,10 +60,13 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 
 // Arm breaks the next n COMMITs in the given way, on whichever connections they
 // come. It replaces what was armed before; n = 0 disarms.
-func (f *Fault) Arm(mode Mode, n int) {
+func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }
+
+// ArmAfter is Arm that leaves the next skip COMMITs alone.
+func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mode, f.left = mode, n
+	f.skip, f.mode, f.left = skip, mode, n
 }
 
 // Fired receives the mode of each broken COMMIT: after the server has
@@ -86,6 +90,10 @@ func (f *Fault) take() Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left == 0 {
+		return ""
+	}
+	if f.skip > 0 {
+		f.skip--
 		return ""
 	}
 	f.left--

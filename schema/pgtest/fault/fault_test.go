@@ -180,4 +180,9 @@ func TestArmedForSoManyCommits(t *testing.T) {
 	require.NoError(t, store(t.Context(), t, broken))
 	require.Equal(t, 2, f.Count())
 	require.Equal(t, 5, rows(t, sound))
+	f.ArmAfter(1, fault.LoseAnswer, 1)
+	require.NoError(t, store(t.Context(), t, broken))
+	require.Error(t, store(t.Context(), t, broken))
+	require.NoError(t, store(t.Context(), t, broken))
+	require.Equal(t, 3, f.Count())
 }
